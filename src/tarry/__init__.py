@@ -1,0 +1,113 @@
+"""tarry: how far pseudonyms can be linked by when they act, and delays that stop it.
+
+The public names, loaded when first used so that a shell command starts at once:
+
+>>> import tarry
+>>> policy = tarry.Policy(epsilon="1", gap="11m", window="5m")
+>>> costs = tarry.plan(policy)
+>>> tarry.format_duration(costs.batched.maximum)
+'45m39s'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tarry.core.bounds import (
+        posterior_batched,
+        posterior_unbatched,
+        power_bound,
+        two_sided_bound,
+    )
+    from tarry.core.calibrate import (
+        gap_at_percentile,
+        gap_for_crossover,
+        learned_gap,
+        least_epsilon,
+    )
+    from tarry.core.durations import format_duration, parse_duration
+    from tarry.core.entropy import Secure, Seeded
+    from tarry.core.errors import BadInput, NotPossible, TarryError
+    from tarry.core.frontier import frontier
+    from tarry.core.history import History
+    from tarry.core.law import Law, Run
+    from tarry.core.ledger import ledger, pseudonym_ledger
+    from tarry.core.mechanism import Ask, LawPair, Mechanism
+    from tarry.core.plan import plan
+    from tarry.core.plan_release import Releases, plan_release
+    from tarry.core.policy import Policy
+    from tarry.core.policy_file import read_policy, write_policy
+    from tarry.core.promise import Promise, promise
+    from tarry.core.release import Draws, draw_pair, release_tick
+    from tarry.core.verify import Verdict, verify
+
+__all__ = [
+    "Ask",
+    "BadInput",
+    "Draws",
+    "History",
+    "Law",
+    "LawPair",
+    "Mechanism",
+    "NotPossible",
+    "Policy",
+    "Promise",
+    "Releases",
+    "Run",
+    "Secure",
+    "Seeded",
+    "TarryError",
+    "Verdict",
+    "draw_pair",
+    "format_duration",
+    "frontier",
+    "gap_at_percentile",
+    "gap_for_crossover",
+    "learned_gap",
+    "least_epsilon",
+    "ledger",
+    "parse_duration",
+    "plan",
+    "plan_release",
+    "posterior_batched",
+    "posterior_unbatched",
+    "power_bound",
+    "promise",
+    "pseudonym_ledger",
+    "read_policy",
+    "release_tick",
+    "two_sided_bound",
+    "verify",
+    "write_policy",
+]
+
+_HOMES = {
+    "bounds": ("posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"),
+    "calibrate": ("gap_at_percentile", "gap_for_crossover", "learned_gap", "least_epsilon"),
+    "durations": ("format_duration", "parse_duration"),
+    "entropy": ("Secure", "Seeded"),
+    "errors": ("BadInput", "NotPossible", "TarryError"),
+    "frontier": ("frontier",),
+    "history": ("History",),
+    "law": ("Law", "Run"),
+    "ledger": ("ledger", "pseudonym_ledger"),
+    "mechanism": ("Ask", "LawPair", "Mechanism"),
+    "plan": ("plan",),
+    "plan_release": ("Releases", "plan_release"),
+    "policy": ("Policy",),
+    "policy_file": ("read_policy", "write_policy"),
+    "promise": ("Promise", "promise"),
+    "release": ("Draws", "draw_pair", "release_tick"),
+    "verify": ("Verdict", "verify"),
+}
+_HOME = {name: f"tarry.core.{module}" for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tarry' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

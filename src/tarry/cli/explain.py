@@ -1,0 +1,40 @@
+"""What a policy promises and what it does not, in words anyone affected can read.
+
+tarry explain policy.toml
+"""
+
+import argparse
+
+from tarry.cli.options import add_json, add_policy_path, read_policy_path
+from tarry.cli.plan import policy_json
+from tarry.cli.show import print_json, print_sentences
+from tarry.core.promise import promise
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry explain`."""
+    add_policy_path(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the promise of a policy."""
+    policy = read_policy_path(arguments.policy)
+    told = promise(policy)
+    if arguments.json:
+        print_json(
+            {
+                **policy_json(policy),
+                "reach_s": told.reach,
+                "odds": told.odds(2) if policy.labels not in ("follower", "none") else told.odds(1),
+                "promised": told.promised,
+                "not_promised": told.not_promised,
+            }
+        )
+        return 0
+    print_sentences("Promised:", told.promised)
+    print()
+    print_sentences("Not promised:", told.not_promised)
+    return 0

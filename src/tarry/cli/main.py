@@ -1,0 +1,102 @@
+"""`tarry`: finds the command, and turns errors into one sentence and an exit code.
+
+Exit codes: 0 done, 1 a promise is broken (`verify`), 2 something given is wrong or impossible.
+A command's file is loaded only when that command runs, so `tarry --help` costs next to nothing.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "plan": "what a policy costs: the delays of batched and unbatched acts",
+    "frontier": "the trade between batched and unbatched delay",
+    "verify": "check a policy's promise exactly: holds, or a witness",
+    "explain": "what a policy promises and what it does not, in words",
+    "delay": "draw one delay now, in seconds, from the secure source",
+}
+WRONG = 2
+
+
+class UsageError(Exception):
+    """The command line cannot be read; the text is the one sentence to print."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the usage block before it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    >>> main(["plan", "--epsilon", "1"])
+    2
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = words[0] if words else ""
+    if name not in COMMANDS:
+        return _without_command(words)
+    command = import_module(f"tarry.cli.{name}")
+    parser = Parser(
+        prog=f"tarry {name}",
+        description=command.__doc__,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
+
+    try:
+        return int(command.run(parser.parse_args(_join_negatives(words[1:]))))
+    except (TarryError, UsageError) as error:
+        print(f"tarry {name}: {error}", file=sys.stderr)
+        return WRONG
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone: nothing left to say, and nobody to say it to
+        return 0
+
+
+def _without_command(words: list[str]) -> int:
+    if words and words[0] in ("-V", "--version"):
+        from importlib.metadata import version  # noqa: PLC0415 - only here
+
+        print(f"tarry {version('tarry')}")
+        return 0
+    if not words or words[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    print(f"tarry: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+    return WRONG
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [
+        "usage: tarry COMMAND [OPTIONS]",
+        "",
+        "Delays that keep pseudonyms from being linked by when they act.",
+        "",
+        *(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()),
+        "",
+        "tarry COMMAND --help tells the options of a command; every command has --json.",
+    ]
+    return "\n".join(lines)
+
+
+def _join_negatives(words: list[str]) -> list[str]:
+    """`--gap -5m` as `--gap=-5m`, so that the rule about negative gaps answers and not the parser."""
+    joined: list[str] = []
+    for word in words:
+        if joined and re.match(r"-[\d.]", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined

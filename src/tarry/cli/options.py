@@ -1,0 +1,85 @@
+"""Options that several commands share: a policy by file or by flags, and --json."""
+
+import argparse
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.core.laws import FAMILIES
+from tarry.core.policy import COVERS, LABEL_RULES, Policy
+from tarry.core.policy_file import KEYS, read_policy
+
+__all__ = ["add_json", "add_policy_flags", "add_policy_path", "policy_from", "read_policy_path"]
+
+FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
+_DEFAULTS = {
+    "window": "5m",
+    "tick": "1s",
+    "weight": "0.5",
+    "labels": "held",
+    "law": "zero-inflated-uniform",
+    "cover": "pair",
+}
+_CHOICES = {"labels": LABEL_RULES, "law": tuple(FAMILIES), "cover": COVERS}
+_LARGEST_FILE = 1 << 20
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def add_policy_path(parser: argparse.ArgumentParser) -> None:
+    """The positional policy.toml."""
+    parser.add_argument("policy", metavar="policy.toml", help="the policy file; - reads standard input")
+
+
+def add_policy_flags(parser: argparse.ArgumentParser) -> None:
+    """--policy FILE, or the choices one by one."""
+    parser.add_argument("--policy", metavar="FILE", help="read everything from a policy file")
+    for name in FLAGS:
+        told = f" (default {_DEFAULTS[name]})" if name in _DEFAULTS else ""
+        choices = f": {', '.join(_CHOICES[name])}" if name in _CHOICES else ""
+        parser.add_argument(
+            f"--{name}", metavar=name.upper(), help=KEYS[name].split(":")[0] + choices + told
+        )
+
+
+def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
+    """The policy that the options describe; `instead` fills in what another option has found."""
+    given = {name: getattr(arguments, name) for name in FLAGS if getattr(arguments, name) is not None}
+    if arguments.policy is not None:
+        if given:
+            raise BadInput(
+                "--policy",
+                "stands alone: the file says everything",
+                found=f"--{next(iter(given))} beside it",
+                fix="drop one of the two",
+            )
+        return read_policy_path(arguments.policy)
+    chosen: dict[str, Any] = {**instead, **given}
+    for name in ("epsilon", "gap"):
+        if name not in chosen:
+            raise BadInput(f"--{name}", "is needed", found="none", fix=f"give --{name}, or --policy FILE")
+    if chosen.get("law") == "label-free":
+        chosen.setdefault("labels", "none")
+    return Policy(**chosen)
+
+
+def read_policy_path(path: str) -> Policy:
+    """The policy in a file, or on standard input for `-`."""
+    try:
+        text = sys.stdin.read(_LARGEST_FILE) if path == "-" else _read(Path(path))
+    except OSError as error:
+        raise BadInput("the policy file", "can be read", found=f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput("the policy file", "is UTF-8 text", found=path) from None
+    return read_policy(text)
+
+
+def _read(path: Path) -> str:
+    if (size := path.stat().st_size) > _LARGEST_FILE:
+        raise BadInput("the policy file", "is at most 1 MiB", found=f"{size} bytes")
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,127 @@
+"""What a policy costs: how long batched and unbatched acts wait.
+
+Give epsilon, or a delay budget (--mean-delay, --max-delay) to find the smallest epsilon within it.
+
+  tarry plan --epsilon 1 --gap 11m --window 5m
+  tarry plan --max-delay 2h --gap 11m --window 5m --toml > policy.toml
+"""
+
+import argparse
+from fractions import Fraction
+from typing import Any
+
+from tarry.cli.options import add_json, add_policy_flags, policy_from
+from tarry.cli.show import print_json, print_table, rounded
+from tarry.core.calibrate import least_epsilon
+from tarry.core.durations import format_duration, parse_duration
+from tarry.core.errors import BadInput
+from tarry.core.plan import DelayPlan, Delays, plan
+from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
+
+__all__ = ["add_arguments", "policy_json", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry plan`."""
+    add_policy_flags(parser)
+    parser.add_argument("--mean-delay", metavar="DURATION", help="find epsilon: weighted mean at most this")
+    parser.add_argument("--max-delay", metavar="DURATION", help="find epsilon: longest delay at most this")
+    parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the delays of a policy, or its file."""
+    policy = _policy(arguments)
+    if arguments.toml:
+        print(write_policy(policy), end="")
+        return 0
+    costs = plan(policy)
+    if arguments.json:
+        print_json({**policy_json(policy), **_costs_json(policy, costs)})
+    else:
+        _print(policy, costs)
+    return 0
+
+
+def policy_json(policy: Policy) -> dict[str, Any]:
+    """The choices of a policy, durations in seconds."""
+    return {
+        "epsilon": policy.epsilon,
+        "delta": policy.delta,
+        "gap_s": policy.gap,
+        "window_s": policy.window,
+        "tick_s": policy.tick,
+        "weight": policy.weight,
+        "labels": policy.labels,
+        "law": policy.law_name,
+        "cover": policy.cover,
+        "share": policy.share,
+    }
+
+
+def _policy(arguments: argparse.Namespace) -> Policy:
+    budget = {
+        name: None if text is None else parse_duration(text, flag)
+        for name, flag, text in (
+            ("mean", "--mean-delay", arguments.mean_delay),
+            ("maximum", "--max-delay", arguments.max_delay),
+        )
+    }
+    if budget["mean"] is None and budget["maximum"] is None:
+        return policy_from(arguments)
+    if arguments.epsilon is not None or arguments.policy is not None:
+        raise BadInput(
+            "a delay budget",
+            "finds epsilon",
+            found="an epsilon given beside it",
+            fix="drop --epsilon and --policy, or the budget",
+        )
+    return policy_from(
+        arguments, epsilon=least_epsilon(policy_from(arguments, epsilon=Fraction(1)), **budget)
+    )
+
+
+def _costs_json(policy: Policy, costs: DelayPlan) -> dict[str, Any]:
+    return {
+        "eta": costs.eta,
+        "start_ticks": costs.start_ticks,
+        "hold_ticks": costs.hold_ticks,
+        "support_end_ticks": costs.support_end_ticks,
+        "mean_s": costs.mean(policy.weight),
+        "batched": _delays_json(costs.batched),
+        "unbatched": _delays_json(costs.unbatched),
+    }
+
+
+def _delays_json(delays: Delays) -> dict[str, Any]:
+    return {
+        "min_s": delays.minimum,
+        "mean_s": delays.mean,
+        "median_s": delays.median,
+        "max_s": delays.maximum,
+    }
+
+
+def _print(policy: Policy, costs: DelayPlan) -> None:
+    print(
+        f"{policy.law_name} law, {policy.labels} labels, epsilon {float(policy.epsilon):g} per batched pair, "
+        f"gap {format_duration(policy.gap)}, window {format_duration(policy.window)}, "
+        f"tick {format_duration(policy.tick)}"
+    )
+    print(
+        "from arrival to release"
+        + (f", {rounded(costs.hold_ticks * policy.tick)} hold included" if costs.hold_ticks else "")
+        + ":\n"
+    )
+    rows = [
+        [name, *(rounded(s) for s in (d.minimum, d.mean, d.median, d.maximum))]
+        for name, d in (("batched", costs.batched), ("unbatched", costs.unbatched))
+    ]
+    print_table(["", "shortest", "mean", "median", "longest"], rows)
+    print(
+        f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g})"
+        + (f", eta {float(costs.eta):.4f}" if costs.eta is not None else "")
+        + "; tarry explain says what is promised and what is not"
+    )

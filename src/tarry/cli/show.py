@@ -1,0 +1,52 @@
+"""How commands print: aligned tables, wrapped sentences, JSON with figures in seconds."""
+
+import json
+import textwrap
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from tarry.core.durations import format_duration
+
+__all__ = ["print_json", "print_sentences", "print_table", "rounded"]
+
+_WIDTH = 96
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """One JSON object; fractions become the nearest float."""
+    print(json.dumps(answer, indent=2, default=_plain))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns wide enough for what is in them: the first to the left, figures to the right."""
+    lines = [header, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    for line in lines:
+        cells = [
+            line[0].ljust(widths[0]),
+            *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)),
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def print_sentences(title: str, sentences: Sequence[str]) -> None:
+    """A heading and its sentences, wrapped as a list."""
+    print(title)
+    for sentence in sentences:
+        print(textwrap.fill(sentence, _WIDTH, initial_indent="  - ", subsequent_indent="    "))
+
+
+def rounded(seconds: Fraction | None) -> str:
+    """A duration for a table: whole seconds, or milliseconds below a minute."""
+    if seconds is None:
+        return "no end"
+    if seconds < 60 and seconds.denominator != 1:
+        return f"{float(seconds):.3g}s"
+    return format_duration(Fraction(round(seconds)))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")

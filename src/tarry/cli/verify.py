@@ -1,0 +1,58 @@
+"""Check a policy's promise: exit 0 when it holds, 1 with a witness when it is broken.
+
+Laws are decided exactly, for every delay. Labels, draws and releases are searched over all small
+streams: there a clean result means "no witness up to n events".
+
+  tarry verify policy.toml
+"""
+
+import argparse
+
+from tarry.cli.options import add_json, add_policy_path, read_policy_path
+from tarry.cli.show import print_json
+from tarry.core.errors import BadInput
+from tarry.core.verify import Size, verify
+
+__all__ = ["add_arguments", "run"]
+
+_MOST_EVENTS = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry verify`."""
+    add_policy_path(parser)
+    parser.add_argument(
+        "--events", default="3", help="search streams of up to so many events, 1 to 4 (default 3)"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict."""
+    size = Size(events=_events(arguments.events))
+    verdict = verify(read_policy_path(arguments.policy), size)
+    if arguments.json:
+        print_json(
+            {
+                "verdict": verdict.word,
+                "margin": _finite(verdict.margin),
+                "scope": verdict.scope,
+                "witness": verdict.witness.as_json() if verdict.witness else None,
+            }
+        )
+    else:
+        print(f"{verdict.word}: {verdict.witness or verdict.scope}")
+        if verdict.holds and verdict.margin is not None:
+            print(f"margin {verdict.margin:.3g}")
+    return 0 if verdict.holds else 1
+
+
+def _events(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_EVENTS:
+        raise BadInput("--events", f"is a whole number from 1 to {_MOST_EVENTS}", found=repr(text))
+    return int(text)
+
+
+def _finite(margin: float | None) -> float | None:
+    """JSON has no infinity."""
+    return None if margin is None or margin in (float("inf"), float("-inf")) else margin

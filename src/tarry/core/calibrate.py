@@ -1,0 +1,172 @@
+"""Choosing parameters. Every answer errs on the safe side and is checked there before it is given."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tarry.core.durations import format_duration
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import exp_upper
+from tarry.core.plan import DelayPlan, plan
+from tarry.core.policy import MOST_EPSILON, Policy
+
+__all__ = [
+    "EPSILON_STEP",
+    "LearnedGap",
+    "gap_at_percentile",
+    "gap_for_crossover",
+    "learned_gap",
+    "least_epsilon",
+    "needed_mass",
+]
+
+#: Epsilons are answered in steps of this size.
+EPSILON_STEP = Fraction(1, 1000)
+
+
+@dataclass(frozen=True)
+class LearnedGap:
+    """A gap taken from data, and what was done to it so that a policy can use it."""
+
+    gap: Fraction  # seconds, usable
+    measured: Fraction  # seconds, as found
+    message: str  # one sentence with both numbers when they differ, else empty
+
+
+def learned_gap(measured: Fraction, window: Fraction, tick: Fraction) -> LearnedGap:
+    """A learned gap that is not above the window is raised to the window and one tick more.
+
+    >>> learned_gap(Fraction(73), Fraction(300), Fraction(1)).message
+    'the learned gap 1m13s is not above the window 5m: raised to 5m1s'
+    """
+    if measured > window:
+        return LearnedGap(measured, measured, "")
+    gap = window + tick
+    return LearnedGap(
+        gap,
+        measured,
+        (
+            f"the learned gap {format_duration(measured)} is not above the window "
+            f"{format_duration(window)}: raised to {format_duration(gap)}"
+        ),
+    )
+
+
+def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int) -> Fraction:
+    """The shortest observed gap that at least this percentage of the gaps stays within.
+
+    Take the gaps from an earlier, closed period: a gap that looks at the people it protects leaks.
+
+    >>> gap_at_percentile([10, 10, 4, 16], 50)
+    Fraction(10, 1)
+    """
+    if not 0 < percentile <= 100:
+        raise BadInput("a percentile", "lies above 0 and at most 100", found=percentile)
+    if not gaps:
+        raise BadInput("the gaps to learn from", "are at least one", found="none")
+    ordered = sorted(gaps)
+    rank = -(-Fraction(percentile) * len(ordered) // 100)
+    return Fraction(ordered[rank - 1])
+
+
+def needed_mass(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """P0: how likely an unbatched gap must be to lie within g.
+
+    For an attack's error crossover rate to stay at least this high it must be at least
+    e^epsilon * rate / (1 - rate), rounded up; above 1 that is refused.
+
+    >>> round(float(needed_mass(Fraction(8, 10), Fraction(1, 4))), 4)  # the paper: g at about 75 %
+    0.7418
+    """
+    if not 0 < rate < Fraction(1, 2):
+        raise BadInput("an error crossover rate", "lies between 0 and 0.5", found=float(rate))
+    mass = exp_upper(epsilon) * rate / (1 - rate)
+    if mass > 1:
+        raise NotPossible(
+            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g}: "
+            f"it would have to cover {float(mass):.3g} times all gaps; choose a smaller epsilon or rate"
+        )
+    return mass
+
+
+def gap_for_crossover(
+    gaps: Sequence[Fraction | int],
+    epsilon: Fraction,
+    rate: Fraction,
+    *,
+    unbatched: Fraction = Fraction(1),
+    knows_first: bool = False,
+) -> Fraction:
+    """The shortest gap at which no test of a pair does better than this error crossover rate.
+
+    `gaps` are unbatched gaps without sign. `unbatched` is the share of them whose later event is
+    unbatched; an observer who knows the time of one given event (`knows_first`) halves the mass that
+    counts, because the event may be the later one.
+
+    >>> gap_for_crossover([1, 2, 3, 4], Fraction(8, 10), Fraction(1, 4))
+    Fraction(3, 1)
+    """
+    usable = unbatched / 2 if knows_first else unbatched
+    mass = needed_mass(epsilon, rate) / usable
+    if mass > 1:
+        raise NotPossible(
+            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} when "
+            f"only {float(usable):.3g} of the gaps count; choose a smaller epsilon or rate"
+        )
+    return gap_at_percentile(gaps, mass * 100)
+
+
+def least_epsilon(
+    policy: Policy, *, mean: Fraction | None = None, maximum: Fraction | None = None
+) -> Fraction:
+    """The smallest epsilon, in steps of 0.001, whose delays stay within a budget in seconds.
+
+    The mean is weighted by the policy's weight (weight 1: batched events alone); the maximum is that
+    of any event. The policy's own epsilon does not matter.
+
+    >>> policy = Policy(epsilon="1", gap="300s", window="0s", weight="1")
+    >>> least_epsilon(policy, maximum=Fraction(762)) <= 1
+    True
+    """
+    if mean is None and maximum is None:
+        raise BadInput("a delay budget", "is a mean, a maximum or both", found="neither")
+
+    def fits(steps: int) -> bool:
+        costs = plan(replace(policy, epsilon=steps * EPSILON_STEP))
+        return _within(costs, policy.weight, mean, maximum)
+
+    most = int(MOST_EPSILON / EPSILON_STEP)
+    if not fits(most):
+        raise NotPossible(
+            f"no epsilon up to {MOST_EPSILON} keeps {_budget(mean, maximum)}: "
+            "allow more delay, or choose a shorter gap or window"
+        )
+    found = _first(fits, most)
+    return found * EPSILON_STEP
+
+
+def _within(costs: DelayPlan, weight: Fraction, mean: Fraction | None, maximum: Fraction | None) -> bool:
+    if mean is not None and costs.mean(weight) > mean:
+        return False
+    if maximum is None:
+        return True
+    ends = (costs.batched.maximum, costs.unbatched.maximum)
+    return all(end is not None and end <= maximum for end in ends)
+
+
+def _first(fits: Callable[[int], bool], most: int) -> int:
+    """The smallest step that fits, by bisection.
+
+    The answer itself has been tried, so it never exceeds the budget even if rounding to ticks should
+    make a step or two uneven.
+    """
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _budget(mean: Fraction | None, maximum: Fraction | None) -> str:
+    parts = [("the mean delay", mean), ("the maximum delay", maximum)]
+    return " and ".join(f"{name} within {format_duration(b)}" for name, b in parts if b is not None)

@@ -1,0 +1,168 @@
+"""Choosing with exact rational (or merely computable) probabilities, one digit at a time.
+
+A uniform real is drawn digit by digit in base 2^32 and compared with the cuts between the choices.
+Nearly always the first digit decides; when it ties with a cut's digit the next one is drawn. So a
+choice is exact whatever the size of the numbers, and never asks for a random number above 2^32.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tarry.core.entropy import DIGIT, Entropy
+from tarry.core.exact import power_bounds, settle
+
+if TYPE_CHECKING:
+    from tarry.core.lanes import IntArray, Lanes
+
+__all__ = ["Choice", "Cut", "Geometric"]
+
+_BITS = DIGIT.bit_length() - 1
+
+#: A cut is a probability known to any precision: bits -> floor(probability * 2^bits).
+Cut = Callable[[int], int]
+
+
+class Choice:
+    """A choice between len(cuts) + 1 things: the answer is how many cuts a uniform real reaches.
+
+    >>> from tarry.core.entropy import Secure
+    >>> Choice.of_shares([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]).draw(Secure()) in (
+    ...     0,
+    ...     1,
+    ...     2,
+    ... )
+    True
+    """
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self.cuts = cuts
+        self.first_digits = [_digit(cut, 0) for cut in cuts]
+
+    @classmethod
+    def of_shares(cls, shares: Sequence[Fraction]) -> "Choice":
+        """A choice between things with these shares, which sum to 1."""
+        return cls([_rational_cut(share) for share in accumulate(shares[:-1])])
+
+    def draw(self, entropy: Entropy) -> int:
+        """One choice."""
+        if not self.cuts:
+            return 0
+        digit = entropy.randbelow(DIGIT)
+        passed = bisect_left(self.first_digits, digit)
+        open_ = bisect_right(self.first_digits, digit)
+        return passed if passed == open_ else self._go_on(passed, open_, entropy)
+
+    def _go_on(self, passed: int, open_: int, entropy: Entropy) -> int:
+        """Draw further digits while cuts passed..open_-1 agree with the real in all digits so far.
+
+        Of these a smaller digit is passed, a larger one is not, an equal one stays open.
+        """
+        place = 1
+        while passed < open_:
+            digit = entropy.randbelow(DIGIT)
+            digits = [_digit(cut, place) for cut in self.cuts[passed:open_]]
+            passed, open_ = (
+                passed + bisect_left(digits, digit),
+                passed + bisect_right(digits, digit),
+            )
+            place += 1
+        return passed
+
+    def draw_many(self, lanes: "Lanes", which: "IntArray | None" = None) -> "IntArray":
+        """One choice for each lane, the very ones `draw` would make."""
+        import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
+
+        if not self.cuts:
+            return np.zeros(len(lanes) if which is None else len(which), dtype=np.int64)
+        digits = lanes.randbelow(DIGIT, which)
+        if len(self.cuts) == 1:
+            chosen = (digits > self.first_digits[0]).astype(np.int64)
+            ties = np.flatnonzero(digits == self.first_digits[0])
+        else:
+            chosen = np.searchsorted(self.first_digits, digits, side="left")
+            ties = np.flatnonzero(chosen != np.searchsorted(self.first_digits, digits, side="right"))
+        for i in ties:
+            open_ = bisect_right(self.first_digits, int(digits[i]))
+            lane = lanes.lane(int(i if which is None else which[i]))
+            chosen[i] = self._go_on(int(chosen[i]), open_, lane)
+        return chosen
+
+
+class Geometric:
+    """How many periods an endless law runs through: P(at least j) = ratio^-j.
+
+    The binary digits of such a number are independent coins, so a mean of a million takes some
+    twenty coins and not a million. What lies above the coins is counted one by one, with a chance
+    of at most about 1/2 to go on.
+
+    >>> from tarry.core.entropy import Secure
+    >>> len(Geometric(Fraction(1001, 1000)).coins), Geometric(Fraction(3)).draw(Secure()) >= 0
+    (10, True)
+    """
+
+    def __init__(self, ratio: Fraction) -> None:
+        base = 1 / ratio
+        coins: list[Choice] = []
+        while _power_cut(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
+            coins.append(Choice([_coin_cut(base, 1 << len(coins))]))
+        self.coins = coins
+        self._onward = Choice([_power_cut(base, 1 << len(coins))])
+
+    def draw(self, entropy: Entropy) -> int:
+        """One number of periods; a coin shows 0 when the real stays below its cut."""
+        count = sum((1 - coin.draw(entropy)) << i for i, coin in enumerate(self.coins))
+        while not self._onward.draw(entropy):
+            count += 1 << len(self.coins)
+        return count
+
+    def draw_many(self, lanes: "Lanes", which: "IntArray") -> "IntArray":
+        """One number of periods for each lane, the very ones `draw` would give."""
+        import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
+
+        counts = np.zeros(len(which), dtype=np.int64)
+        for i, coin in enumerate(self.coins):
+            counts += (1 - coin.draw_many(lanes, which)) << i
+        going = np.arange(len(which))
+        while going.size:
+            going = going[self._onward.draw_many(lanes, which[going]) == 0]
+            counts[going] += 1 << len(self.coins)
+        return counts
+
+
+def _digit(cut: Cut, place: int) -> int:
+    """The digit of a cut in base 2^32, place 0 first."""
+    return cut(_BITS * (place + 1)) - (cut(_BITS * place) << _BITS)
+
+
+def _rational_cut(share: Fraction) -> Cut:
+    return lambda bits: (share.numerator << bits) // share.denominator
+
+
+def _power_cut(base: Fraction, exponent: int) -> Cut:
+    """base^exponent."""
+
+    def floor(bits: int) -> int:
+        def attempt(extra: int) -> tuple[int, int]:
+            low, high = power_bounds(base, exponent, bits + extra)
+            return low >> extra, high >> extra
+
+        return settle(attempt)
+
+    return floor
+
+
+def _coin_cut(base: Fraction, exponent: int) -> Cut:
+    """x / (1 + x) for x = base^exponent; it grows with x, so an enclosure of x encloses it."""
+
+    def floor(bits: int) -> int:
+        def attempt(extra: int) -> tuple[int, int]:
+            low, high = power_bounds(base, exponent, bits + extra)
+            one = 1 << bits + extra
+            return (low << bits) // (one + low), (high << bits) // (one + high)
+
+        return settle(attempt)
+
+    return floor

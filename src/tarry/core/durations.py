@@ -1,0 +1,123 @@
+"""Durations and numbers, read exactly: `11m`, `90s`, `1h30m`, `500ms`, `0.25`.
+
+A float would round what an operator wrote before any rule could look at it, so every number is
+read as a decimal and kept as a fraction; durations are fractions of seconds.
+"""
+
+import re
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from tarry.core.errors import BadInput
+
+__all__ = ["Duration", "Number", "format_duration", "parse_duration", "parse_number"]
+
+#: What is read as a number, and as a duration: text, or something exact already.
+Number = str | int | Decimal | Fraction
+Duration = str | Fraction
+
+UNITS = {
+    "w": Fraction(604_800),
+    "d": Fraction(86_400),
+    "h": Fraction(3_600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 1_000),
+    "us": Fraction(1, 1_000_000),
+}
+LONGEST = 36_525 * UNITS["d"]
+_PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)", re.ASCII)
+_EXAMPLE = "write it like 90s, 11m, 1h30m or 500ms"
+# Longer texts are never a number a person meant, and reading them would cost time for nothing.
+_LONGEST_TEXT = 40
+
+
+def parse_number(value: Number, what: str = "number") -> Fraction:
+    """The exact value of a decimal number; text, `int`, `Decimal` and `Fraction` are read.
+
+    >>> parse_number("0.1")
+    Fraction(1, 10)
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+        kind = type(value).__name__
+        raise BadInput(
+            what,
+            "must be a decimal number",
+            found=f"{value!r} ({kind})",
+            fix='give it as text such as "0.5", an int or a Decimal',
+        )
+    text = str(value).strip()
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found=f"{len(text)} of them")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise BadInput(
+            what, "must be a decimal number", found=repr(text), fix="write it like 0.5 or 2"
+        ) from None
+    if not number.is_finite() or abs(number.adjusted()) > _LONGEST_TEXT:
+        raise BadInput(what, "must be a finite number of ordinary size", found=repr(text))
+    return Fraction(number)
+
+
+def parse_duration(text: Duration, what: str = "duration") -> Fraction:
+    """The exact number of seconds in a duration such as `1h30m`.
+
+    Each number carries its unit (w, d, h, m, s, ms, us), larger units first, each at most once.
+
+    >>> parse_duration("1h30m"), parse_duration("500ms")
+    (Fraction(5400, 1), Fraction(1, 2))
+    """
+    if isinstance(text, Fraction):
+        seconds = text
+    elif isinstance(text, str):
+        seconds = _sum_parts(text.strip(), what)
+    else:
+        raise BadInput(what, "must be text with a unit", found=repr(text), fix=_EXAMPLE)
+    if seconds < 0:
+        raise BadInput(what, "must not be negative", found=str(text), fix=_EXAMPLE)
+    if (seconds * 1_000_000).denominator != 1:
+        raise BadInput(what, "is a whole number of microseconds", found=str(text))
+    if seconds > LONGEST:
+        raise BadInput(what, "must be at most 36525d (a century)", found=str(text))
+    return seconds
+
+
+def format_duration(seconds: Fraction | int) -> str:
+    """A duration as a person writes it; `parse_duration` reads it back exactly.
+
+    >>> format_duration(Fraction(5400)), format_duration(Fraction(1, 2)), format_duration(0)
+    ('1h30m', '500ms', '0s')
+    """
+    left = Fraction(seconds)
+    if left < 0 or (left * 1_000_000).denominator != 1:
+        return f"{float(left):.6g}s"
+    parts = []
+    for unit, size in UNITS.items():
+        count = left // size
+        if count and unit != "w":
+            parts.append(f"{count}{unit}")
+            left -= count * size
+    return "".join(parts) or "0s"
+
+
+def _sum_parts(text: str, what: str) -> Fraction:
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found=f"{len(text)} of them")
+    if text.startswith("-"):
+        raise BadInput(what, "must not be negative", found=repr(text), fix=_EXAMPLE)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise BadInput(what, "must be numbers with units", found=repr(text), fix=_EXAMPLE)
+    total, smallest = Fraction(0), LONGEST
+    for number, unit in parts:
+        if unit not in UNITS:
+            known = ", ".join(UNITS)
+            raise BadInput(what, f"has units {known}", found=f"{unit!r} in {text!r}", fix=_EXAMPLE)
+        if UNITS[unit] >= smallest:
+            raise BadInput(what, "names larger units first, each once", found=repr(text), fix=_EXAMPLE)
+        smallest = UNITS[unit]
+        total += Fraction(Decimal(number)) * UNITS[unit]
+    return total

@@ -1,0 +1,117 @@
+"""Who is batched. A label is decided for each event by itself; bursts are never merged.
+
+On ticks, with a window of H ticks:
+
+- **held**: batched if the same actor has an event on a different target at most H ticks away,
+  *on either side*. Known H ticks after arrival, so the event is held until then.
+- **simultaneous**: the same with H = 0.
+- **follower**: batched if an *earlier admitted* event of the same actor on a different target is at
+  most H ticks away. Known at once; the first of a burst stays unbatched.
+- **declared**: batched from "more to come" on: that post, the actor's posts in the next H ticks, and
+  any follower. Known at once.
+- **none**: for laws that need no label.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tarry.core.history import History
+from tarry.core.lanes import IntArray
+from tarry.core.policy import LabelRule
+
+__all__ = ["label_events", "partner_distance"]
+
+Labels = npt.NDArray[np.bool_]
+_FAR = np.iinfo(np.int64).max
+
+
+def label_events(rule: LabelRule, history: History, ticks: IntArray, window: int) -> Labels:
+    """True for each event that the rule calls batched.
+
+    >>> from fractions import Fraction
+    >>> h = History(actor=[1, 1, 2], target=[7, 8, 7], time=[0, 5, 5], unit=Fraction(1))
+    >>> label_events("held", h, h.ticks(Fraction(1)), window=5).tolist()
+    [True, True, False]
+    """
+    return _RULES[rule](history, ticks, window)
+
+
+def partner_distance(history: History, ticks: IntArray) -> tuple[IntArray, IntArray]:
+    """Ticks to the nearest event of the same actor on another target, before and after.
+
+    Sorted by actor, tick and target, the nearest such event on a side is the one next to the run of
+    equal targets that the event lies in: one sort decides all labels.
+
+    >>> from fractions import Fraction
+    >>> h = History(actor=[1, 1, 1], target=[7, 7, 8], time=[0, 3, 10], unit=Fraction(1))
+    >>> [side.tolist()[1] for side in partner_distance(h, h.ticks(Fraction(1)))][1]
+    7
+    """
+    order = np.lexsort((history.target_codes, ticks, history.actor_codes))
+    return _nearest(history, ticks, order)
+
+
+def _held(history: History, ticks: IntArray, window: int) -> Labels:
+    before, after = partner_distance(history, ticks)
+    labels: Labels = np.minimum(before, after) <= window
+    return labels
+
+
+def _simultaneous(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: ARG001 - one shape for all rules
+    return _held(history, ticks, 0)
+
+
+def _follower(history: History, ticks: IntArray, window: int) -> Labels:
+    order = np.lexsort((history.sequences, ticks, history.actor_codes))
+    before, _ = _nearest(history, ticks, order)
+    labels: Labels = before <= window
+    return labels
+
+
+def _declared(history: History, ticks: IntArray, window: int) -> Labels:
+    order = np.lexsort((history.sequences, ticks, history.actor_codes))
+    actor, now = history.actor_codes[order], ticks[order]
+    declared = history.declarations[order]
+    # The latest declaration at or before each event in its actor's own sequence.
+    latest = np.maximum.accumulate(np.where(declared, np.arange(len(order)), -1))
+    since = (latest >= 0) & (actor[latest] == actor) & (now - now[latest] <= window)
+    labels = np.empty(len(order), dtype=np.bool_)
+    labels[order] = since
+    labels |= _follower(history, ticks, window)
+    return labels
+
+
+def _none(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: ARG001 - one shape for all rules
+    return np.zeros(len(history), dtype=np.bool_)
+
+
+def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Distance to the element before and after each run of one actor and one target, in `order`."""
+    actor, target, now = history.actor_codes[order], history.target_codes[order], ticks[order]
+    place = np.arange(len(order))
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (actor[1:] != actor[:-1]) | (target[1:] != target[:-1])
+    first = np.maximum.accumulate(np.where(new, place, 0))
+    ends = np.append(new[1:], True)
+    last = np.minimum.accumulate(np.where(ends, place, len(order))[::-1])[::-1]
+    sides = []
+    for neighbour in (first - 1, last + 1):
+        there = (neighbour >= 0) & (neighbour < len(order))
+        there[there] &= actor[neighbour[there]] == actor[there]
+        distance = np.full(len(order), _FAR)
+        distance[there] = np.abs(now[neighbour[there]] - now[there])
+        side = np.empty_like(distance)
+        side[order] = distance
+        sides.append(side)
+    return sides[0], sides[1]
+
+
+_RULES: dict[LabelRule, Callable[[History, IntArray, int], Labels]] = {
+    "held": _held,
+    "declared": _declared,
+    "follower": _follower,
+    "simultaneous": _simultaneous,
+    "none": _none,
+}

@@ -1,0 +1,102 @@
+"""What has been spent: epsilon adds up over a person's batched posts, linearly and without mercy.
+
+For an observer who knows the arrival times each batched pair tells exactly its epsilon; there is no
+discount for many pairs. So the ledger is a plain count.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tarry.core.history import History
+from tarry.core.lanes import IntArray
+
+__all__ = ["MEANINGLESS", "Account", "ledger", "pseudonym_ledger"]
+
+#: Nats above which a promise says nothing to someone who keeps watching.
+MEANINGLESS = Fraction(3)
+
+
+@dataclass(frozen=True)
+class Account:
+    """How many batched events someone has, and what that may have cost."""
+
+    batched_events: int
+    nats: Fraction
+
+    @property
+    def meaningless(self) -> bool:
+        """Whether so much is spent that no meaningful promise is left against a long watch.
+
+        >>> Account(40, Fraction(10)).meaningless
+        True
+        """
+        return self.nats > MEANINGLESS
+
+
+def ledger(share: Fraction, history: History, batched: npt.NDArray[np.bool_]) -> dict[int | str, Account]:
+    """What each actor has spent: the share of one event times their batched events.
+
+    >>> h = History(actor=["ann", "ann", "bob"], target=[1, 2, 1], time=[0, 0, 0])
+    >>> ledger(Fraction(1, 2), h, np.array([True, True, False]))["ann"]
+    Account(batched_events=2, nats=Fraction(1, 1))
+    """
+    return _accounts(share, history.actors, batched)
+
+
+def pseudonym_ledger(
+    share: Fraction, history: History, ticks: IntArray, batched: npt.NDArray[np.bool_], window: int
+) -> dict[tuple[int | str, int | str], Account]:
+    """What each pseudonym, an actor on one target, has spent.
+
+    It pays for its own batched events, and for batched events elsewhere whose only partners are its
+    own: those would lose their label with it.
+
+    >>> h = History(actor=[1, 1], target=[7, 8], time=[0, 0])
+    >>> both = np.array([True, True])
+    >>> pseudonym_ledger(Fraction(1, 2), h, np.zeros(2, dtype=np.int64), both, 0)[1, 7].batched_events
+    2
+    """
+    counts: dict[tuple[int | str, int | str], int] = {}
+    names = list(zip(history.actors.tolist(), history.targets.tolist(), strict=True))
+    for row in np.flatnonzero(batched).tolist():
+        counts[names[row]] = counts.get(names[row], 0) + 1
+    for row, owner in _sole_partners(history, ticks, batched, window):
+        name = (names[row][0], names[owner][1])
+        counts[name] = counts.get(name, 0) + 1
+    return {name: Account(count, share * count) for name, count in counts.items()}
+
+
+def _accounts(
+    share: Fraction, names: npt.NDArray[np.generic], batched: npt.NDArray[np.bool_]
+) -> dict[int | str, Account]:
+    distinct, counts = np.unique(names[batched], return_counts=True)
+    pairs = zip(distinct.tolist(), counts.tolist(), strict=True)
+    return {name: Account(count, share * count) for name, count in pairs}
+
+
+def _sole_partners(
+    history: History, ticks: IntArray, batched: npt.NDArray[np.bool_], window: int
+) -> list[tuple[int, int]]:
+    """(row, a partner row) for batched rows all of whose partners lie on one single target."""
+    order = np.lexsort((ticks, history.actor_codes))
+    actor, now, target = history.actor_codes[order], ticks[order], history.target_codes[order]
+    found = []
+    for place in np.flatnonzero(batched[order]).tolist():
+        low = place
+        while low > 0 and actor[low - 1] == actor[place] and now[place] - now[low - 1] <= window:
+            low -= 1
+        high = place
+        while (
+            high + 1 < len(order)
+            and actor[high + 1] == actor[place]
+            and now[high + 1] - now[place] <= window
+        ):
+            high += 1
+        near = np.arange(low, high + 1)
+        others = near[target[near] != target[place]]
+        if others.size and len(np.unique(target[others])) == 1:
+            found.append((int(order[place]), int(order[others[0]])))
+    return found

@@ -1,0 +1,117 @@
+"""A mechanism: the pair of laws (batched, unbatched) with the gap they serve.
+
+This file is the protocol through which laws join: a *family* takes an `Ask` and answers with a
+`LawPair`. `plan`, `verify` and `plan_release` know nothing else about a law, so a family of your
+own is one function (see `docs/own-law.md`).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+from tarry.core.errors import BadInput
+from tarry.core.exact import ratio_below
+from tarry.core.law import Law, Run
+from tarry.core.sampler import Sampler
+
+__all__ = ["Ask", "Family", "LawPair", "Mechanism", "shifted_pair"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What a family is asked for.
+
+    >>> Ask(share=Fraction(1, 2), start=300, weight=Fraction(1)).ratio < Fraction(16488, 10000)
+    True
+    """
+
+    share: Fraction  # the part of epsilon one event may cost (split in `promise`)
+    start: int  # G: batched delays begin here, the promise covers moves of 0..G ticks
+    weight: Fraction  # of batched against unbatched delay, 0..1
+    delta: Fraction = Fraction(0)  # chance that the promise of a label-free law fails
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """R <= e^share."""
+        return ratio_below(self.share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawPair:
+    """What a family answers: two laws, and where the batched one starts."""
+
+    batched: Law
+    unbatched: Law
+    start: int
+    eta: Fraction | None = None  # chance that an unbatched event draws from the uniform part
+
+    @cached_property
+    def coupled(self) -> bool:
+        """Whether the batched law is the unbatched one given a delay of at least `start` ticks.
+
+        Then one draw can serve both labels (`release.draw_pair`).
+
+        >>> law = Law.of_masses([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
+        >>> LawPair(batched=law.from_tick(1), unbatched=law, start=1).coupled
+        True
+        """
+        if not self.unbatched.cumulative(self.start - 1) < 1:
+            return False
+        return self.batched.same_as(self.unbatched.from_tick(self.start))
+
+    @property
+    def label_free(self) -> bool:
+        """Whether both labels share one law, so that labels do not matter."""
+        return self.batched is self.unbatched
+
+
+class Family(Protocol):
+    """A law's way in: any callable that turns an `Ask` into a `LawPair`."""
+
+    def __call__(self, ask: Ask, /) -> LawPair:
+        """The pair of laws that keeps the ask's promise."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """A pair of laws with the hold that comes before them: what turns an arrival into a release.
+
+    >>> pair = shifted_pair(Law.of_masses([1]), start=2)
+    >>> Mechanism(pair=pair, hold=5).pair.batched.maximum
+    2
+    """
+
+    pair: LawPair
+    hold: int  # H: ticks until the label is known, 0 unless labels are held
+
+    def __post_init__(self) -> None:
+        for law in (self.pair.batched, self.pair.unbatched):
+            if law.maximum is not None and law.maximum >= 1 << 62:
+                raise BadInput(
+                    "the longest delay",
+                    "must be below 2^62 ticks",
+                    found=law.maximum,
+                    fix="choose a longer tick or a larger epsilon",
+                )
+
+    @cached_property
+    def batched(self) -> Sampler:
+        """Draws delays of batched events."""
+        return Sampler(self.pair.batched)
+
+    @cached_property
+    def unbatched(self) -> Sampler:
+        """Draws delays of unbatched events."""
+        return Sampler(self.pair.unbatched)
+
+
+def shifted_pair(unbatched: Law, start: int) -> LawPair:
+    """A pair whose batched law is the unbatched one, `start` ticks later.
+
+    >>> shifted_pair(Law.of_masses([1]), start=2).batched.minimum
+    2
+    """
+    later = Law((Run(start, Fraction(0)), *unbatched.head), unbatched.period, unbatched.ratio)
+    return LawPair(batched=later, unbatched=unbatched, start=start)

@@ -1,0 +1,66 @@
+"""What a policy costs: the delays it brings, from arrival to release."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tarry.core.law import Law
+from tarry.core.policy import Policy
+
+__all__ = ["DelayPlan", "Delays", "plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delays:
+    """The delays of one kind of event in seconds, hold included."""
+
+    minimum: Fraction
+    mean: Fraction
+    median: Fraction
+    maximum: Fraction | None  # None where a law has no end
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayPlan:
+    """What events wait under a policy; arrivals are rounded up to the tick first."""
+
+    batched: Delays
+    unbatched: Delays
+    start_ticks: int  # G
+    hold_ticks: int  # H
+    support_end_ticks: int | None  # L, exclusive
+    eta: Fraction | None
+
+    def mean(self, weight: Fraction) -> Fraction:
+        """The weighted mean delay."""
+        return weight * self.batched.mean + (1 - weight) * self.unbatched.mean
+
+
+def plan(policy: Policy, gap: Fraction | None = None) -> DelayPlan:
+    """The delays of a policy, for its default gap or another of its gaps.
+
+    >>> costs = plan(Policy(epsilon="1", gap="300s", window="0s", weight="1"))
+    >>> costs.support_end_ticks, float(costs.batched.mean), float(costs.unbatched.median)
+    (763, 531.0, 381.0)
+    """
+    mechanism = policy.mechanism(gap)
+    end = mechanism.pair.batched.maximum
+    return DelayPlan(
+        batched=_delays(mechanism.pair.batched, policy),
+        unbatched=_delays(mechanism.pair.unbatched, policy),
+        start_ticks=mechanism.pair.start,
+        hold_ticks=mechanism.hold,
+        support_end_ticks=None if end is None else end + 1,
+        eta=mechanism.pair.eta,
+    )
+
+
+def _delays(law: Law, policy: Policy) -> Delays:
+    def seconds(ticks: Fraction | int) -> Fraction:
+        return (policy.hold_ticks + ticks) * policy.tick
+
+    return Delays(
+        minimum=seconds(law.minimum),
+        mean=seconds(law.mean),
+        median=seconds(law.quantile(Fraction(1, 2))),
+        maximum=None if law.maximum is None else seconds(law.maximum),
+    )

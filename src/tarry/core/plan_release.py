@@ -1,0 +1,121 @@
+"""Labels, draws and releases over a whole history."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tarry.core.entropy import Secure, Seeded
+from tarry.core.errors import BadInput
+from tarry.core.history import History
+from tarry.core.labels import label_events
+from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
+from tarry.core.mechanism import Mechanism
+from tarry.core.policy import Policy
+from tarry.core.ticks import ticks_up
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["Releases", "plan_release"]
+
+# Lanes drawn at once: few enough to stay in the processor's cache.
+_CHUNK = 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Releases:
+    """What becomes of each event of a history, in the history's own row order."""
+
+    arrival: IntArray  # ticks
+    batched: npt.NDArray[np.bool_]  # the label
+    release: IntArray  # ticks
+    shuffle: IntArray  # random: the order inside a tick
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Rows in the order in which they appear: by release, at random inside a tick."""
+        return np.lexsort((self.shuffle, self.release))
+
+
+def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> Releases:
+    """Release every event of a history under a policy.
+
+    >>> policy = Policy(epsilon="1", gap="300s", window="60s", weight="1")
+    >>> history = History(actor=["ann", "ann"], target=["p1", "p2"], time=[0, 30_000_000])
+    >>> plan = plan_release(policy, history, Seeded(1))
+    >>> plan.batched.tolist(), bool((plan.release - plan.arrival >= 60 + 360).all())
+    ([True, True], True)
+    """
+    arrival = history.ticks(policy.tick)
+    batched = label_events(policy.labels, history, arrival, policy.window_ticks)
+    delay = np.empty(len(history), dtype=np.int64)
+    shuffle = np.empty(len(history), dtype=np.int64)
+    for gap, rows in _rows_by_gap(policy, history):
+        mechanism = policy.mechanism(gap)
+        for part in np.array_split(rows, -(-len(rows) // _CHUNK) or 1):
+            lanes = _open_lanes(entropy, history, part)
+            delay[part] = _delays(mechanism, batched[part], lanes)
+            shuffle[part] = lanes.randbelow(1 << 62)
+    release = _after_parents(arrival + policy.hold_ticks + delay, history.parents)
+    if policy.deadline_at is not None:
+        release = _clip(release, arrival, ticks_up(policy.deadline_at, policy.tick))
+    return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle)
+
+
+def _delays(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) -> IntArray:
+    """`release.coupled_draws` for many events, drawing the second time only where the label asks."""
+    delays = mechanism.unbatched.draw_many(lanes)
+    pair = mechanism.pair
+    if pair.label_free:
+        return delays
+    again = batched & (delays < pair.start) if pair.coupled else batched
+    which = np.flatnonzero(again)
+    delays[which] = mechanism.batched.draw_many(lanes, which)
+    return delays
+
+
+def _open_lanes(entropy: Seeded | Secure, history: History, rows: IntArray) -> Lanes:
+    if isinstance(entropy, Seeded):
+        return SeededLanes(entropy, history.keys[rows])
+    return SecureLanes(len(rows), entropy.read)
+
+
+def _rows_by_gap(policy: Policy, history: History) -> "list[tuple[Fraction, IntArray]]":
+    """The rows that draw from the laws of each gap; the default gap comes first."""
+    if not policy.target_gaps and not policy.track_gaps:
+        return [(policy.gap, np.arange(len(history)))]
+    gaps = np.zeros(len(history), dtype=np.int64)
+    numbers = {gap: i for i, gap in enumerate(policy.gaps)}
+    # A target's own gap goes before its track's, so it is written last.
+    for column, own in ((history.tracks, policy.track_gaps), (history.targets, policy.target_gaps)):
+        if column is not None and own:
+            names, places = np.unique(column.astype(str), return_inverse=True)
+            mine = np.array([numbers[own[n]] if n in own else -1 for n in names.tolist()])[places]
+            gaps = np.where(mine >= 0, mine, gaps)
+    return [(gap, np.flatnonzero(gaps == i)) for gap, i in numbers.items()]
+
+
+def _after_parents(release: IntArray, parents: IntArray | None) -> IntArray:
+    """Each event no earlier than the one it refers to, all the way up the chain."""
+    if parents is None:
+        return release
+    children = np.flatnonzero(parents >= 0)
+    while True:
+        waits = np.maximum(release[children], release[parents[children]])
+        if np.array_equal(waits, release[children]):
+            return release
+        release[children] = waits
+
+
+def _clip(release: IntArray, arrival: IntArray, deadline: int) -> IntArray:
+    if (late := np.flatnonzero(arrival > deadline)).size:
+        raise BadInput(
+            "an arrival",
+            "comes no later than the deadline",
+            found=f"row {late[0]} after it",
+            fix="end the history at the deadline, or move the deadline",
+        )
+    return np.minimum(release, deadline)

@@ -1,0 +1,133 @@
+"""`policy.toml`: what an operator reads and writes. Text in, policy out; no file is opened here."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from tarry.core.durations import format_duration
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
+
+__all__ = ["KEYS", "read_policy", "write_policy"]
+
+#: Every key a policy file may have, and what it says.
+KEYS = {
+    "epsilon": "the budget of the promise, per batched pair: smaller is more private and slower",
+    "gap": "how far apart two acts would plausibly be had they not been batched",
+    "window": "acts of one person on different targets at most this far apart count as batched",
+    "tick": "the clock's unit: arrivals are rounded up to it",
+    "weight": "how much batched delay counts against unbatched delay, 0 to 1",
+    "labels": "how batched acts are known: held, declared, follower, simultaneous or none",
+    "law": "zero-inflated-uniform, uniform, exponential, staircase or label-free",
+    "cover": "pair, or bridge to cover an act that joins two others as well",
+    "delta": "the chance with which a label-free law may fail",
+    "from": "the moment from which the policy holds",
+    "until": "the moment until which it stays as it is",
+    "deadline": "the public moment by which everything is released",
+    "gaps": "tables [gaps.target] and [gaps.track]: gaps of their own",
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_PLACES = 40
+_MOMENTS = {"from": "starts_at", "until": "ends_at", "deadline": "deadline_at"}
+
+
+def read_policy(text: str) -> Policy:
+    """The policy that a `policy.toml` describes.
+
+    >>> read_policy('epsilon = 1; gap = "11m"'.replace("; ", chr(10))).gap
+    Fraction(660, 1)
+    """
+    try:
+        found = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput("a policy file", "is TOML", found=str(error)) from None
+    if unknown := [key for key in found if key not in KEYS]:
+        raise BadInput("a policy file", f"has the keys {', '.join(KEYS)}", found=repr(unknown[0]))
+    for key in ("epsilon", "gap"):
+        if key not in found:
+            raise BadInput("a policy file", f"gives {key}", found="no such key", fix=KEYS[key])
+    gaps = _table(found.pop("gaps", {}), "gaps")
+    if unknown := [key for key in gaps if key not in ("target", "track")]:
+        raise BadInput("gaps", "has the tables target and track", found=repr(unknown[0]))
+    chosen = {_MOMENTS.get(key, key): _value(key, value) for key, value in found.items()}
+    for kind, table in gaps.items():
+        chosen[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
+    return Policy(**chosen)
+
+
+def write_policy(policy: Policy) -> str:
+    """The `policy.toml` of a policy, with a word on each line; `read_policy` reads it back.
+
+    >>> policy = Policy(epsilon="0.5", gap="11m")
+    >>> read_policy(write_policy(policy)) == policy
+    True
+    """
+    if not isinstance(policy.law, str):
+        raise BadInput(
+            "the law of a policy file",
+            "is one that tarry knows by name",
+            found=policy.law_name,
+            fix="keep policies with laws of your own in Python",
+        )
+    values: dict[str, str] = {
+        "epsilon": _decimal(policy.epsilon),
+        "gap": f'"{format_duration(policy.gap)}"',
+        "window": f'"{format_duration(policy.window)}"',
+        "tick": f'"{format_duration(policy.tick)}"',
+        "weight": _decimal(policy.weight),
+        "labels": f'"{policy.labels}"',
+        "law": f'"{policy.law}"',
+        "cover": f'"{policy.cover}"',
+    }
+    if policy.delta:
+        values["delta"] = _decimal(policy.delta)
+    for key, name in _MOMENTS.items():
+        if (at := getattr(policy, name)) is not None:
+            values[key] = _moment_text(at)
+    lines = [f"{key} = {value}  # {KEYS[key]}" for key, value in values.items()]
+    for kind, gaps in (("target", policy.target_gaps), ("track", policy.track_gaps)):
+        if gaps:
+            lines += ["", f"[gaps.{kind}]"]
+            lines += [f'{json.dumps(name)} = "{format_duration(gap)}"' for name, gap in gaps.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _value(key: str, value: Any) -> Any:
+    return _seconds(key, value) if key in _MOMENTS else value
+
+
+def _table(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(what, "is a table", found=repr(value), fix=f'write [{what}] and "name" = "30m"')
+    return value
+
+
+def _seconds(key: str, moment: Any) -> Fraction:
+    """Seconds since 1970 of a TOML date-time with an offset, exactly."""
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise BadInput(
+            key,
+            "is a moment with its offset",
+            found=repr(str(moment)),
+            fix="write it like 2026-01-31T12:00:00Z",
+        )
+    return Fraction((moment - _EPOCH) // timedelta(microseconds=1), 1_000_000)
+
+
+def _moment_text(seconds: Fraction) -> str:
+    return (_EPOCH + timedelta(microseconds=int(seconds * 1_000_000))).isoformat().replace("+00:00", "Z")
+
+
+def _decimal(number: Fraction) -> str:
+    """The number as an exact decimal; one third has none."""
+    places = 0
+    while (number * 10**places).denominator != 1:
+        places += 1
+        if places > _MOST_PLACES:
+            raise BadInput("a number in a policy file", "is a decimal", found=str(number))
+    digits = str(int(number * 10**places)).rjust(places + 1, "0")
+    return f"{digits[:-places]}.{digits[-places:]}" if places else digits

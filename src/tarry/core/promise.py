@@ -1,0 +1,119 @@
+"""What a policy promises, in numbers and in words.
+
+The promise is Theorem 1'' (`docs/theory.md`), not the paper's Definition 1: the words below say it,
+and what is not promised, wherever epsilon is shown.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tarry.core.durations import format_duration
+from tarry.core.exact import exp_upper
+from tarry.core.policy import Policy
+
+__all__ = ["Promise", "promise"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A promise: its numbers, and two lists of sentences a person can hold us to."""
+
+    epsilon: Fraction  # per batched pair
+    share: Fraction  # per event whose label differs
+    reach: Fraction  # seconds later that a batched act might as well have arrived
+    delta: Fraction
+    promised: tuple[str, ...]
+    not_promised: tuple[str, ...]
+
+    def loss(self, batched_events: int) -> Fraction:
+        """Nats that dissolving this many batched events may cost, at most.
+
+        >>> promise(Policy(epsilon="0.5", gap="11m")).loss(40)  # twenty pairs: nothing is left
+        Fraction(10, 1)
+        """
+        return self.share * batched_events
+
+    def odds(self, batched_events: int) -> float:
+        """The factor by which an observer's odds may move, rounded up."""
+        return float(exp_upper(self.loss(batched_events)))
+
+
+def promise(policy: Policy) -> Promise:
+    """The promise of a policy.
+
+    >>> promise(Policy(epsilon="1", gap="11m", window="5m")).promised[0][:60]
+    'Suppose two posts of one person on different targets arrived'
+    """
+    reach = policy.start_ticks(min(policy.gaps)) * policy.tick
+    return Promise(
+        epsilon=policy.epsilon,
+        share=policy.share,
+        reach=reach,
+        delta=policy.delta,
+        promised=_promised(policy, reach),
+        not_promised=(*_NOT_BY_RULE[policy.labels], *_NEVER),
+    )
+
+
+def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
+    odds = f"{float(exp_upper(policy.epsilon)):.3g}"
+    until = format_duration(reach)
+    if policy.labels == "none":
+        all_but = (
+            f"Whatever is seen is at most {odds} times as likely as if any one post had arrived up to "
+            f"{until} later, by anyone, in whatever company; except with a chance of "
+            f"{float(policy.delta):g}."
+        )
+        return (all_but,)
+    near = (
+        "at the same moment"
+        if not policy.window
+        else f"within {format_duration(policy.window)} of each other"
+    )
+    pair = (
+        f"Suppose two posts of one person on different targets arrived {near}. Whatever is seen is at "
+        f"most {odds} times as likely as if {_mover(policy)} had arrived up to {until} later, posted by "
+        f"anyone who was not posting elsewhere then."
+    )
+    each = f"{float(policy.share):g}"
+    more = (
+        f"Each post that loses its partner costs {each} of epsilon: a pair {_multiple(policy, 2)}, a post "
+        f"that bridges two lone ones {_multiple(policy, 3)}, bursts of m and k posts on two targets "
+        f"(m + k) x {each}."
+    )
+    return (pair,) if policy.labels == "follower" else (pair, more)
+
+
+def _mover(policy: Policy) -> str:
+    return "the later one" if policy.labels == "follower" else "either one"
+
+
+def _multiple(policy: Policy, events: int) -> str:
+    return f"{float(policy.share * events):g}"
+
+
+_NOT_BY_RULE = {
+    "held": (),
+    "simultaneous": ("Posts at different ticks are not counted as batched, however close.",),
+    "declared": (
+        "A first post whose author did not say that more would come: its own time is not protected.",
+    ),
+    "follower": (
+        "The first post of a burst: its own time is not protected.",
+        "The second and third post of a burst against each other: only at twice epsilon.",
+    ),
+    "none": (),
+}
+_NEVER = (
+    "That a post was alone: the delays may show that it was not batched.",
+    "A post that in truth arrived later than in the story it is compared with.",
+    "Which of two batches a post belongs to, batches merged into one, or moves inside the window.",
+    (
+        "A long watch: epsilon is spent again by every batched pair; above 3 to 5 in all, for one "
+        "person, nothing meaningful is promised against someone who keeps watching."
+    ),
+    (
+        "Style, content, network address, or times that a client or platform writes down itself: only "
+        "the moment of release is protected."
+    ),
+)

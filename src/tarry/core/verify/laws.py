@@ -1,0 +1,173 @@
+"""Deciding about laws, exactly: every delay, every shift, laws without an end included."""
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, inf, lcm
+
+from tarry.core.errors import BadInput
+from tarry.core.exact import exceeds_exp, exp_bounds, log_of, power_bounds
+from tarry.core.law import Law, Mass
+from tarry.core.mechanism import LawPair
+from tarry.core.verify.verdict import Verdict, Witness
+
+__all__ = ["verify_label_free", "verify_pair"]
+
+_EXACTLY = "every delay and every shift, exactly"
+
+
+@dataclass(frozen=True)
+class _Worst:
+    """A batched delay and a shift, and the logarithm of their ratio."""
+
+    delay: int
+    shift: int
+    log_ratio: float
+    broken: bool
+
+
+def verify_pair(pair: LawPair, share: Fraction) -> Verdict:
+    """Whether b(k) <= e^share * u(k - l) for every delay k and every shift l of 0..start ticks.
+
+    >>> from tarry.core.laws import zero_inflated_uniform
+    >>> from tarry.core.mechanism import Ask
+    >>> pair = zero_inflated_uniform(Ask(share=Fraction(1, 2), start=300, weight=Fraction(1)))
+    >>> verify_pair(pair, Fraction(1, 2)).word, verify_pair(pair, Fraction(49, 100)).word
+    ('holds', 'broken')
+    """
+    batched, unbatched = _same_period(pair.batched, pair.unbatched)
+    if batched.period and unbatched.period and batched.ratio < unbatched.ratio:
+        worst = _far_out(batched, unbatched, share)
+    else:
+        worst = _worst(batched, unbatched, pair.start, share)
+    margin = float(share) - worst.log_ratio
+    if not worst.broken:
+        return Verdict(holds=True, scope=_EXACTLY, margin=max(0.0, margin))
+    return Verdict(
+        holds=False,
+        scope=_EXACTLY,
+        margin=min(margin, -0.0),
+        witness=Witness(
+            batched="a post arrives batched at tick 0",
+            other=f"it arrives unbatched at tick {worst.shift}",
+            seen=f"a release at tick {worst.delay}",
+            ratio=exp(worst.log_ratio) if worst.log_ratio < 700 else inf,
+            allowed=exp(share),
+        ),
+    )
+
+
+def verify_label_free(law: Law, start: int, epsilon: Fraction, delta: Fraction) -> Verdict:
+    """Whether one law for all events is (epsilon, delta)-private for shifts of 0..start ticks.
+
+    The excess, the sum over k of max(0, u(k) - e^epsilon u(k - l)), must not be above delta. Between
+    shifts at which ends of runs meet it is linear in l, so only those shifts need a look.
+
+    >>> from tarry.core.laws.label_free import label_free_law
+    >>> law = label_free_law(Fraction(5, 2), start=20, delta=Fraction(1, 100))
+    >>> verify_label_free(law, 20, Fraction(1), Fraction(1, 100)).word
+    'holds'
+    """
+    if law.period:
+        raise BadInput("a label-free law", "has an end", found="a law without one")
+    shifts = {0, start}
+    ends = law.head_starts
+    shifts |= {b - a for a in ends for b in ends if 0 <= b - a <= start}
+    bits = 64
+    while True:
+        low, high = (Fraction(bound, 1 << bits) for bound in exp_bounds(epsilon, bits))
+        # A smaller factor leaves a larger excess: what holds with it, holds.
+        excess, shift = max((_excess(law, shift, low), shift) for shift in shifts)
+        if excess <= delta:
+            return Verdict(holds=True, scope=_EXACTLY, margin=float(delta - excess))
+        if (surely := max(_excess(law, shift, high) for shift in shifts)) > delta:
+            break
+        bits *= 2
+    return Verdict(
+        holds=False,
+        scope=_EXACTLY,
+        margin=float(delta - surely),
+        witness=Witness(
+            batched="a post arrives at tick 0",
+            other=f"it arrives at tick {shift}",
+            seen="the set of releases that speak for it",
+            ratio=float(excess),
+            allowed=float(delta),
+        ),
+    )
+
+
+def _worst(batched: Law, unbatched: Law, start: int, share: Fraction) -> _Worst:
+    """The largest ratio. Beyond `end` both laws only repeat, the batched one no more slowly."""
+    end = max(batched.tail_start, unbatched.tail_start + start) + batched.period_length
+    worst = _Worst(0, 0, -inf, broken=False)
+    for first, last, mass in batched.steps(end):
+        if not mass.coefficient:
+            continue
+        for tick, low in unbatched.lows(first - start, last):
+            delay = max(first, tick)
+            log_ratio = _log(mass) - _log(low)
+            broken = _exceeds(mass, low, share)
+            if (broken, log_ratio) > (worst.broken, worst.log_ratio):
+                worst = _Worst(delay, delay - tick, log_ratio, broken)
+    return worst
+
+
+def _far_out(batched: Law, unbatched: Law, share: Fraction) -> _Worst:
+    """The batched tail falls more slowly, so the ratio grows without bound: go out far enough."""
+    start = max(batched.tail_start, unbatched.tail_start)
+    first = next(k for k in range(start, start + batched.period_length) if batched.term(k).coefficient)
+    growth = log_of(unbatched.ratio) - log_of(batched.ratio)
+    delay = first
+    while not _exceeds(batched.term(delay), unbatched.term(delay), share):
+        lacking = float(share) - _log(batched.term(delay)) + _log(unbatched.term(delay))
+        delay += batched.period_length * max(1, int(lacking / growth))
+    return _Worst(delay, 0, _log(batched.term(delay)) - _log(unbatched.term(delay)), broken=True)
+
+
+def _exceeds(mass: Mass, low: Mass, share: Fraction) -> bool:
+    """Whether mass / low > e^share, by numbers where they are short and by enclosures where not."""
+    if not low.coefficient:
+        return True
+    if mass.periods + low.periods <= 8:
+        return exceeds_exp(mass.exact / low.exact, share)
+    scale = mass.coefficient / low.coefficient
+    bits = 128
+    while True:
+        top_low, top_high = power_bounds(1 / mass.ratio, mass.periods, bits)
+        bottom_low, bottom_high = power_bounds(1 / low.ratio, low.periods, bits)
+        if exceeds_exp(scale * Fraction(top_low, bottom_high), share):
+            return True
+        if bottom_low and not exceeds_exp(scale * Fraction(top_high, bottom_low), share):
+            return False
+        bits *= 2
+
+
+def _log(mass: Mass) -> float:
+    if not mass.coefficient:
+        return -inf
+    return log_of(mass.coefficient) - (mass.periods * log_of(mass.ratio) if mass.periods else 0.0)
+
+
+def _same_period(a: Law, b: Law) -> tuple[Law, Law]:
+    """The same laws, written with periods of equal length."""
+    if not (a.period and b.period) or a.period_length == b.period_length:
+        return a, b
+    length = lcm(a.period_length, b.period_length)
+    return _repeat(a, length // a.period_length), _repeat(b, length // b.period_length)
+
+
+def _repeat(law: Law, times: int) -> Law:
+    runs = tuple(type(run)(run.length, run.mass / law.ratio**i) for i in range(times) for run in law.period)
+    return Law(law.head, runs, law.ratio**times)
+
+
+def _excess(law: Law, shift: int, factor: Fraction) -> Fraction:
+    cuts = sorted({*law.head_starts, *(start + shift for start in law.head_starts)})
+    return sum(
+        (
+            (end - cut) * max(Fraction(0), law.mass(cut) - factor * law.mass(cut - shift))
+            for cut, end in itertools.pairwise(cuts)
+        ),
+        Fraction(0),
+    )

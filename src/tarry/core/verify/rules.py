@@ -1,0 +1,148 @@
+"""Rules as exact distributions: what is seen, and how likely, for one small stream.
+
+A rule says how a stream becomes what an observer sees: a release for each act. It is written as the
+real code is, with `draw(law)` for randomness; here every possible draw is followed with its exact
+probability, so nothing is sampled and nothing is missed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+from tarry.core.errors import BadInput
+from tarry.core.law import Law
+from tarry.core.mechanism import LawPair
+from tarry.core.release import Draws, coupled_draws, release_tick
+from tarry.core.verify.streams import LabelFunction, Stream
+
+__all__ = ["Block", "DelayRule", "Draw", "JointRule", "Rule", "distribution"]
+
+Draw = Callable[[Law], int]
+Seen = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Acts whose releases depend on each other, and the joint distribution of these."""
+
+    acts: tuple[int, ...]
+    seen: dict[Seen, Fraction]
+
+
+def ticks_up_units(at: int, units: int) -> int:
+    """The tick of an arrival, rounded up.
+
+    >>> ticks_up_units(3, 2)
+    2
+    """
+    return -(-at // units)
+
+
+class Rule(Protocol):
+    """What a search looks at."""
+
+    def blocks(self, stream: Stream) -> list[Block]:
+        """The distribution of what is seen, as independent blocks."""
+        ...
+
+
+@dataclass(frozen=True)
+class JointRule:
+    """A rule in which acts may depend on each other in any way: a program from stream to releases.
+
+    >>> from tarry.core.verify.streams import Act
+    >>> rule = JointRule(lambda stream, draw: tuple(act.at for act in stream))
+    >>> rule.blocks((Act(3, 0, 0),))[0].seen
+    {(3,): Fraction(1, 1)}
+    """
+
+    program: Callable[[Stream, Draw], Seen]
+
+    def blocks(self, stream: Stream) -> list[Block]:
+        """One block with everything in it."""
+        seen = distribution(lambda draw: self.program(stream, draw))
+        return [Block(tuple(range(len(stream))), seen)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayRule:
+    """A rule in which each act is labelled and then waits by itself, as tarry's own do.
+
+    The draw and release rules are the real ones unless broken ones are to be looked at. With `units`
+    time units to the tick, `stamp` rounds arrivals to ticks; labels look at stamped arrivals.
+    """
+
+    pair: LawPair
+    labels: LabelFunction
+    hold: int = 0
+    deadline: int | None = None
+    units: int = 1
+    stamp: Callable[[int, int], int] = ticks_up_units
+    draws: Callable[[LawPair, Draw], Draws] = coupled_draws
+    release: Callable[[int, int], int] | None = None  # (stamped arrival, delay) -> what is seen
+    _known: dict[tuple[int, bool], dict[Seen, Fraction]] = field(default_factory=dict, compare=False)
+
+    def blocks(self, stream: Stream) -> list[Block]:
+        """One block an act."""
+        stamped = tuple(act._replace(at=self.stamp(act.at, self.units)) for act in stream)
+        labels = self.labels(stamped)
+        return [
+            Block((i,), self._alone(act.at, label))
+            for i, (act, label) in enumerate(zip(stamped, labels, strict=True))
+        ]
+
+    def _alone(self, arrival: int, label: bool) -> dict[Seen, Fraction]:  # noqa: FBT001 - a label is a value
+        key = (arrival, label)
+        if key not in self._known:
+            self._known[key] = distribution(lambda draw: (self._seen(arrival, label, draw),))
+        return self._known[key]
+
+    def _seen(self, arrival: int, label: bool, draw: Draw) -> int:  # noqa: FBT001 - a label is a value
+        drawn = self.draws(self.pair, draw)
+        if self.release is not None:
+            return self.release(arrival, drawn.ticks(batched=label))
+        return release_tick(arrival, drawn, batched=label, hold=self.hold, deadline=self.deadline)
+
+
+class _Branch(Exception):
+    def __init__(self, law: Law) -> None:
+        self.law = law
+
+
+def distribution(program: Callable[[Draw], Seen]) -> dict[Seen, Fraction]:
+    """The exact distribution of a program's result over all its draws.
+
+    The program is run again from the start for every draw that is not yet decided: it may do
+    anything, as long as `draw` is its only source of chance.
+
+    >>> coin = Law.of_masses([Fraction(1, 2), Fraction(1, 2)])
+    >>> distribution(lambda draw: (draw(coin) + draw(coin),))[1,]
+    Fraction(1, 2)
+    """
+    seen: dict[Seen, Fraction] = {}
+    pending: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while pending:
+        decided, chance = pending.pop()
+        script = iter(decided)
+
+        def draw(law: Law, script: Iterator[int] = script) -> int:
+            for value in script:
+                return value
+            raise _Branch(law)
+
+        try:
+            result = program(draw)
+        except _Branch as branch:
+            pending += [((*decided, tick), chance * mass) for tick, mass in _support(branch.law)]
+        else:
+            seen[result] = seen.get(result, Fraction(0)) + chance
+    return seen
+
+
+@lru_cache(maxsize=64)
+def _support(law: Law) -> tuple[tuple[int, Fraction], ...]:
+    if law.maximum is None:
+        raise BadInput("a law to follow draw by draw", "has an end", found="a law without one")
+    return tuple((k, mass) for k in range(law.maximum + 1) if (mass := law.mass(k)))
