@@ -13,6 +13,8 @@ from fractions import Fraction
 from tarry.cli.options import add_json, add_policy_flags, policy_from
 from tarry.cli.show import print_json
 from tarry.core.entropy import Secure
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
 from tarry.core.release import draw_pair, release_tick
 from tarry.core.ticks import ticks_up
 
@@ -37,8 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     policy = policy_from(arguments)
     draws = draw_pair(policy, arguments.target, arguments.track, Secure())
     now = Fraction(time.time_ns(), 1_000_000_000)
+    _check_moment(policy, now)
     release = release_tick(
-        ticks_up(now, policy.tick), draws, batched=arguments.batched, hold=policy.hold_ticks
+        ticks_up(now, policy.tick),
+        draws,
+        batched=arguments.batched,
+        hold=policy.hold_ticks,
+        deadline=None if policy.deadline_at is None else ticks_up(policy.deadline_at, policy.tick),
     )
     seconds = seconds_until(release * policy.tick, now)
     if arguments.json:
@@ -46,6 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{seconds:f}")
     return 0
+
+
+def _check_moment(policy: Policy, now: Fraction) -> None:
+    """A policy outside its period, or past its deadline, protects nobody."""
+    ends = [at for at in (policy.ends_at, policy.deadline_at) if at is not None]
+    if (policy.starts_at is not None and now < policy.starts_at) or any(now > at for at in ends):
+        raise BadInput(
+            "a policy",
+            "is used within its period (from, until, deadline)",
+            found="a moment outside it",
+            fix="renew the policy file",
+        )
 
 
 def seconds_until(moment: Fraction, now: Fraction) -> float:

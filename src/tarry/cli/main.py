@@ -5,6 +5,7 @@ A command's file is loaded only when that command runs, so `tarry --help` costs 
 """
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -41,9 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    name = words[0] if words else ""
-    if name not in COMMANDS:
-        return _without_command(words)
+    code = 0
+    try:
+        named = bool(words) and words[0] in COMMANDS
+        code = _command(words[0], words[1:]) if named else _without_command(words)
+        sys.stdout.flush()  # here: at the interpreter's end nobody would catch that the reader has gone
+    except BrokenPipeError:  # nothing left to say, and nobody to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _command(name: str, words: list[str]) -> int:
     command = import_module(f"tarry.cli.{name}")
     parser = Parser(
         prog=f"tarry {name}",
@@ -55,12 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        return int(command.run(parser.parse_args(_join_negatives(words[1:]))))
+        return int(command.run(parser.parse_args(_join_negatives(words))))
     except (TarryError, UsageError) as error:
-        print(f"tarry {name}: {error}", file=sys.stderr)
+        print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing left to say, and nobody to say it to
+    except SystemExit:  # --help has been answered
         return 0
 
 

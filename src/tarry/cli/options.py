@@ -4,7 +4,7 @@ import argparse
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tarry.core.errors import BadInput
 from tarry.core.laws import FAMILIES
@@ -71,15 +71,21 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
 def read_policy_path(path: str) -> Policy:
     """The policy in a file, or on standard input for `-`."""
     try:
-        text = sys.stdin.read(_LARGEST_FILE) if path == "-" else _read(Path(path))
+        text = _read(sys.stdin) if path == "-" else _open(Path(path))
     except OSError as error:
-        raise BadInput("the policy file", "can be read", found=f"{path}: {error.strerror}") from None
+        raise BadInput("the policy file", "can be read", found=f"{path!r}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadInput("the policy file", "is UTF-8 text", found=path) from None
+        raise BadInput("the policy file", "is UTF-8 text", found=repr(path)) from None
     return read_policy(text)
 
 
-def _read(path: Path) -> str:
-    if (size := path.stat().st_size) > _LARGEST_FILE:
-        raise BadInput("the policy file", "is at most 1 MiB", found=f"{size} bytes")
-    return path.read_text(encoding="utf-8")
+def _open(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return _read(file)
+
+
+def _read(file: TextIO) -> str:
+    text = file.read(_LARGEST_FILE + 1)
+    if len(text) > _LARGEST_FILE:
+        raise BadInput("the policy file", "is at most 1 MiB", found="more", fix="keep comments short")
+    return text

@@ -37,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.toml:
         print(write_policy(policy), end="")
         return 0
-    costs = plan(policy)
     if arguments.json:
-        print_json({**policy_json(policy), **_costs_json(policy, costs)})
+        own = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
+        print_json({**policy_json(policy), **_costs_json(policy, plan(policy)), "own_gaps": own})
     else:
-        _print(policy, costs)
+        _print(policy)
     return 0
 
 
@@ -104,24 +104,25 @@ def _delays_json(delays: Delays) -> dict[str, Any]:
     }
 
 
-def _print(policy: Policy, costs: DelayPlan) -> None:
-    print(
-        f"{policy.law_name} law, {policy.labels} labels, epsilon {float(policy.epsilon):g} per batched pair, "
-        f"gap {format_duration(policy.gap)}, window {format_duration(policy.window)}, "
-        f"tick {format_duration(policy.tick)}"
+def _print(policy: Policy) -> None:
+    choices = (
+        f"{policy.law_name} law",
+        f"{policy.labels} labels",
+        f"epsilon {float(policy.epsilon):g}",
+        f"window {format_duration(policy.window)}",
+        f"tick {format_duration(policy.tick)}",
     )
-    print(
-        "from arrival to release"
-        + (f", {rounded(costs.hold_ticks * policy.tick)} hold included" if costs.hold_ticks else "")
-        + ":\n"
-    )
-    rows = [
-        [name, *(rounded(s) for s in (d.minimum, d.mean, d.median, d.maximum))]
-        for name, d in (("batched", costs.batched), ("unbatched", costs.unbatched))
-    ]
-    print_table(["", "shortest", "mean", "median", "longest"], rows)
-    print(
-        f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g})"
-        + (f", eta {float(costs.eta):.4f}" if costs.eta is not None else "")
-        + "; tarry explain says what is promised and what is not"
-    )
+    print(", ".join(choices))
+    hold = policy.hold_ticks * policy.tick
+    print("from arrival to release" + (f", {rounded(hold)} hold included" if hold else "") + ":\n")
+    rows = []
+    for gap in policy.gaps:
+        costs = plan(policy, gap)
+        for name, delays in (("batched", costs.batched), ("unbatched", costs.unbatched)):
+            figures = (delays.minimum, delays.mean, delays.median, delays.maximum)
+            rows.append([name, format_duration(gap), *(rounded(seconds) for seconds in figures)])
+    print_table(["", "gap", "shortest", "mean", "median", "longest"], rows)
+    costs = plan(policy)
+    eta = "" if costs.eta is None else f", eta {float(costs.eta):.4f}"
+    print(f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g}){eta}")
+    print("epsilon is spent by every batched pair: tarry explain says what is promised and what is not")

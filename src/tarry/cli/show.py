@@ -1,14 +1,16 @@
 """How commands print: aligned tables, wrapped sentences, JSON with figures in seconds."""
 
 import json
+import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 from tarry.core.durations import format_duration
 
-__all__ = ["print_json", "print_sentences", "print_table", "rounded"]
+__all__ = ["print_json", "print_sentences", "print_table", "progress_on_terminal", "rounded"]
 
 _WIDTH = 96
 
@@ -35,6 +37,23 @@ def print_sentences(title: str, sentences: Sequence[str]) -> None:
     print(title)
     for sentence in sentences:
         print(textwrap.fill(sentence, _WIDTH, initial_indent="  - ", subsequent_indent="    "))
+
+
+@contextmanager
+def progress_on_terminal(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A line that counts up on standard error while long work runs; nothing where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    def tell(done: int, total: int) -> None:
+        if done * 100 // total != (done - 1) * 100 // total:
+            print(f"\r{done * 100 // total:3d} % of {total} {what}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def rounded(seconds: Fraction | None) -> str:

@@ -9,7 +9,7 @@ streams: there a clean result means "no witness up to n events".
 import argparse
 
 from tarry.cli.options import add_json, add_policy_path, read_policy_path
-from tarry.cli.show import print_json
+from tarry.cli.show import print_json, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
 
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
     size = Size(events=_events(arguments.events))
-    verdict = verify(read_policy_path(arguments.policy), size)
+    policy = read_policy_path(arguments.policy)
+    with progress_on_terminal("streams") as progress:
+        verdict = verify(policy, size, progress)
     if arguments.json:
         print_json(
             {

@@ -156,6 +156,9 @@ def _power_cut(base: Fraction, exponent: int) -> Cut:
 
 def _coin_cut(base: Fraction, exponent: int) -> Cut:
     """x / (1 + x) for x = base^exponent; it grows with x, so an enclosure of x encloses it."""
+    if exponent == 1:
+        # p / (p + q) can end, as 3/8 does for 3/5, and no enclosure settles on a number that ends.
+        return _rational_cut(base / (1 + base))
 
     def floor(bits: int) -> int:
         def attempt(extra: int) -> tuple[int, int]:

@@ -48,11 +48,13 @@ def parse_number(value: Number, what: str = "number") -> Fraction:
             found=f"{value!r} ({kind})",
             fix='give it as text such as "0.5", an int or a Decimal',
         )
+    if isinstance(value, int) and abs(value) >= 10**_LONGEST_TEXT:  # some are too long to write out
+        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found="a longer one")
     text = str(value).strip()
     if len(text) > _LONGEST_TEXT:
         raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found=f"{len(text)} of them")
     try:
-        number = Decimal(text)
+        number = Decimal(text.encode("ascii", "replace").decode())  # Decimal reads digits of any script
     except InvalidOperation:
         raise BadInput(
             what, "must be a decimal number", found=repr(text), fix="write it like 0.5 or 2"
@@ -73,7 +75,8 @@ def parse_duration(text: Duration, what: str = "duration") -> Fraction:
     if isinstance(text, Fraction):
         seconds = text
     elif isinstance(text, str):
-        seconds = _sum_parts(text.strip(), what)
+        text = text.strip()
+        seconds = _sum_parts(text, what)
     else:
         raise BadInput(what, "must be text with a unit", found=repr(text), fix=_EXAMPLE)
     if seconds < 0:

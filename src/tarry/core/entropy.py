@@ -26,7 +26,10 @@ WORD = 1 << 64
 # The odd constants of the SplitMix64 generator (Steele, Lea, Flood 2014).
 GOLDEN = 0x9E3779B97F4A7C15
 MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-_POOL_WORDS = 512
+_POOL_WORDS = 1024
+# Words below _TOP have at least _SMALL words above them.
+_SMALL = 1 << 16
+_TOP = DIGIT - _SMALL
 
 
 class Entropy(Protocol):
@@ -54,29 +57,28 @@ class Secure:
         _POOLS.add(self)
 
     def randbelow(self, n: int, /) -> int:
-        """A uniform integer in 0..n-1: multiply, shift, reject; never a remainder's bias."""
+        """A uniform integer in 0..n-1: a remainder, of words in whole blocks of n alone."""
         try:
             word = self._pool.pop()
         except IndexError:
             word = self._refill()
-        product = word * n
-        # The low half tells whether `word` fell in the part that would make some results likelier.
-        if product & 0xFFFF_FFFF_FFFF_FFFF >= n:
-            return product >> 64
-        return self._careful(product, n)
+        # Far enough from the top the block of n words that this one lies in is whole, whatever n.
+        if word < _TOP and 0 < n <= _SMALL:
+            return word % n
+        return self._careful(word, n)
 
     def forget(self) -> None:
         """Throw away what was read and not yet used; every child of a fork does."""
         self._pool.clear()
 
-    def _careful(self, product: int, n: int) -> int:
+    def _careful(self, word: int, n: int) -> int:
         if n < 1:
             raise BadInput("the range of a random number", "must be at least 1", found=n)
-        if n > WORD:
+        if n > DIGIT:
             return self._wide(n)
-        while product % WORD < WORD % n:
-            product = (self._pool.pop() if self._pool else self._refill()) * n
-        return product >> 64
+        while word - word % n > DIGIT - n:  # the block is cut off by the end of the range: again
+            word = self._word()
+        return word % n
 
     def _wide(self, n: int) -> int:
         bits = (n - 1).bit_length()
@@ -85,8 +87,14 @@ class Secure:
             pass
         return number
 
+    def _word(self) -> int:
+        try:
+            return self._pool.pop()
+        except IndexError:
+            return self._refill()
+
     def _refill(self) -> int:
-        fresh = list(memoryview(self.read(8 * _POOL_WORDS)).cast("Q"))
+        fresh = list(memoryview(self.read(4 * _POOL_WORDS)).cast("I"))
         word: int = fresh.pop()
         self._pool.extend(fresh)
         return word
@@ -100,7 +108,8 @@ def _forget_pools() -> None:
         source.forget()
 
 
-os.register_at_fork(after_in_child=_forget_pools)
+if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
+    os.register_at_fork(after_in_child=_forget_pools)
 
 
 class Seeded:

@@ -6,7 +6,7 @@ so a caller can round against itself, or ask for more bits until the two sides a
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import log
+from math import log, log1p
 
 __all__ = [
     "exceeds_exp",
@@ -150,4 +150,6 @@ def log_of(value: Fraction) -> float:
     >>> round(log_of(Fraction(2**2000)), 3)
     1386.294
     """
+    if 1 <= 2 * value <= 4:
+        return log1p(value - 1)  # the difference of two nearly equal logarithms would be noise
     return log(value.numerator) - log(value.denominator)

@@ -151,6 +151,10 @@ class History:
 
     def _check_parents(self) -> None:
         parents = np.asarray(self.parent)
+        if len(self) and not np.issubdtype(parents.dtype, np.integer):
+            raise BadInput("the column parent", "holds row numbers", found=str(parents.dtype))
+        parents = parents.astype(np.int64)
+        object.__setattr__(self, "parent", parents)
         if ((parents < -1) | (parents >= len(self))).any():
             raise BadInput(
                 "the column parent",

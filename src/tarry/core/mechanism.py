@@ -56,7 +56,8 @@ class LawPair:
         >>> LawPair(batched=law.from_tick(1), unbatched=law, start=1).coupled
         True
         """
-        if not self.unbatched.cumulative(self.start - 1) < 1:
+        # A law without an end always goes on; asking how far it has come takes very long powers.
+        if not self.unbatched.period and not self.unbatched.cumulative(self.start - 1) < 1:
             return False
         return self.batched.same_as(self.unbatched.from_tick(self.start))
 

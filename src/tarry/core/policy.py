@@ -180,7 +180,7 @@ class Policy:
 
     def _check_choices(self) -> None:
         known: dict[str, tuple[str, ...]] = {"labels": LABEL_RULES, "cover": COVERS}
-        if isinstance(self.law, str):
+        if not callable(self.law):
             known["law"] = tuple(FAMILIES)
         for name, choices in known.items():
             if (found := getattr(self, name)) not in choices:
@@ -264,4 +264,4 @@ def _gaps(gaps: Mapping[str, Duration] | None, kind: str) -> Mapping[str, Fracti
 
 
 def _decimal(number: Fraction) -> str:
-    return f"{float(number):g}"
+    return f"{float(number):g}" if abs(number) < 10**100 else "a number of more than 100 digits"

@@ -45,6 +45,8 @@ def read_policy(text: str) -> Policy:
         found = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadInput("a policy file", "is TOML", found=str(error)) from None
+    except (ArithmeticError, ValueError, RecursionError):  # numbers and nesting that TOML allows
+        raise BadInput("a policy file", "is of ordinary size", found="a huge number, or nesting") from None
     if unknown := [key for key in found if key not in KEYS]:
         raise BadInput("a policy file", f"has the keys {', '.join(KEYS)}", found=repr(unknown[0]))
     for key in ("epsilon", "gap"):
@@ -92,7 +94,7 @@ def write_policy(policy: Policy) -> str:
     for kind, gaps in (("target", policy.target_gaps), ("track", policy.track_gaps)):
         if gaps:
             lines += ["", f"[gaps.{kind}]"]
-            lines += [f'{json.dumps(name)} = "{format_duration(gap)}"' for name, gap in gaps.items()]
+            lines += [f'{_quoted(name)} = "{format_duration(gap)}"' for name, gap in gaps.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -119,7 +121,20 @@ def _seconds(key: str, moment: Any) -> Fraction:
 
 
 def _moment_text(seconds: Fraction) -> str:
-    return (_EPOCH + timedelta(microseconds=int(seconds * 1_000_000))).isoformat().replace("+00:00", "Z")
+    micros = seconds * 1_000_000
+    try:
+        moment = _EPOCH + timedelta(microseconds=int(micros))
+    except OverflowError:
+        moment = None
+    if moment is None or micros.denominator != 1:
+        rule = "is a whole number of microseconds in the years 1 to 9999"
+        raise BadInput("a moment in a policy file", rule, found=f"{float(seconds):g} s since 1970")
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _quoted(name: str) -> str:
+    """A TOML string: JSON's, except that TOML has no surrogate pairs and no bare delete character."""
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 def _decimal(number: Fraction) -> str:

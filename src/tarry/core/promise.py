@@ -6,6 +6,7 @@ and what is not promised, wherever epsilon is shown.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, nextafter
 
 from tarry.core.durations import format_duration
 from tarry.core.exact import exp_upper
@@ -35,7 +36,8 @@ class Promise:
 
     def odds(self, batched_events: int) -> float:
         """The factor by which an observer's odds may move, rounded up."""
-        return float(exp_upper(self.loss(batched_events)))
+        loss = self.loss(batched_events)
+        return nextafter(float(exp_upper(loss)), inf) if 0 < loss < 700 else inf if loss else 1.0
 
 
 def promise(policy: Policy) -> Promise:

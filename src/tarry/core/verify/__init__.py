@@ -12,7 +12,7 @@ from fractions import Fraction
 from tarry.core.policy import Policy
 from tarry.core.verify.laws import verify_label_free, verify_pair
 from tarry.core.verify.rules import DelayRule, JointRule, Rule
-from tarry.core.verify.search import search
+from tarry.core.verify.search import Progress, search
 from tarry.core.verify.small import small_copy, small_rule, truthful
 from tarry.core.verify.streams import (
     Neighbour,
@@ -29,6 +29,7 @@ from tarry.core.verify.verdict import Verdict, Witness
 __all__ = [
     "DelayRule",
     "JointRule",
+    "Progress",
     "Rule",
     "Size",
     "Verdict",
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-def verify(policy: Policy, size: Size | None = None) -> Verdict:
+def verify(policy: Policy, size: Size | None = None, progress: Progress | None = None) -> Verdict:
     """Whether a policy keeps its promise; the first thing found broken decides.
 
     >>> verify(Policy(epsilon="1", gap="300s", window="60s"), Size(events=2)).word
@@ -60,7 +61,7 @@ def verify(policy: Policy, size: Size | None = None) -> Verdict:
         if worst is None or (verdict.margin or 0) < (worst.margin or 0):
             worst = verdict
     assert worst is not None  # noqa: S101 - a policy has at least its default gap
-    rules = verify_rules(policy, size or Size())
+    rules = verify_rules(policy, size or Size(), progress)
     if not rules.holds:
         return rules
     scope = f"laws: {worst.scope}; labels, draws and releases: {rules.scope}"
@@ -79,7 +80,7 @@ def verify_law(policy: Policy, gap: Fraction | None = None) -> Verdict:
     return verify_pair(pair, policy.share)
 
 
-def verify_rules(policy: Policy, size: Size) -> Verdict:
+def verify_rules(policy: Policy, size: Size, progress: Progress | None = None) -> Verdict:
     """Whether the policy's rules keep its promise on every small stream.
 
     >>> verify_rules(Policy(epsilon="1", gap="11m"), Size(events=2)).scope[:10]
@@ -91,14 +92,14 @@ def verify_rules(policy: Policy, size: Size) -> Verdict:
     window, reach = small.window_ticks, small.start_ticks(small.gap)
     rule = small_rule(small)
     if small.labels == "follower":
-        return search(rule, follower_moves(rule.labels, reach), small.share, size)
+        return search(rule, follower_moves(rule.labels, reach), small.share, size, progress=progress)
     neighbours = moves(paired(window), reach, size)
     if small.labels != "declared":
-        return search(rule, neighbours, small.share, size)
+        return search(rule, neighbours, small.share, size, progress=progress)
 
     # Declarations are promised for when they are truthful: both stories are told truthfully.
     def told(stream: Stream) -> Iterator[Neighbour]:
         return (n._replace(stream=truthful(n.stream, window)) for n in neighbours(stream))
 
     streams = (truthful(stream, window) for stream in all_streams(size))
-    return search(rule, told, small.share, size, streams)
+    return search(rule, told, small.share, size, streams, progress)

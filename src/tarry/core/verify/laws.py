@@ -1,9 +1,10 @@
 """Deciding about laws, exactly: every delay, every shift, laws without an end included."""
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, lcm
+from math import exp, inf, lcm, prod
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import exceeds_exp, exp_bounds, log_of, power_bounds
@@ -117,12 +118,14 @@ def _far_out(batched: Law, unbatched: Law, share: Fraction) -> _Worst:
     """The batched tail falls more slowly, so the ratio grows without bound: go out far enough."""
     start = max(batched.tail_start, unbatched.tail_start)
     first = next(k for k in range(start, start + batched.period_length) if batched.term(k).coefficient)
-    growth = log_of(unbatched.ratio) - log_of(batched.ratio)
-    delay = first
-    while not _exceeds(batched.term(delay), unbatched.term(delay), share):
-        lacking = float(share) - _log(batched.term(delay)) + _log(unbatched.term(delay))
-        delay += batched.period_length * max(1, int(lacking / growth))
-    return _Worst(delay, 0, _log(batched.term(delay)) - _log(unbatched.term(delay)), broken=True)
+    apart = _log(batched.term(first)) - _log(unbatched.term(first))
+    growth = log_of(unbatched.ratio / batched.ratio)
+    periods = int(max(0.0, (float(share) - apart) / growth))
+    while not _exceeds(
+        batched.term(delay := first + periods * batched.period_length), unbatched.term(delay), share
+    ):
+        periods += 1 + periods // 8
+    return _Worst(delay, 0, apart + periods * growth, broken=True)
 
 
 def _exceeds(mass: Mass, low: Mass, share: Fraction) -> bool:
@@ -132,15 +135,25 @@ def _exceeds(mass: Mass, low: Mass, share: Fraction) -> bool:
     if mass.periods + low.periods <= 8:
         return exceeds_exp(mass.exact / low.exact, share)
     scale = mass.coefficient / low.coefficient
+    # Powers that both have cancel first: far out both masses vanish, but not their quotient.
+    shared = min(mass.periods, low.periods)
+    top = ((1 / mass.ratio, mass.periods - shared), (min(Fraction(1), low.ratio / mass.ratio), shared))
+    bottom = ((1 / low.ratio, low.periods - shared), (min(Fraction(1), mass.ratio / low.ratio), shared))
     bits = 128
     while True:
-        top_low, top_high = power_bounds(1 / mass.ratio, mass.periods, bits)
-        bottom_low, bottom_high = power_bounds(1 / low.ratio, low.periods, bits)
+        top_low, top_high = _enclose(top, bits)
+        bottom_low, bottom_high = _enclose(bottom, bits)
         if exceeds_exp(scale * Fraction(top_low, bottom_high), share):
             return True
         if bottom_low and not exceeds_exp(scale * Fraction(top_high, bottom_low), share):
             return False
         bits *= 2
+
+
+def _enclose(powers: Iterable[tuple[Fraction, int]], bits: int) -> tuple[int, int]:
+    """Integers around a product of powers, at a scale that depends on their number and the bits."""
+    bounds = [power_bounds(base, exponent, bits) for base, exponent in powers]
+    return prod(low for low, _ in bounds), prod(high for _, high in bounds)
 
 
 def _log(mass: Mass) -> float:

@@ -1,6 +1,6 @@
 """Searching for a witness: every small stream against every stream it must be confused with."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import product
 from math import exp, inf
@@ -10,7 +10,10 @@ from tarry.core.verify.rules import Block, Rule, Seen
 from tarry.core.verify.streams import Neighbours, Size, Stream, all_streams
 from tarry.core.verify.verdict import Verdict, Witness
 
-__all__ = ["search"]
+__all__ = ["Progress", "search"]
+
+#: Told (done, in all) now and then during long work.
+Progress = Callable[[int, int], None]
 
 
 def search(
@@ -19,10 +22,12 @@ def search(
     share: Fraction,
     size: Size,
     streams: Iterable[Stream] | None = None,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Look for a stream that a rule lets be told from its neighbour by more than promised.
 
-    A clean result is no proof: it says that there is no witness up to the size.
+    A clean result is no proof: it says that there is no witness up to the size. `progress` is told how
+    many streams are done, and of how many.
 
     >>> from tarry.core.laws.zero_inflated import zero_inflated_pair
     >>> from tarry.core.verify.rules import DelayRule
@@ -40,7 +45,10 @@ def search(
         return known[stream]
 
     worst = -inf
-    for stream in all_streams(size) if streams is None else streams:
+    todo = tuple(all_streams(size) if streams is None else streams)
+    for done, stream in enumerate(todo):
+        if progress is not None:
+            progress(done, len(todo))
         for other, cost in neighbours(stream):
             ratio, seen = _largest_ratio(blocks(stream), blocks(other), len(stream))
             allowed = share * cost
@@ -72,14 +80,13 @@ def _largest_ratio(this: list[Block], other: list[Block], count: int) -> tuple[F
     """The largest P(seen; this) / P(seen; other), None for infinite, and where it is reached."""
     if [block.acts for block in this] != [block.acts for block in other]:
         this, other = [_together(this, count)], [_together(other, count)]
-    ratio, seen = Fraction(1), [0] * count
+    ratio: Fraction | None = Fraction(1)
+    seen = [0] * count
     for mine, theirs in zip(this, other, strict=True):
         part, where = _largest_in(mine.seen, theirs.seen)
         for act, at in zip(mine.acts, where, strict=True):
             seen[act] = at
-        if part is None:
-            return None, tuple(seen)
-        ratio *= part
+        ratio = None if ratio is None or part is None else ratio * part
     return ratio, tuple(seen)
 
 

@@ -48,6 +48,7 @@ def small_rule(policy: Policy) -> DelayRule:
 def real_labels(rule: LabelRule, window: int) -> LabelFunction:
     """`label_events` on small streams; acts in one tick are admitted in stream order.
 
+    >>> from tarry.core.verify.streams import Act
     >>> real_labels("follower", 1)((Act(0, 0, 0), Act(0, 0, 1)))
     (False, True)
     """
@@ -70,6 +71,7 @@ def real_labels(rule: LabelRule, window: int) -> LabelFunction:
 def truthful(stream: Stream, window: int) -> Stream:
     """The stream with every author saying rightly whether more will come within the window.
 
+    >>> from tarry.core.verify.streams import Act
     >>> [act.declared for act in truthful((Act(0, 0, 0), Act(1, 0, 1)), 1)]
     [True, False]
     """

@@ -139,7 +139,8 @@ def definition_one(reach: int) -> Neighbours:
     """The paper's Definition 1, read literally.
 
     The later of two acts of one person moves back to the earlier one, whatever its labels were; a
-    pair costs two shares. It asks for more than any mechanism can give: a search with it finds a witness for every law.
+    pair costs two shares. It asks for more than any mechanism can give: a search with it finds a
+    witness for every law.
     """
 
     def neighbours(stream: Stream) -> Iterator[Neighbour]:

@@ -30,10 +30,11 @@ class Witness:
         }
 
     def __str__(self) -> str:
-        times = "infinitely" if self.ratio == float("inf") else f"{self.ratio:.6g} times"
+        if self.ratio == float("inf"):
+            return f"{self.seen} can be when {self.batched}, and never when {self.other}"
         return (
-            f"{self.seen} is {times} as likely when {self.batched} as when {self.other}; "
-            f"{self.allowed:.6g} is allowed"
+            f"{self.seen} is {self.ratio:.6g} times as likely when {self.batched} as when {self.other}; "
+            f"{self.allowed:.6g} times is allowed"
         )
 
 

@@ -1,0 +1,87 @@
+"""How fast delays are drawn, against plain generators that know no law, in one run.
+
+    python bench/draw.py
+
+The law is the default one at epsilon 1, a gap of 300 ticks. Vector drawing is compared with numpy's
+`random()`, one draw at a time with `secrets.randbelow`. Every delay is exact; neither peer draws one.
+"""
+
+import secrets
+import sys
+from fractions import Fraction
+
+import numpy as np
+from _measure import arguments, interleaved, print_speeds
+
+from tarry.core.entropy import Secure, Seeded
+from tarry.core.lanes import SecureLanes, SeededLanes, ctr_reader, event_keys
+from tarry.core.laws import zero_inflated_uniform
+from tarry.core.mechanism import Ask
+from tarry.core.sampler import Sampler
+
+CHUNK = 1 << 15
+
+
+def in_chunks(sampler, open_lanes, total):
+    for start in range(0, total, CHUNK):
+        sampler.draw_many(open_lanes(start, min(CHUNK, total - start)))
+
+
+def vectors(sampler, total, rounds):
+    rng = np.random.default_rng(1)
+    numbers = np.arange(total)
+    keys = event_keys(numbers % 977, numbers % 131, numbers * 60)
+    source, counter = Seeded(1), ctr_reader()
+    contestants = {
+        "numpy random()": lambda: rng.random(total),
+        "seeded, keyed": lambda: in_chunks(
+            sampler, lambda at, size: SeededLanes(source, keys[at : at + size]), total
+        ),
+        "seeded, hashing the events too": lambda: in_chunks(
+            sampler,
+            lambda at, size: SeededLanes(
+                source,
+                event_keys(
+                    *(numbers[at : at + size] % n for n in (977, 131)), numbers[at : at + size] * 60
+                ),
+            ),
+            total,
+        ),
+        "secure, standard library": lambda: in_chunks(sampler, lambda _, size: SecureLanes(size), total),
+        "secure, AES-CTR of cryptography": lambda: in_chunks(
+            sampler, lambda _, size: SecureLanes(size, counter), total
+        ),
+    }
+    goals = {
+        "seeded, keyed": ">= 0.15, goal 0.3",
+        "secure, standard library": ">= 0.1",
+        "secure, AES-CTR of cryptography": ">= 0.3",
+    }
+    seconds = interleaved(contestants, rounds)
+    print_speeds(seconds, "numpy random()", dict.fromkeys(contestants, total), goals)
+
+
+def singles(sampler, total, rounds):
+    secure, rng = Secure(), np.random.default_rng(1)
+    contestants = {
+        "secrets.randbelow": lambda: [secrets.randbelow(463) for _ in range(total)],
+        "Secure.randbelow": lambda: [secure.randbelow(463) for _ in range(total)],
+        "a whole delay, secure": lambda: [sampler.draw(secure) for _ in range(total)],
+        "numpy random(), one at a time": lambda: [rng.random() for _ in range(total)],
+    }
+    seconds = interleaved(contestants, rounds)
+    print_speeds(
+        seconds, "secrets.randbelow", dict.fromkeys(contestants, total), {"Secure.randbelow": ">= 5"}
+    )
+
+
+def main():
+    tiny = arguments(__doc__).tiny
+    pair = zero_inflated_uniform(Ask(share=Fraction(1, 2), start=300, weight=Fraction(1)))
+    sampler = Sampler(pair.unbatched)
+    vectors(sampler, *((CHUNK, 1) if tiny else (1 << 21, 15)))
+    singles(sampler, *((1000, 1) if tiny else (100_000, 15)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
