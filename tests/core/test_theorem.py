@@ -127,7 +127,7 @@ def test_the_ledger_is_the_theorem_for_all_batched_acts():
     rule, size = DelayRule(pair=laws(2), labels=paired(0)), Size()
 
     def told(cost):
-        return search(rule, lambda _: iter([Neighbour(apart, cost)]), SHARE, size, [stream])
+        return search(rule, lambda _: iter([Neighbour(apart, cost)]), SHARE, size, streams=[stream])
 
     assert told(4).holds
     assert told(4).margin < 1e-8

@@ -7,6 +7,7 @@ choice is exact whatever the size of the numbers, and never asks for a random nu
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ class Choice:
     @classmethod
     def of_shares(cls, shares: Sequence[Fraction]) -> "Choice":
         """A choice between things with these shares, which sum to 1."""
-        return cls([_rational_cut(share) for share in accumulate(shares[:-1])])
+        return cls([_Share(share) for share in accumulate(shares[:-1])])
 
     def draw(self, entropy: Entropy) -> int:
         """One choice."""
@@ -106,10 +107,10 @@ class Geometric:
     def __init__(self, ratio: Fraction) -> None:
         base = 1 / ratio
         coins: list[Choice] = []
-        while _power_cut(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
-            coins.append(Choice([_coin_cut(base, 1 << len(coins))]))
+        while _Power(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
+            coins.append(Choice([_Coin(base, 1 << len(coins))]))
         self.coins = coins
-        self._onward = Choice([_power_cut(base, 1 << len(coins))])
+        self._onward = Choice([_Power(base, 1 << len(coins))])
 
     def draw(self, entropy: Entropy) -> int:
         """One number of periods; a coin shows 0 when the real stays below its cut."""
@@ -137,35 +138,42 @@ def _digit(cut: Cut, place: int) -> int:
     return cut(_BITS * (place + 1)) - (cut(_BITS * place) << _BITS)
 
 
-def _rational_cut(share: Fraction) -> Cut:
-    return lambda bits: (share.numerator << bits) // share.denominator
+@dataclass(frozen=True)
+class _Share:
+    """The cut at a rational."""
+
+    value: Fraction
+
+    def __call__(self, bits: int) -> int:
+        return (self.value.numerator << bits) // self.value.denominator
 
 
-def _power_cut(base: Fraction, exponent: int) -> Cut:
-    """base^exponent."""
+@dataclass(frozen=True)
+class _Power:
+    """The cut at base^exponent."""
 
-    def floor(bits: int) -> int:
+    base: Fraction
+    exponent: int
+
+    def __call__(self, bits: int) -> int:
         def attempt(extra: int) -> tuple[int, int]:
-            low, high = power_bounds(base, exponent, bits + extra)
+            low, high = power_bounds(self.base, self.exponent, bits + extra)
             return low >> extra, high >> extra
 
         return settle(attempt)
 
-    return floor
 
+@dataclass(frozen=True)
+class _Coin:
+    """The cut at x / (1 + x), x = base^exponent: it grows with x, so an enclosure of x encloses it."""
 
-def _coin_cut(base: Fraction, exponent: int) -> Cut:
-    """x / (1 + x) for x = base^exponent; it grows with x, so an enclosure of x encloses it."""
-    if exponent == 1:
-        # p / (p + q) can end, as 3/8 does for 3/5, and no enclosure settles on a number that ends.
-        return _rational_cut(base / (1 + base))
+    base: Fraction
+    exponent: int
 
-    def floor(bits: int) -> int:
+    def __call__(self, bits: int) -> int:
         def attempt(extra: int) -> tuple[int, int]:
-            low, high = power_bounds(base, exponent, bits + extra)
+            low, high = power_bounds(self.base, self.exponent, bits + extra)
             one = 1 << bits + extra
             return (low << bits) // (one + low), (high << bits) // (one + high)
 
         return settle(attempt)
-
-    return floor

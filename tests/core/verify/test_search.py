@@ -35,7 +35,7 @@ from tarry.core.verify.streams import Act, Neighbour, all_streams
 @pytest.mark.parametrize("broken", GALLERY, ids=lambda broken: broken.name)
 def test_every_broken_rule_is_found(broken: Broken):
     """A rule of the gallery gets a witness, with an infinite ratio where the leak has no bound."""
-    verdict = search(broken.rule, broken.neighbours, SHARE, broken.size, broken.streams)
+    verdict = search(broken.rule, broken.neighbours, SHARE, broken.size, streams=broken.streams)
 
     assert not verdict.holds
     assert verdict.witness.ratio > verdict.witness.allowed
@@ -76,7 +76,7 @@ def test_a_session_hides_only_from_those_who_already_know_the_actor():
 
     together, apart = (Act(0, 0, 0), Act(0, 0, 1)), (Act(0, 0, 0), Act(1, 1, 1))
     verdict = search(
-        JointRule(session_coin), lambda _: iter([Neighbour(apart, 2)]), SHARE, size, [together]
+        JointRule(session_coin), lambda _: iter([Neighbour(apart, 2)]), SHARE, size, streams=[together]
     )
     assert verdict.witness.ratio == inf
 
@@ -137,7 +137,7 @@ def test_a_twin_costs_half_as_much_again():
     """Two posts on one target and a third elsewhere flip three labels: e^(1.5 epsilon), exactly."""
     stream = (Act(0, 0, 0), Act(0, 0, 0), Act(0, 0, 1))
     other = (Act(0, 0, 0), Act(0, 0, 0), Act(2, 0, 1))
-    verdict = search(GOOD_AT_ONCE, lambda _: iter([Neighbour(other, 2)]), SHARE, SMALL, [stream])
+    verdict = search(GOOD_AT_ONCE, lambda _: iter([Neighbour(other, 2)]), SHARE, SMALL, streams=[stream])
 
     assert isclose(verdict.witness.ratio, RATIO**3)
 
@@ -151,7 +151,7 @@ def test_the_paper_s_neighbours_have_an_infinite_ratio():
         lambda _: iter([Neighbour(other, 2)]),
         SHARE,
         SMALL,
-        [stream],
+        streams=[stream],
     )
 
     assert verdict.witness.ratio == inf

@@ -102,4 +102,4 @@ def verify_rules(policy: Policy, size: Size, progress: Progress | None = None) -
         return (n._replace(stream=truthful(n.stream, window)) for n in neighbours(stream))
 
     streams = (truthful(stream, window) for stream in all_streams(size))
-    return search(rule, told, small.share, size, streams, progress)
+    return search(rule, told, small.share, size, streams=streams, progress=progress)

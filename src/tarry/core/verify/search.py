@@ -21,6 +21,7 @@ def search(
     neighbours: Neighbours,
     share: Fraction,
     size: Size,
+    *,
     streams: Iterable[Stream] | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
