@@ -45,7 +45,7 @@ def posterior_unbatched(same: Fraction, different: Fraction, suspects: int) -> F
     >>> round(float(posterior_unbatched(Fraction("0.301"), Fraction("0.0066"), 10)), 4)
     0.1031
     """
-    _check_rates(same, different, suspects)
+    _check_rates(same, different, suspects, least=2)
     return (1 - different) / ((1 - same) + (1 - different) * (suspects - 1))
 
 
@@ -74,12 +74,12 @@ def two_sided_bound(epsilon: Fraction, delta: Fraction, gaps: int, *, directed: 
     return min(Fraction(1), delta * sum((step**i for i in range(steps)), Fraction(0)))
 
 
-def _check_rates(same: Fraction, different: Fraction, suspects: int) -> None:
+def _check_rates(same: Fraction, different: Fraction, suspects: int, least: int = 1) -> None:
     if not (0 < same <= 1 and 0 <= different < 1):
         raise BadInput(
             "the rates of acting together",
             "lie between 0 and 1",
             found=f"{float(same):g} and {float(different):g}",
         )
-    if suspects < 1:
-        raise BadInput("the number of suspects", "is at least 1", found=suspects)
+    if suspects < least:
+        raise BadInput("the number of suspects", f"is at least {least}", found=suspects)

@@ -78,17 +78,18 @@ class Choice:
 
         if not self.cuts:
             return np.zeros(len(lanes) if which is None else len(which), dtype=np.int64)
-        digits = lanes.randbelow(DIGIT, which)
         if len(self.cuts) == 1:
-            chosen = (digits > self.first_digits[0]).astype(np.int64)
-            ties = np.flatnonzero(digits == self.first_digits[0])
+            above, ties = lanes.above(self.first_digits[0], which)
+            chosen = above.astype(np.int64)
         else:
+            digits = lanes.randbelow(DIGIT, which)
             chosen = np.searchsorted(self.first_digits, digits, side="left")
             ties = np.flatnonzero(chosen != np.searchsorted(self.first_digits, digits, side="right"))
-        for i in ties:
-            open_ = bisect_right(self.first_digits, int(digits[i]))
-            lane = lanes.lane(int(i if which is None else which[i]))
-            chosen[i] = self._go_on(int(chosen[i]), open_, lane)
+        for i in ties.tolist():
+            passed = int(chosen[i])
+            open_ = bisect_right(self.first_digits, self.first_digits[passed])
+            lane = lanes.lane(i if which is None else int(which[i]))
+            chosen[i] = self._go_on(passed, open_, lane)
         return chosen
 
 

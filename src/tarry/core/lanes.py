@@ -28,6 +28,7 @@ from tarry.core.errors import BadInput
 __all__ = ["IntArray", "Lanes", "SecureLanes", "SeededLanes", "ctr_reader", "event_keys"]
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 WordArray = npt.NDArray[np.uint64]
 
 _U = np.uint64
@@ -45,6 +46,10 @@ class Lanes(Protocol):
 
     def randbelow(self, n: int, lanes: IntArray | None = None) -> IntArray:
         """A uniform integer in 0..n-1 for each of the given lanes (all of them by default)."""
+        ...
+
+    def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
+        """Whether each lane's next digit is above this one, and the places of those with an equal one."""
         ...
 
     def lane(self, index: int) -> Entropy:
@@ -77,6 +82,11 @@ class SeededLanes:
         if not 1 <= n <= 1 << 62:
             raise BadInput("the range of a vector draw", "lies in 1..2^62", found=n)
         return self._narrow(n, lanes) if n <= DIGIT else self._broad(n, lanes)
+
+    def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
+        """Whether each lane's next digit is above this one, and which have an equal one."""
+        digits = self._digits(lanes)
+        return digits > _U(digit), np.flatnonzero(digits == _U(digit))
 
     def lane(self, index: int) -> Entropy:
         """The lane's own stream, whose progress the lanes remember."""
@@ -179,6 +189,19 @@ class SecureLanes:
             raise BadInput("the range of a vector draw", "lies in 1..2^62", found=n)
         return self._narrow(n, size) if n <= DIGIT else self._broad(n, size)
 
+    def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
+        """Whether each lane's next digit is above this one, and which have an equal one.
+
+        Half a digit nearly always tells, and the system's bytes are what bulk drawing waits for.
+        """
+        high, low = divmod(digit, 1 << 16)
+        halves = self._halves(self._size if lanes is None else len(lanes))
+        above = halves > np.uint16(high)
+        open_ = np.flatnonzero(halves == np.uint16(high))
+        rest = self._halves(len(open_))
+        above[open_] = rest > np.uint16(low)
+        return above, open_[rest == np.uint16(low)]
+
     def lane(self, index: int) -> Entropy:  # noqa: ARG002 - every lane is the same source
         """A scalar source over the same bytes."""
         return Secure(self._read)
@@ -196,13 +219,16 @@ class SecureLanes:
         return product.view(np.int64)
 
     def _few(self, n: int, size: int) -> IntArray:
-        """A small range takes two bytes: the system's bytes are what bulk drawing waits for."""
-        product = np.frombuffer(self._read(2 * size), dtype=np.uint16).astype(np.int64)
+        """A small range takes half a digit."""
+        product = self._halves(size).astype(np.int64)
         product *= n
         if (again := np.flatnonzero((product & 0xFFFF) < (1 << 16) % n)).size:
             product[again] = self._few(n, len(again)) << 16
         product >>= 16
         return product
+
+    def _halves(self, size: int) -> npt.NDArray[np.uint16]:
+        return np.frombuffer(self._read(2 * size), dtype=np.uint16)
 
     def _broad(self, n: int, size: int) -> IntArray:
         bits = (n - 1).bit_length()

@@ -5,6 +5,7 @@ and what is not promised, wherever epsilon is shown.
 """
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import inf, nextafter
 
@@ -58,7 +59,7 @@ def promise(policy: Policy) -> Promise:
 
 
 def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
-    odds = f"{float(exp_upper(policy.epsilon)):.3g}"
+    odds = _rounded_up(exp_upper(policy.epsilon))
     until = format_duration(reach)
     if policy.labels == "none":
         all_but = (
@@ -84,6 +85,12 @@ def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
         f"(m + k) x {each}."
     )
     return (pair,) if policy.labels == "follower" else (pair, more)
+
+
+def _rounded_up(number: Fraction) -> str:
+    """Three digits, never fewer odds than there are."""
+    up = Context(prec=3, rounding=ROUND_CEILING)
+    return f"{float(up.divide(Decimal(number.numerator), Decimal(number.denominator))):g}"
 
 
 def _mover(policy: Policy) -> str:

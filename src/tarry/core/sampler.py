@@ -104,16 +104,28 @@ class _Runs:
     def ticks(self, run: "IntArray", lanes: "Lanes", which: "IntArray | None") -> "IntArray":
         import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
 
-        if len(set(self.ranges)) == 1:
-            ticks = lanes.randbelow(self.ranges[0], which)
-        else:
-            ticks = np.empty(len(run), dtype=np.int64)
-            for n in set(self.ranges):
-                mine = np.flatnonzero(np.array(self.ranges)[run] == n)
-                ticks[mine] = lanes.randbelow(n, mine if which is None else which[mine])
-        if len(self.lengths) == 1:
-            ticks += self.starts[0]
-            return ticks
-        ticks *= np.array([length > 1 for length in self.lengths], dtype=np.int64)[run]
+        if len(self._long) > 1:
+            return self._ticks_of_many(run, lanes, which)
+        ticks = lanes.randbelow(self.ranges[0], which)
+        if self._long:
+            ticks += self.starts[self._long[0]]
+        for i, length in enumerate(self.lengths):
+            if length == 1:
+                np.putmask(ticks, run == i, self.starts[i])
+        return ticks
+
+    def _ticks_of_many(self, run: "IntArray", lanes: "Lanes", which: "IntArray | None") -> "IntArray":
+        import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
+
+        ticks = np.empty(len(run), dtype=np.int64)
+        ranges = np.array(self.ranges)[run]
+        for n in set(self.ranges):
+            mine = np.flatnonzero(ranges == n)
+            ticks[mine] = lanes.randbelow(n, mine if which is None else which[mine])
+        ticks *= np.array(self.lengths)[run] > 1
         ticks += np.array(self.starts)[run]
         return ticks
+
+    @property
+    def _long(self) -> list[int]:
+        return [i for i, length in enumerate(self.lengths) if length > 1]
