@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batched",
         action="store_true",
-        help="this act is one of several on different targets within the window",
+        help="this act is one of several on different targets within the window; who knows that at once "
+        "saves the hold with labels declared",
     )
     parser.add_argument("--target", help="what is acted on, for policies with gaps by target")
     parser.add_argument("--track", help="its track, for policies with gaps by track")
@@ -39,13 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
     policy = policy_from(arguments)
     draws = draw_pair(policy, arguments.target, arguments.track, Secure())
     now = Fraction(time.time_ns(), 1_000_000_000)
-    _check_moment(policy, now)
+    arrival = ticks_up(now, policy.tick)
+    _check_moment(policy, arrival * policy.tick)
     release = release_tick(
-        ticks_up(now, policy.tick),
+        arrival,
         draws,
         batched=arguments.batched,
         hold=policy.hold_ticks,
-        deadline=None if policy.deadline_at is None else ticks_up(policy.deadline_at, policy.tick),
+        deadline=policy.deadline_tick,
     )
     seconds = seconds_until(release * policy.tick, now)
     if arguments.json:

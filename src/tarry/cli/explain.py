@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             {
                 **policy_json(policy),
                 "reach_s": told.reach,
-                "odds": told.odds(2) if policy.labels not in ("follower", "none") else told.odds(1),
+                "odds": told.odds(1 if policy.labels in ("follower", "none") else 2),
                 "promised": told.promised,
                 "not_promised": told.not_promised,
             }

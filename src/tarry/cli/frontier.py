@@ -16,7 +16,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry frontier`."""
-    add_policy_flags(parser)
+    add_policy_flags(parser, without=("weight",))
     add_json(parser)
 
 
@@ -30,10 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     header = ["weight", "eta", "support end", "batched mean", "unbatched mean"]
     print_table(header, [_row(point) for point in points])
     if len(points) == 1:
-        print(
-            "\none point: this law has nothing to trade here (for the zero-inflated uniform law, up to "
-            "epsilon 2 ln 2 = 1.386)"
-        )
+        print("\none point: at this epsilon the law has nothing to trade")
     return 0
 
 

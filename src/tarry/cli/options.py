@@ -2,13 +2,13 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TextIO
 
 from tarry.core.errors import BadInput
-from tarry.core.laws import FAMILIES
-from tarry.core.policy import COVERS, LABEL_RULES, Policy
+from tarry.core.policy import Policy
 from tarry.core.policy_file import KEYS, read_policy
 
 __all__ = ["add_json", "add_policy_flags", "add_policy_path", "policy_from", "read_policy_path"]
@@ -22,7 +22,6 @@ _DEFAULTS = {
     "law": "zero-inflated-uniform",
     "cover": "pair",
 }
-_CHOICES = {"labels": LABEL_RULES, "law": tuple(FAMILIES), "cover": COVERS}
 _LARGEST_FILE = 1 << 20
 
 
@@ -36,20 +35,19 @@ def add_policy_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policy", metavar="policy.toml", help="the policy file; - reads standard input")
 
 
-def add_policy_flags(parser: argparse.ArgumentParser) -> None:
-    """--policy FILE, or the choices one by one."""
+def add_policy_flags(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
+    """--policy FILE, or the choices one by one, without those that do not matter to the command."""
     parser.add_argument("--policy", metavar="FILE", help="read everything from a policy file")
     for name in FLAGS:
-        told = f" (default {_DEFAULTS[name]})" if name in _DEFAULTS else ""
-        choices = f": {', '.join(_CHOICES[name])}" if name in _CHOICES else ""
-        parser.add_argument(
-            f"--{name}", metavar=name.upper(), help=KEYS[name].split(":")[0] + choices + told
-        )
+        if name not in without:
+            told = f" (default {_DEFAULTS[name]})" if name in _DEFAULTS else ""
+            parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + told)
 
 
 def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     """The policy that the options describe; `instead` fills in what another option has found."""
-    given = {name: getattr(arguments, name) for name in FLAGS if getattr(arguments, name) is not None}
+    found = {name: getattr(arguments, name, None) for name in FLAGS}
+    given = {name: value for name, value in found.items() if value is not None}
     if arguments.policy is not None:
         if given:
             raise BadInput(

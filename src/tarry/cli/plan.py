@@ -107,7 +107,7 @@ def _delays_json(delays: Delays) -> dict[str, Any]:
 def _print(policy: Policy) -> None:
     choices = (
         f"{policy.law_name} law",
-        f"{policy.labels} labels",
+        "no labels" if policy.labels == "none" else f"{policy.labels} labels",
         f"epsilon {float(policy.epsilon):g}",
         f"window {format_duration(policy.window)}",
         f"tick {format_duration(policy.tick)}",
@@ -118,11 +118,12 @@ def _print(policy: Policy) -> None:
     rows = []
     for gap in policy.gaps:
         costs = plan(policy, gap)
-        for name, delays in (("batched", costs.batched), ("unbatched", costs.unbatched)):
+        kinds = {"batched": costs.batched, "unbatched": costs.unbatched}
+        for name, delays in ({"all": costs.batched} if policy.labels == "none" else kinds).items():
             figures = (delays.minimum, delays.mean, delays.median, delays.maximum)
             rows.append([name, format_duration(gap), *(rounded(seconds) for seconds in figures)])
     print_table(["", "gap", "shortest", "mean", "median", "longest"], rows)
     costs = plan(policy)
     eta = "" if costs.eta is None else f", eta {float(costs.eta):.4f}"
     print(f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g}){eta}")
-    print("epsilon is spent by every batched pair: tarry explain says what is promised and what is not")
+    print("what this promises and what not, in words: tarry explain")

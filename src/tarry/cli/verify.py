@@ -9,7 +9,7 @@ streams: there a clean result means "no witness up to n events".
 import argparse
 
 from tarry.cli.options import add_json, add_policy_path, read_policy_path
-from tarry.cli.show import print_json, progress_on_terminal
+from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
 
@@ -43,14 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        print(f"{verdict.word}: {verdict.witness or verdict.scope}")
+        looked_at = [str(verdict.witness)] if verdict.witness else verdict.scope.split("; ")
+        print_sentences(verdict.word, looked_at)
         if verdict.holds and verdict.margin is not None:
-            print(f"margin {verdict.margin:.3g}")
+            unit = "of delta" if policy.labels == "none" else "nats of each event's share"
+            print(f"{verdict.margin:.1g} {unit} unused (0 is tight)")
     return 0 if verdict.holds else 1
 
 
 def _events(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_EVENTS:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MOST_EVENTS:
         raise BadInput("--events", f"is a whole number from 1 to {_MOST_EVENTS}", found=repr(text))
     return int(text)
 

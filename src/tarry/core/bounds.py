@@ -2,13 +2,14 @@
 
 from fractions import Fraction
 
+from tarry.core.durations import Number, parse_number
 from tarry.core.errors import BadInput
 from tarry.core.exact import exp_upper
 
 __all__ = ["posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"]
 
 
-def power_bound(epsilon: Fraction, mass: Fraction, type_one: Fraction, *, flips: int = 1) -> Fraction:
+def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int = 1) -> Fraction:
     """The most power any test for batching can have at this type-I error.
 
     Power <= e^((epsilon/2)(1 + flips)) / P0 * type-I error. `mass` is P0: the chance, among pairs that
@@ -17,9 +18,11 @@ def power_bound(epsilon: Fraction, mass: Fraction, type_one: Fraction, *, flips:
     unbatched); for one who knows the time of a given event it is about half of it (erratum to the
     paper's proposition).
 
-    >>> round(float(power_bound(Fraction(1), Fraction(1, 2), Fraction(1, 100))), 4)
+    >>> round(float(power_bound(1, "0.5", "0.01")), 4)
     0.0544
     """
+    epsilon, mass = parse_number(epsilon, "epsilon"), parse_number(mass, "P0")
+    type_one = parse_number(type_one, "a type-I error")
     if not 0 < mass <= 1:
         raise BadInput("P0", "lies above 0 and at most 1", found=float(mass))
     if not 0 <= type_one <= 1:
@@ -27,29 +30,29 @@ def power_bound(epsilon: Fraction, mass: Fraction, type_one: Fraction, *, flips:
     return min(Fraction(1), exp_upper(epsilon * (1 + flips) / 2) / mass * type_one)
 
 
-def posterior_batched(same: Fraction, different: Fraction, suspects: int) -> Fraction:
+def posterior_batched(same: Number, different: Number, suspects: int) -> Fraction:
     """The chance that two batched acts are one person's, with `suspects` equally likely beforehand.
 
     `same` and `different` are the rates at which acts of one person, and of two, appear together.
 
-    >>> round(float(posterior_batched(Fraction("0.301"), Fraction("0.0066"), 10)), 4)
+    >>> round(float(posterior_batched("0.301", "0.0066", 10)), 4)
     0.8352
     """
-    _check_rates(same, different, suspects)
+    same, different = _rates(same, different, suspects)
     return same / (same + different * (suspects - 1))
 
 
-def posterior_unbatched(same: Fraction, different: Fraction, suspects: int) -> Fraction:
+def posterior_unbatched(same: Number, different: Number, suspects: int) -> Fraction:
     """The chance, after two acts that did not appear together, of the likeliest other suspect.
 
-    >>> round(float(posterior_unbatched(Fraction("0.301"), Fraction("0.0066"), 10)), 4)
+    >>> round(float(posterior_unbatched("0.301", "0.0066", 10)), 4)
     0.1031
     """
-    _check_rates(same, different, suspects, least=2)
+    same, different = _rates(same, different, suspects, least=2)
     return (1 - different) / ((1 - same) + (1 - different) * (suspects - 1))
 
 
-def two_sided_bound(epsilon: Fraction, delta: Fraction, gaps: int, *, directed: bool = True) -> Fraction:
+def two_sided_bound(epsilon: Number, delta: Number, gaps: int, *, directed: bool = True) -> Fraction:
     """The most chance with which a two-sided private mechanism may release within so many gaps.
 
     P(delay < j g) <= delta (e^(2 j epsilon) - 1) / (e^epsilon - 1), since every step along the chain
@@ -58,23 +61,28 @@ def two_sided_bound(epsilon: Fraction, delta: Fraction, gaps: int, *, directed: 
     direction (two steps a gap); otherwise one step moves by a whole gap.
 
     >>> (
-    ...     float(two_sided_bound(Fraction(0), Fraction(1, 100), 3)),
-    ...     two_sided_bound(Fraction(1), Fraction(0), 9),
+    ...     float(two_sided_bound(0, "0.01", 3)),
+    ...     two_sided_bound(1, 0, 9),
     ... )
     (0.06, Fraction(0, 1))
     """
+    epsilon, delta = parse_number(epsilon, "epsilon"), parse_number(delta, "delta")
     if epsilon < 0 or not 0 <= delta <= 1 or gaps < 0:
         raise BadInput(
             "epsilon, delta and the number of gaps",
             "are not negative, delta at most 1",
             found=f"{float(epsilon):g}, {float(delta):g}, {gaps}",
         )
-    step = exp_upper(epsilon)
-    steps = 2 * gaps if directed else gaps
-    return min(Fraction(1), delta * sum((step**i for i in range(steps)), Fraction(0)))
+    step, total = exp_upper(epsilon), Fraction(0)
+    for _ in range((2 * gaps if directed else gaps) if delta else 0):
+        total = total * step + delta  # delta (1 + step + step^2 + ...)
+        if total >= 1:
+            return Fraction(1)
+    return total
 
 
-def _check_rates(same: Fraction, different: Fraction, suspects: int, least: int = 1) -> None:
+def _rates(same: Number, different: Number, suspects: int, least: int = 1) -> tuple[Fraction, Fraction]:
+    same, different = parse_number(same, "a rate"), parse_number(different, "a rate")
     if not (0 < same <= 1 and 0 <= different < 1):
         raise BadInput(
             "the rates of acting together",
@@ -83,3 +91,4 @@ def _check_rates(same: Fraction, different: Fraction, suspects: int, least: int 
         )
     if suspects < least:
         raise BadInput("the number of suspects", f"is at least {least}", found=suspects)
+    return same, different

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tarry.core.durations import format_duration
+from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import exp_upper
 from tarry.core.plan import DelayPlan, plan
@@ -69,7 +69,7 @@ def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int
     return Fraction(ordered[rank - 1])
 
 
-def needed_mass(epsilon: Fraction, rate: Fraction) -> Fraction:
+def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     """P0: how likely an unbatched gap must be to lie within g.
 
     For an attack's error crossover rate to stay at least this high it must be at least
@@ -78,6 +78,7 @@ def needed_mass(epsilon: Fraction, rate: Fraction) -> Fraction:
     >>> round(float(needed_mass(Fraction(8, 10), Fraction(1, 4))), 4)  # the paper: g at about 75 %
     0.7418
     """
+    epsilon, rate = parse_number(epsilon, "epsilon"), parse_number(rate, "an error crossover rate")
     if not 0 < rate < Fraction(1, 2):
         raise BadInput("an error crossover rate", "lies between 0 and 0.5", found=float(rate))
     mass = exp_upper(epsilon) * rate / (1 - rate)
@@ -91,10 +92,10 @@ def needed_mass(epsilon: Fraction, rate: Fraction) -> Fraction:
 
 def gap_for_crossover(
     gaps: Sequence[Fraction | int],
-    epsilon: Fraction,
-    rate: Fraction,
+    epsilon: Number,
+    rate: Number,
     *,
-    unbatched: Fraction = Fraction(1),
+    unbatched: Number = 1,
     knows_first: bool = False,
 ) -> Fraction:
     """The shortest gap at which no test of a pair does better than this error crossover rate.
@@ -106,52 +107,70 @@ def gap_for_crossover(
     >>> gap_for_crossover([1, 2, 3, 4], Fraction(8, 10), Fraction(1, 4))
     Fraction(3, 1)
     """
-    usable = unbatched / 2 if knows_first else unbatched
+    usable = parse_number(unbatched, "the unbatched share") / (2 if knows_first else 1)
+    if not 0 < usable <= 1:
+        raise BadInput("the unbatched share", "lies above 0 and at most 1", found=str(unbatched))
     mass = needed_mass(epsilon, rate) / usable
     if mass > 1:
         raise NotPossible(
-            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} when "
+            f"no gap gives an error crossover rate of {rate} at epsilon {epsilon} when "
             f"only {float(usable):.3g} of the gaps count; choose a smaller epsilon or rate"
         )
     return gap_at_percentile(gaps, mass * 100)
 
 
 def least_epsilon(
-    policy: Policy, *, mean: Fraction | None = None, maximum: Fraction | None = None
+    policy: Policy, *, mean: Duration | None = None, maximum: Duration | None = None
 ) -> Fraction:
-    """The smallest epsilon, in steps of 0.001, whose delays stay within a budget in seconds.
+    """The smallest epsilon, in steps of 0.001, whose delays stay within a budget.
 
     The mean is weighted by the policy's weight (weight 1: batched events alone); the maximum is that
     of any event. The policy's own epsilon does not matter.
 
     >>> policy = Policy(epsilon="1", gap="300s", window="0s", weight="1")
-    >>> least_epsilon(policy, maximum=Fraction(762)) <= 1
+    >>> least_epsilon(policy, maximum="762s") <= 1
     True
     """
     if mean is None and maximum is None:
         raise BadInput("a delay budget", "is a mean, a maximum or both", found="neither")
+    budget = _Budget(
+        mean=None if mean is None else parse_duration(mean, "the mean delay"),
+        maximum=None if maximum is None else parse_duration(maximum, "the maximum delay"),
+    )
+    if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:
+        raise NotPossible(
+            f"the {policy.law_name} law has no longest delay: give a mean, or choose another law"
+        )
 
     def fits(steps: int) -> bool:
-        costs = plan(replace(policy, epsilon=steps * EPSILON_STEP))
-        return _within(costs, policy.weight, mean, maximum)
+        candidate = replace(policy, epsilon=steps * EPSILON_STEP)
+        return all(budget.holds(plan(candidate, gap), policy.weight) for gap in policy.gaps)
 
     most = int(MOST_EPSILON / EPSILON_STEP)
     if not fits(most):
         raise NotPossible(
-            f"no epsilon up to {MOST_EPSILON} keeps {_budget(mean, maximum)}: "
+            f"no epsilon up to {MOST_EPSILON} keeps {budget}: "
             "allow more delay, or choose a shorter gap or window"
         )
-    found = _first(fits, most)
-    return found * EPSILON_STEP
+    return _first(fits, most) * EPSILON_STEP
 
 
-def _within(costs: DelayPlan, weight: Fraction, mean: Fraction | None, maximum: Fraction | None) -> bool:
-    if mean is not None and costs.mean(weight) > mean:
-        return False
-    if maximum is None:
-        return True
-    ends = (costs.batched.maximum, costs.unbatched.maximum)
-    return all(end is not None and end <= maximum for end in ends)
+@dataclass(frozen=True, kw_only=True)
+class _Budget:
+    """What delays may come to, in seconds."""
+
+    mean: Fraction | None
+    maximum: Fraction | None
+
+    def holds(self, costs: DelayPlan, weight: Fraction) -> bool:
+        if self.mean is not None and costs.mean(weight) > self.mean:
+            return False
+        ends = (costs.batched.maximum, costs.unbatched.maximum)
+        return self.maximum is None or all(end is not None and end <= self.maximum for end in ends)
+
+    def __str__(self) -> str:
+        parts = (("the mean delay", self.mean), ("the maximum delay", self.maximum))
+        return " and ".join(f"{name} within {format_duration(b)}" for name, b in parts if b is not None)
 
 
 def _first(fits: Callable[[int], bool], most: int) -> int:
@@ -165,8 +184,3 @@ def _first(fits: Callable[[int], bool], most: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
-
-
-def _budget(mean: Fraction | None, maximum: Fraction | None) -> str:
-    parts = [("the mean delay", mean), ("the maximum delay", maximum)]
-    return " and ".join(f"{name} within {format_duration(b)}" for name, b in parts if b is not None)

@@ -109,7 +109,7 @@ class Geometric:
         base = 1 / ratio
         coins: list[Choice] = []
         while _Power(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
-            coins.append(Choice([_Coin(base, 1 << len(coins))]))
+            coins.append(Choice([_coin(base, 1 << len(coins))]))
         self.coins = coins
         self._onward = Choice([_Power(base, 1 << len(coins))])
 
@@ -162,6 +162,15 @@ class _Power:
             return low >> extra, high >> extra
 
         return settle(attempt)
+
+
+def _coin(base: Fraction, exponent: int) -> Cut:
+    """The cut at x / (1 + x), x = base^exponent.
+
+    Only the first can be a fraction of two's powers, as 3/5 gives 3/8: an enclosure would never settle
+    on which side of such a number it lies. (A sum of two odd squares is never divisible by four.)
+    """
+    return _Share(base / (1 + base)) if exponent == 1 else _Coin(base, exponent)
 
 
 @dataclass(frozen=True)

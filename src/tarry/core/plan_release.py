@@ -14,7 +14,6 @@ from tarry.core.labels import label_events
 from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
 from tarry.core.mechanism import Mechanism
 from tarry.core.policy import Policy
-from tarry.core.ticks import ticks_up
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -60,8 +59,8 @@ def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> 
             delay[part] = _delays(mechanism, batched[part], lanes)
             shuffle[part] = lanes.randbelow(1 << 62)
     release = _after_parents(arrival + policy.hold_ticks + delay, history.parents)
-    if policy.deadline_at is not None:
-        release = _clip(release, arrival, ticks_up(policy.deadline_at, policy.tick))
+    if policy.deadline_tick is not None:
+        release = _clip(release, arrival, policy.deadline_tick)
     return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle)
 
 

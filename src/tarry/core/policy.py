@@ -131,6 +131,11 @@ class Policy:
         return self.window_ticks if self.labels == "held" else 0
 
     @property
+    def deadline_tick(self) -> int | None:
+        """The last tick that ends by the deadline; arrivals stamped later come too late."""
+        return None if self.deadline_at is None else int(self.deadline_at // self.tick)
+
+    @property
     def gaps(self) -> tuple[Fraction, ...]:
         """Every gap the policy uses, the default first."""
         return tuple(dict.fromkeys((self.gap, *self.target_gaps.values(), *self.track_gaps.values())))

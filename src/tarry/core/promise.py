@@ -45,7 +45,7 @@ def promise(policy: Policy) -> Promise:
     """The promise of a policy.
 
     >>> promise(Policy(epsilon="1", gap="11m", window="5m")).promised[0][:60]
-    'Suppose two posts of one person on different targets arrived'
+    'Suppose two acts of one person on different targets arrived '
     """
     reach = policy.start_ticks(min(policy.gaps)) * policy.tick
     return Promise(
@@ -54,37 +54,44 @@ def promise(policy: Policy) -> Promise:
         reach=reach,
         delta=policy.delta,
         promised=_promised(policy, reach),
-        not_promised=(*_NOT_BY_RULE[policy.labels], *_NEVER),
+        not_promised=(
+            *_NOT_BY_RULE[policy.labels],
+            *(() if policy.labels == "none" else _WITH_LABELS),
+            *_NEVER,
+        ),
     )
 
 
 def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
-    odds = _rounded_up(exp_upper(policy.epsilon))
     until = format_duration(reach)
     if policy.labels == "none":
-        all_but = (
-            f"Whatever is seen is at most {odds} times as likely as if any one post had arrived up to "
-            f"{until} later, by anyone, in whatever company; except with a chance of "
-            f"{float(policy.delta):g}."
-        )
-        return (all_but,)
-    near = (
-        "at the same moment"
-        if not policy.window
-        else f"within {format_duration(policy.window)} of each other"
-    )
+        return _promised_without_labels(policy, until)
+    until += " (the gap and the window)" if policy.labels in ("held", "declared") and policy.window else ""
+    near = f"within {format_duration(policy.window)} of each other" if policy.window else "at one moment"
+    follower = policy.labels == "follower"
+    odds = _rounded_up(exp_upper(policy.share if follower else 2 * policy.share))
     pair = (
-        f"Suppose two posts of one person on different targets arrived {near}. Whatever is seen is at "
-        f"most {odds} times as likely as if {_mover(policy)} had arrived up to {until} later, posted by "
-        f"anyone who was not posting elsewhere then."
+        f"Suppose two acts of one person on different targets arrived {near}, and nothing else of theirs "
+        f"that near. Whatever is seen is at most {odds} times as likely as if "
+        f"{'the later one' if follower else 'either one'} had arrived up to {until} later, done by anyone "
+        "who was not acting elsewhere then."
     )
     each = f"{float(policy.share):g}"
     more = (
-        f"Each post that loses its partner costs {each} of epsilon: a pair {_multiple(policy, 2)}, a post "
-        f"that bridges two lone ones {_multiple(policy, 3)}, bursts of m and k posts on two targets "
+        f"Each act that loses its partner costs {each} of epsilon: a pair {_multiple(policy, 2)}, an act "
+        f"that bridges two lone ones {_multiple(policy, 3)}, bursts of m and k acts on two targets "
         f"(m + k) x {each}."
     )
-    return (pair,) if policy.labels == "follower" else (pair, more)
+    return (pair,) if follower else (pair, more)
+
+
+def _promised_without_labels(policy: Policy, until: str) -> tuple[str, ...]:
+    odds = _rounded_up(exp_upper(policy.epsilon))
+    one = (
+        f"Whatever is seen is at most {odds} times as likely as if any one act had arrived up to {until} "
+        f"later, by anyone, in whatever company; except with a chance of {float(policy.delta):g}."
+    )
+    return one, "Each further act that moves adds epsilon again, and more than delta again to the chance."
 
 
 def _rounded_up(number: Fraction) -> str:
@@ -93,33 +100,29 @@ def _rounded_up(number: Fraction) -> str:
     return f"{float(up.divide(Decimal(number.numerator), Decimal(number.denominator))):g}"
 
 
-def _mover(policy: Policy) -> str:
-    return "the later one" if policy.labels == "follower" else "either one"
-
-
 def _multiple(policy: Policy, events: int) -> str:
     return f"{float(policy.share * events):g}"
 
 
 _NOT_BY_RULE = {
     "held": (),
-    "simultaneous": ("Posts at different ticks are not counted as batched, however close.",),
-    "declared": (
-        "A first post whose author did not say that more would come: its own time is not protected.",
-    ),
+    "simultaneous": ("Acts at different ticks are not counted as batched, however close.",),
+    "declared": ("A first act whose author did not say that more would come: its time is not protected.",),
     "follower": (
-        "The first post of a burst: its own time is not protected.",
-        "The second and third post of a burst against each other: only at twice epsilon.",
+        "The first act of a burst: its own time is not protected.",
+        "The second and third act of a burst against each other: only at twice epsilon.",
     ),
-    "none": (),
+    "none": ("An act that in truth arrived later than in the story it is compared with.",),
 }
+_WITH_LABELS = (
+    "That an act was alone: the delays may show that it was not batched.",
+    "An act that in truth arrived later than in the story it is compared with.",
+    "Which of two batches an act belongs to, batches merged into one, or moves inside the window.",
+)
 _NEVER = (
-    "That a post was alone: the delays may show that it was not batched.",
-    "A post that in truth arrived later than in the story it is compared with.",
-    "Which of two batches a post belongs to, batches merged into one, or moves inside the window.",
     (
-        "A long watch: epsilon is spent again by every batched pair; above 3 to 5 in all, for one "
-        "person, nothing meaningful is promised against someone who keeps watching."
+        "A long watch: epsilon is spent again and again; above 3 to 5 in all, for one person, nothing "
+        "meaningful is promised against someone who keeps watching."
     ),
     (
         "Style, content, network address, or times that a client or platform writes down itself: only "

@@ -49,7 +49,7 @@ def verify_pair(pair: LawPair, share: Fraction) -> Verdict:
         scope=_EXACTLY,
         margin=min(margin, -0.0),
         witness=Witness(
-            batched="a post arrives batched at tick 0",
+            batched="an act arrives batched at tick 0",
             other=f"it arrives unbatched at tick {worst.shift}",
             seen=f"a release at tick {worst.delay}",
             ratio=exp(worst.log_ratio) if worst.log_ratio < 700 else inf,
@@ -89,7 +89,7 @@ def verify_label_free(law: Law, start: int, epsilon: Fraction, delta: Fraction) 
         scope=_EXACTLY,
         margin=float(delta - surely),
         witness=Witness(
-            batched="a post arrives at tick 0",
+            batched="an act arrives at tick 0",
             other=f"it arrives at tick {shift}",
             seen="the set of releases that speak for it",
             ratio=float(excess),

@@ -31,7 +31,7 @@ class Witness:
 
     def __str__(self) -> str:
         if self.ratio == float("inf"):
-            return f"{self.seen} can be when {self.batched}, and never when {self.other}"
+            return f"{self.seen} can happen when {self.batched}, and never when {self.other}"
         return (
             f"{self.seen} is {self.ratio:.6g} times as likely when {self.batched} as when {self.other}; "
             f"{self.allowed:.6g} times is allowed"

@@ -1,0 +1,120 @@
+"""The documentation cannot drift: pages are generated, commands are run, links are followed.
+
+The `>>>` examples are run by pytest itself (`--doctest-glob=*.md`).
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+import tarry
+from tarry.cli.main import COMMANDS
+from tarry.core.policy_file import KEYS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+CONSOLE = run_path(str(DOCS / "generate_console.py"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def named(page):
+    return str(page.relative_to(ROOT))
+
+
+def prose(page):
+    """A page without its code blocks: brackets there are not links."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def links(page):
+    """Links of a page to files of the project, as (path, anchor)."""
+    found = [link for link in LINK.findall(prose(page)) if "://" not in link]
+    parts = [link.partition("#") for link in found]
+    return [((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in parts]
+
+
+def anchors(page):
+    """The anchors that the headings of a page give, as common Markdown renderers spell them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings)
+    return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", CONSOLE["pages"](), ids=named)
+def test_commands_print_what_the_page_shows(page, tmp_path):
+    """Console blocks show what their commands print; if not, run docs/generate_console.py."""
+    text = page.read_text(encoding="utf-8")
+
+    assert text == CONSOLE["rerun"](text, tmp_path)
+
+
+def test_the_picture_is_the_one_its_script_draws(tmp_path):
+    """Running docs/figures/evening.py gives the committed picture, byte for byte."""
+    drawn = tmp_path / "evening.svg"
+
+    subprocess.run([sys.executable, DOCS / "figures" / "evening.py", drawn], check=True)
+
+    assert drawn.read_bytes() == (DOCS / "figures" / "evening.svg").read_bytes()
+
+
+def test_the_command_page_is_up_to_date():
+    """docs/cli.md is what docs/generate_cli.py writes; if not, run it."""
+    page = run_path(str(DOCS / "generate_cli.py"))["page"]()
+
+    assert page == (DOCS / "cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_section(command):
+    """A command that is missing from docs/cli.md is undocumented."""
+    assert f"\n## tarry {command}\n" in (DOCS / "cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_key_of_a_policy_file_has_a_section(key):
+    """A key that is missing from docs/policy-file.md is undocumented."""
+    assert f"\n## {key}\n" in (DOCS / "policy-file.md").read_text(encoding="utf-8")
+
+
+def test_no_key_is_documented_that_does_not_exist():
+    """Sections of docs/policy-file.md in lower case are keys."""
+    sections = re.findall(r"^## ([a-z]+)$", (DOCS / "policy-file.md").read_text("utf-8"), re.MULTILINE)
+
+    assert list(KEYS) == sections
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_no_link_is_dead(page):
+    """Every link to a file of the project leads to one, and every anchor to a heading."""
+    dead = [
+        f"{path}#{anchor}"
+        for path, anchor in links(page)
+        if not path.exists() or (anchor and anchor not in anchors(path))
+    ]
+
+    assert dead == []
+
+
+def test_every_page_is_reachable_from_the_index():
+    """Following links from docs/index.md leads to every page under docs/."""
+    seen, todo = set(), [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        todo += [path for path, _ in links(page)]
+
+    assert set(DOCS.rglob("*.md")) - seen == set()
+
+
+def test_every_public_name_is_mentioned():
+    """A name of `tarry.__all__` that no page mentions is undocumented."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+    assert [name for name in tarry.__all__ if not re.search(rf"\b{name}\b", text)] == []
