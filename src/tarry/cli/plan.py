@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the delays of a policy, or its file."""
     policy = _policy(arguments)
+    if arguments.toml and arguments.json:
+        raise BadInput("the answer", "comes in one form", found="--toml beside --json", fix="drop one")
     if arguments.toml:
         print(write_policy(policy), end="")
         return 0
@@ -46,7 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def policy_json(policy: Policy) -> dict[str, Any]:
-    """The choices of a policy, durations in seconds."""
+    """The choices of a policy, durations in seconds.
+
+    >>> policy_json(Policy(epsilon="1", gap="11m"))["gap_s"]
+    Fraction(660, 1)
+    """
     return {
         "epsilon": policy.epsilon,
         "delta": policy.delta,

@@ -57,7 +57,11 @@ def progress_on_terminal(what: str) -> Iterator[Callable[[int, int], None] | Non
 
 
 def rounded(seconds: Fraction | None) -> str:
-    """A duration for a table: whole seconds, or milliseconds below a minute."""
+    """A duration for a table: whole seconds, or three digits below a minute.
+
+    >>> rounded(Fraction(1234, 10)), rounded(Fraction(1, 3)), rounded(None)
+    ('2m3s', '0.333s', 'no end')
+    """
     if seconds is None:
         return "no end"
     if seconds < 60 and seconds.denominator != 1:

@@ -23,6 +23,8 @@ def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int =
     """
     epsilon, mass = parse_number(epsilon, "epsilon"), parse_number(mass, "P0")
     type_one = parse_number(type_one, "a type-I error")
+    if epsilon < 0 or flips < 0:
+        raise BadInput("epsilon and flips", "are not negative", found=f"{float(epsilon):g} and {flips}")
     if not 0 < mass <= 1:
         raise BadInput("P0", "lies above 0 and at most 1", found=float(mass))
     if not 0 <= type_one <= 1:

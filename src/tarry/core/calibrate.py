@@ -26,7 +26,11 @@ EPSILON_STEP = Fraction(1, 1000)
 
 @dataclass(frozen=True)
 class LearnedGap:
-    """A gap taken from data, and what was done to it so that a policy can use it."""
+    """A gap taken from data, and what was done to it so that a policy can use it.
+
+    >>> learned_gap(Fraction(900), Fraction(300), Fraction(1))
+    LearnedGap(gap=Fraction(900, 1), measured=Fraction(900, 1), message='')
+    """
 
     gap: Fraction  # seconds, usable
     measured: Fraction  # seconds, as found
@@ -79,6 +83,8 @@ def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     0.7418
     """
     epsilon, rate = parse_number(epsilon, "epsilon"), parse_number(rate, "an error crossover rate")
+    if epsilon < 0:
+        raise BadInput("epsilon", "must not be negative", found=float(epsilon))
     if not 0 < rate < Fraction(1, 2):
         raise BadInput("an error crossover rate", "lies between 0 and 0.5", found=float(rate))
     mass = exp_upper(epsilon) * rate / (1 - rate)

@@ -135,8 +135,8 @@ class Geometric:
 
 
 def _digit(cut: Cut, place: int) -> int:
-    """The digit of a cut in base 2^32, place 0 first."""
-    return cut(_BITS * (place + 1)) - (cut(_BITS * place) << _BITS)
+    """The digit of a cut in base 2^32, place 0 first; that of a cut at 1 lies above all digits."""
+    return cut(_BITS * (place + 1)) - (cut(_BITS * place) << _BITS if place else 0)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,11 @@ __all__ = ["Means", "best_eta", "exponential", "staircase", "uniform", "zero_inf
 
 @dataclass(frozen=True)
 class Means:
-    """Expected delays, and the end of the support."""
+    """Expected delays, and the end of the support.
+
+    >>> Means(4.0, 2.0).end
+    inf
+    """
 
     batched: float
     unbatched: float

@@ -15,7 +15,12 @@ WEIGHTS = tuple(Fraction(i, 20) for i in range(21))
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One choice on the frontier: the weights that lead to it, and its mean delays in seconds."""
+    """One choice on the frontier: the weights that lead to it, and its mean delays in seconds.
+
+    >>> point = frontier(Policy(epsilon="1", gap="300s", window="0s"))[0]
+    >>> point.support_end_ticks, [int(weight) for weight in point.weights]
+    (763, [0, 1])
+    """
 
     weights: tuple[Fraction, Fraction]  # the smallest and the largest weight tried that gives it
     eta: Fraction | None

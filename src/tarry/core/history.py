@@ -49,6 +49,10 @@ class History:
             )
         if self.parent is not None:
             self._check_parents()
+        if self.sequence is not None and (np.diff(self.times[np.argsort(self.sequence)]) < 0).any():
+            raise BadInput(
+                "the column sequence", "follows the times", found="an earlier event admitted later"
+            )
 
     def __len__(self) -> int:
         return len(self.actors)

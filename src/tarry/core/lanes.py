@@ -119,7 +119,7 @@ class SeededLanes:
             return self._digits_in_step()
         position = self._positions()
         where = slice(None) if lanes is None else lanes
-        now = position[where]
+        now = position[where].copy()  # a slice alone would be a view, and move on with the positions
         position[where] += 1
         words = _mix(self._keys[where] + (now.view(np.uint64) // _U(2) + _U(1)) * _U(GOLDEN))
         return np.where(now & 1, words & _LOW, words >> _U(32))

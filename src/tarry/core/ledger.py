@@ -21,7 +21,11 @@ MEANINGLESS = Fraction(3)
 
 @dataclass(frozen=True)
 class Account:
-    """How many batched events someone has, and what that may have cost."""
+    """How many batched events someone has, and what that may have cost.
+
+    >>> Account(2, Fraction(1, 2)).meaningless
+    False
+    """
 
     batched_events: int
     nats: Fraction

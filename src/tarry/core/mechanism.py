@@ -39,7 +39,12 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True)
 class LawPair:
-    """What a family answers: two laws, and where the batched one starts."""
+    """What a family answers: two laws, and where the batched one starts.
+
+    >>> law = Law.of_masses([0, 1])
+    >>> LawPair(batched=law, unbatched=law, start=1).label_free
+    True
+    """
 
     batched: Law
     unbatched: Law

@@ -11,7 +11,11 @@ __all__ = ["DelayPlan", "Delays", "plan"]
 
 @dataclass(frozen=True, kw_only=True)
 class Delays:
-    """The delays of one kind of event in seconds, hold included."""
+    """The delays of one kind of event in seconds, hold included.
+
+    >>> plan(Policy(epsilon="1", gap="11m", law="exponential")).batched.maximum is None
+    True
+    """
 
     minimum: Fraction
     mean: Fraction
@@ -21,7 +25,11 @@ class Delays:
 
 @dataclass(frozen=True, kw_only=True)
 class DelayPlan:
-    """What events wait under a policy; arrivals are rounded up to the tick first."""
+    """What events wait under a policy; arrivals are rounded up to the tick first.
+
+    >>> plan(Policy(epsilon="1", gap="11m", window="5m")).start_ticks
+    960
+    """
 
     batched: Delays
     unbatched: Delays

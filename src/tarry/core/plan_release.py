@@ -26,7 +26,12 @@ _CHUNK = 1 << 15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Releases:
-    """What becomes of each event of a history, in the history's own row order."""
+    """What becomes of each event of a history, in the history's own row order.
+
+    >>> history = History(actor=[1, 2], target=[7, 7], time=[0, 0])
+    >>> sorted(plan_release(Policy(epsilon="1", gap="11m"), history, Seeded(1)).order.tolist())
+    [0, 1]
+    """
 
     arrival: IntArray  # ticks
     batched: npt.NDArray[np.bool_]  # the label
@@ -41,6 +46,9 @@ class Releases:
 
 def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> Releases:
     """Release every event of a history under a policy.
+
+    With `Seeded` the delays depend on the events alone: neither the order of rows nor a split of the
+    work changes them, as long as all events of an actor stay together (labels look at them).
 
     >>> policy = Policy(epsilon="1", gap="300s", window="60s", weight="1")
     >>> history = History(actor=["ann", "ann"], target=["p1", "p2"], time=[0, 30_000_000])

@@ -241,17 +241,20 @@ class Policy:
                 found=format_duration(window),
                 fix="leave it out, or choose labels held, declared or follower",
             )
-        for gap in self.gaps:
+        named = {"gap": self.gap}
+        named |= {f"the gap of target {name!r}": gap for name, gap in self.target_gaps.items()}
+        named |= {f"the gap of track {name!r}": gap for name, gap in self.track_gaps.items()}
+        for name, gap in named.items():
             if gap <= window:
                 raise BadInput(
-                    "gap",
+                    name,
                     f"must be above the window ({format_duration(window)})",
                     found=format_duration(gap),
                     fix="choose a longer gap or a shorter window",
                 )
             if self.start_ticks(gap) > MOST_TICKS:
                 raise BadInput(
-                    "gap",
+                    name,
                     "must stay below 2^40 ticks",
                     found=format_duration(gap),
                     fix="choose a longer tick",

@@ -18,7 +18,11 @@ __all__ = ["Promise", "promise"]
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A promise: its numbers, and two lists of sentences a person can hold us to."""
+    """A promise: its numbers, and two lists of sentences a person can hold us to.
+
+    >>> promise(Policy(epsilon="1", gap="11m", window="5m")).reach
+    Fraction(960, 1)
+    """
 
     epsilon: Fraction  # per batched pair
     share: Fraction  # per event whose label differs

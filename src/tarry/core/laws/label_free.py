@@ -4,12 +4,15 @@ Proof: `core/proofs/label_free.md`.
 """
 
 from fractions import Fraction
+from math import log1p
 
 from tarry.core.errors import BadInput
 from tarry.core.law import Law, Run
 from tarry.core.mechanism import Ask, LawPair
 
 __all__ = ["label_free", "label_free_law"]
+
+_MOST_BLOCKS = 1000
 
 
 def label_free(ask: Ask) -> LawPair:
@@ -36,6 +39,14 @@ def label_free_law(ratio: Fraction, start: int, delta: Fraction) -> Law:
     >>> label_free_law(Fraction(2), start=2, delta=Fraction(1, 4)).cumulative(1)
     Fraction(1, 4)
     """
+    growth = float(ratio - 1)
+    if (blocks := log1p(growth / float(delta)) / log1p(growth)) > _MOST_BLOCKS:
+        raise BadInput(
+            "a label-free law",
+            f"has at most {_MOST_BLOCKS} steps",
+            found=f"{blocks:.0f} of them",
+            fix="choose a larger epsilon or delta",
+        )
     runs, block, left = [], delta, Fraction(1)
     while block <= left:
         runs.append(Run(start, block / start))

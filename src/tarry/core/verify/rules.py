@@ -25,7 +25,11 @@ Seen = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Block:
-    """Acts whose releases depend on each other, and the joint distribution of these."""
+    """Acts whose releases depend on each other, and the joint distribution of these.
+
+    >>> Block((0,), {(3,): Fraction(1)}).acts
+    (0,)
+    """
 
     acts: tuple[int, ...]
     seen: dict[Seen, Fraction]
@@ -72,6 +76,12 @@ class DelayRule:
 
     The draw and release rules are the real ones unless broken ones are to be looked at. With `units`
     time units to the tick, `stamp` rounds arrivals to ticks; labels look at stamped arrivals.
+
+    >>> from tarry.core.verify.streams import Act, paired
+    >>> always = Law.of_masses([0, 1])
+    >>> rule = DelayRule(pair=LawPair(batched=always, unbatched=always, start=1), labels=paired(0))
+    >>> rule.blocks((Act(4, 0, 0),))[0].seen
+    {(5,): Fraction(1, 1)}
     """
 
     pair: LawPair

@@ -39,7 +39,11 @@ def small_copy(policy: Policy) -> Policy:
 
 
 def small_rule(policy: Policy) -> DelayRule:
-    """The rule that a (small) policy follows, by the code that follows it in earnest."""
+    """The rule that a (small) policy follows, by the code that follows it in earnest.
+
+    >>> small_rule(small_copy(Policy(epsilon="1", gap="11m"))).hold
+    1
+    """
     mechanism = policy.mechanism()
     labels = real_labels(policy.labels, policy.window_ticks)
     return DelayRule(pair=mechanism.pair, labels=labels, hold=mechanism.hold)
@@ -55,13 +59,14 @@ def real_labels(rule: LabelRule, window: int) -> LabelFunction:
 
     @cache
     def labels(stream: Stream) -> tuple[bool, ...]:
+        admitted = sorted(range(len(stream)), key=lambda i: (stream[i].at, i))
         history = History(
             actor=[act.actor for act in stream],
             target=[act.target for act in stream],
             time=[act.at for act in stream],
             unit=Fraction(1),
             declared=[act.declared for act in stream],
-            sequence=list(range(len(stream))),
+            sequence=[admitted.index(i) for i in range(len(stream))],
         )
         return tuple(label_events(rule, history, history.times, window).tolist())
 

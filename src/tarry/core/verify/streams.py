@@ -21,7 +21,11 @@ __all__ = [
 
 
 class Act(NamedTuple):
-    """An event of a small stream. Times are whole units, at least one to the tick."""
+    """An event of a small stream. Times are whole units, at least one to the tick.
+
+    >>> Act(0, actor=1, target=2).declared
+    False
+    """
 
     at: int
     actor: int
@@ -35,7 +39,11 @@ LabelFunction = Callable[[Stream], tuple[bool, ...]]
 
 
 class Neighbour(NamedTuple):
-    """A stream that must not be told from the batched one by more than e^(share * cost)."""
+    """A stream that must not be told from the batched one by more than e^(share * cost).
+
+    >>> Neighbour((Act(0, 0, 0),), cost=2).cost
+    2
+    """
 
     stream: Stream
     cost: int
@@ -46,7 +54,11 @@ Neighbours = Callable[[Stream], Iterator[Neighbour]]
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How far a search goes."""
+    """How far a search goes.
+
+    >>> str(Size(events=2))
+    '2 events on 3 targets by 2 actors within 3 ticks, 2 moved'
+    """
 
     events: int = 3  # at most so many in a stream
     span: int = 3  # arrivals in 0..span
@@ -120,6 +132,11 @@ def follower_moves(labels: LabelFunction, reach: int) -> Neighbours:
 
     It must have no followers that are batched only because of it; the mover pays a whole share, and
     so does any other act that loses its label.
+
+    >>> from tarry.core.verify.small import real_labels
+    >>> two = (Act(0, 0, 0), Act(0, 0, 1))
+    >>> {n.cost for n in follower_moves(real_labels("follower", 0), 2)(two)}
+    {1}
     """
 
     def neighbours(stream: Stream) -> Iterator[Neighbour]:
@@ -141,6 +158,9 @@ def definition_one(reach: int) -> Neighbours:
     The later of two acts of one person moves back to the earlier one, whatever its labels were; a
     pair costs two shares. It asks for more than any mechanism can give: a search with it finds a
     witness for every law.
+
+    >>> len(list(definition_one(2)((Act(0, 0, 0), Act(0, 0, 1)))))
+    4
     """
 
     def neighbours(stream: Stream) -> Iterator[Neighbour]:

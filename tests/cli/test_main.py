@@ -1,0 +1,267 @@
+"""`tarry` itself: it finds the command, and answers anything wrong with one sentence and exit code 2."""
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from tarry.cli.main import COMMANDS, main
+
+PLAN = ["plan", "--epsilon", "1", "--gap", "11m"]
+
+
+def tarry(*words, **more):
+    """The command in a process of its own, buffering as it would for a user."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(
+        [sys.executable, "-m", "tarry", *words],
+        check=False,
+        text=True,
+        env=environment,
+        **{"capture_output": True, **more},
+    )
+
+
+def refusal(words, capsys):
+    """The one line that a wrong command line gets."""
+    code = main(words)
+    out, err = capsys.readouterr()
+
+    assert (code, out) == (2, "")
+    assert err.endswith("\n")
+    assert len(err.splitlines()) == 1
+    return err.strip()
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_lists_every_command(words, capsys):
+    """Without a command, or asked for help, tarry tells what there is."""
+    code = main(words)
+    out, err = capsys.readouterr()
+
+    assert (code, err) == (0, "")
+    for name, summary in COMMANDS.items():
+        assert f"{name} " in out
+        assert summary in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_tells_its_options(name, capsys):
+    """`--help` of a command exits with 0, and every command has --json."""
+    code = main([name, "--help"])
+    out, err = capsys.readouterr()
+
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: tarry {name}")
+    assert "--json" in out
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version(flag, capsys):
+    """The version printed is the one installed."""
+    assert main([flag]) == 0
+    assert capsys.readouterr().out == f"tarry {version('tarry')}\n"
+
+
+@pytest.mark.parametrize("word", ["plam", "--epsilon", "", "plan\nplan", "-x"])
+def test_an_unknown_command_is_named(word, capsys):
+    """A command that does not exist is told with those that do."""
+    sentence = refusal([word, "--gap", "11m"], capsys)
+
+    assert sentence == f"tarry: there is no command {word!r}; there are {', '.join(COMMANDS)}"
+
+
+WRONG = [
+    # numbers
+    (["--epsilon", "0"], "epsilon lies between 0.000001 and 100, found 0"),
+    (["--epsilon", "-1"], "epsilon lies between 0.000001 and 100, found -1"),
+    (["--epsilon=-.5"], "epsilon lies between 0.000001 and 100, found -0.5"),
+    (["--epsilon", "nan"], "epsilon must be a finite number of ordinary size, found 'nan'"),
+    (["--epsilon", "inf"], "epsilon must be a finite number of ordinary size, found 'inf'"),
+    (["--epsilon", "1e500"], "epsilon must be a finite number of ordinary size, found '1e500'"),
+    (["--epsilon", "9" * 10**6], "epsilon must fit in 40 characters, found 1000000 of them"),
+    (["--epsilon", "one"], "epsilon must be a decimal number, found 'one'"),
+    (["--epsilon", ""], "epsilon must be a decimal number, found ''"),
+    (["--epsilon", "\u0661"], "epsilon must be a decimal number, found '\u0661'"),
+    (["--epsilon", "1\n2"], "epsilon must be a decimal number, found '1\\n2'"),
+    (["--weight", "2"], "weight lies between 0 and 1, found 2"),
+    (["--weight", "-0.1"], "weight lies between 0 and 1, found -0.1"),
+    # durations
+    (["--gap", "-5m"], "gap must not be negative, found '-5m'"),
+    (["--gap", "5"], "gap must be numbers with units, found '5'"),
+    (["--gap", "5y"], "gap has units w, d, h, m, s, ms, us, found 'y' in '5y'"),
+    (["--gap", "nans"], "gap must be numbers with units, found 'nans'"),
+    (["--gap", "1m1h"], "gap names larger units first, each once, found '1m1h'"),
+    (["--gap", "99999999w\n"], "gap must be at most 36525d (a century), found 99999999w"),
+    (["--gap", "1" * 10**6], "gap must fit in 40 characters, found 1000000 of them"),
+    (["--gap", "36525d", "--tick", "1us"], "gap must stay below 2^40 ticks, found 36525d"),
+    (["--tick", "0s"], "tick must be above 0, found 0s"),
+    (["--window", "11m"], "gap must be above the window (11m), found 11m"),
+    # choices that do not exist, and choices that contradict each other
+    (["--labels", "hold"], "labels is one of held, declared, follower, simultaneous, none, found 'hold'"),
+    (["--law", "laplace"], "law is one of zero-inflated-uniform, uniform, exponential"),
+    (["--cover", "both"], "cover is one of pair, bridge, found 'both'"),
+    (["--labels", "none"], 'labels are "none" with the law label-free and with no other'),
+    (["--law", "label-free", "--labels", "held"], 'labels are "none" with the law label-free'),
+    (["--law", "label-free"], "delta lies between 0 and 1 for a label-free law, found 0"),
+    (["--delta", "0.1"], "delta belongs to label-free laws alone, found 0.1"),
+    (["--labels", "simultaneous", "--window", "5m"], "window is 0s with labels 'simultaneous', found 5m"),
+    (["--labels", "follower", "--cover", "bridge"], "cover is \"pair\" with labels 'follower'"),
+    (["--policy", "p.toml"], "--policy stands alone: the file says everything, found --epsilon beside it"),
+    # words the parser cannot read
+    (["--eps", "2"], "unrecognized arguments: --eps 2 (see tarry {} --help)"),
+    (["extra"], "unrecognized arguments: extra (see tarry {} --help)"),
+    (["--a\nb"], "unrecognized arguments: --a b (see tarry {} --help)"),
+    (["--gap"], "argument --gap: expected one argument (see tarry {} --help)"),
+]
+
+
+@pytest.mark.parametrize("name", ["plan", "frontier", "delay"])
+@pytest.mark.parametrize(("words", "sentence"), WRONG, ids=[" ".join(words)[:30] for words, _ in WRONG])
+def test_wrong_flags_get_one_sentence_and_exit_code_2(name, words, sentence, capsys):
+    """Every command that takes a policy by flags refuses wrong ones in one line on standard error."""
+    if name == "frontier" and words[0] == "--weight":
+        sentence = "unrecognized arguments: --weight"  # it tries them all
+    found = refusal([name, "--epsilon", "1", "--gap", "11m", *words], capsys)
+
+    assert found.startswith(f"tarry {name}: {sentence.format(name)}")
+
+
+@pytest.mark.parametrize("name", ["plan", "frontier", "delay"])
+@pytest.mark.parametrize(
+    ("words", "flag"), [([], "epsilon"), (["--epsilon", "1"], "gap"), (["--gap", "1h"], "epsilon")]
+)
+def test_a_policy_by_flags_needs_epsilon_and_gap(name, words, flag, capsys):
+    """The sentence about a missing flag says what else would do."""
+    sentence = f"tarry {name}: --{flag} is needed, found none: give --{flag}, or --policy FILE"
+
+    assert refusal([name, *words], capsys) == sentence
+
+
+@pytest.mark.parametrize("name", ["verify", "explain"])
+def test_a_policy_by_file_needs_a_file(name, capsys):
+    """Commands about a file say so when none is given."""
+    sentence = f"tarry {name}: the following arguments are required: policy.toml (see tarry {name} --help)"
+
+    assert refusal([name], capsys) == sentence
+
+
+@pytest.fixture
+def bad_file(tmp_path):
+    """Writes a file that cannot be a policy, by name."""
+
+    def write(kind):
+        path = tmp_path / "policy.toml"
+        if kind == "directory":
+            path.mkdir()
+        elif kind != "missing":
+            path.write_bytes(
+                {
+                    "binary": b"\xff\xfe\x00",
+                    "zeros": b"\x00\x00",
+                    "too large": b"#" * ((1 << 20) + 1),
+                    "not toml": b"epsilon: 1\n",
+                    "nothing": b"",
+                }[kind]
+            )
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["verify"], ["explain"], ["plan", "--policy"], ["frontier", "--policy"], ["delay", "--policy"]],
+)
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        ("missing", "the policy file can be read, found {!r}: No such file or directory"),
+        ("directory", "the policy file can be read, found {!r}: Is a directory"),
+        ("binary", "the policy file is UTF-8 text, found {!r}"),
+        ("zeros", "a policy file is TOML, found "),
+        ("too large", "the policy file is at most 1 MiB, found more"),
+        ("not toml", "a policy file is TOML, found "),
+        ("nothing", "a policy file gives epsilon, found no such key"),
+    ],
+)
+def test_a_file_that_cannot_be_a_policy_is_refused(command, kind, rule, bad_file, capsys):
+    """Whatever is wrong with a file, every command says it in one line."""
+    path = bad_file(kind)
+    sentence = refusal([*command, path], capsys)
+
+    assert sentence.startswith(f"tarry {command[0]}: {rule.format(path)}")
+
+
+def test_a_file_name_with_a_line_end_stays_on_one_line(capsys):
+    """A name is quoted, so that it cannot pass for a message of ours."""
+    assert "found 'a\\nb': No such file" in refusal(["explain", "a\nb"], capsys)
+
+
+def test_a_process_answers_as_the_function_does(capsys):
+    """`python -m tarry` prints what the function prints and exits with its code."""
+    main(PLAN)
+    expected = capsys.readouterr().out
+    right, wrong = tarry(*PLAN), tarry("plan", "--epsilon", "-1", "--gap", "11m")
+
+    assert (right.returncode, right.stdout, right.stderr) == (0, expected, "")
+    assert (wrong.returncode, wrong.stdout, len(wrong.stderr.splitlines())) == (2, "", 1)
+
+
+LOADED = """
+import sys
+from tarry.cli.main import main
+main({words!r})
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def modules_after(words):
+    """What is loaded once a command has answered."""
+    code = LOADED.format(words=words)
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(ran.stderr.split())
+
+
+@pytest.mark.parametrize("words", [["--help"], [], ["--version"], ["nothing"]])
+def test_help_loads_neither_numpy_nor_the_core(words):
+    """Asking what there is costs next to nothing."""
+    loaded = modules_after(words)
+
+    assert "tarry.cli.main" in loaded
+    assert not any(name == "numpy" or name.startswith("tarry.core") for name in loaded)
+
+
+@pytest.mark.parametrize("name", ["plan", "delay", "frontier"])
+def test_commands_that_draw_nothing_in_bulk_do_not_load_numpy(name):
+    """A person at a shell does not wait for numpy."""
+    loaded = modules_after([name, "--epsilon", "3", "--gap", "11m"])
+
+    assert "tarry.core.policy" in loaded
+    assert "numpy" not in loaded
+
+
+@pytest.mark.parametrize(
+    "words", [["frontier", *PLAN[1:]], ["--help"], ["plan", "--help"], [*PLAN, "--json"]]
+)
+def test_a_reader_who_has_left_is_no_error(words):
+    """Printing into a closed pipe is quiet: no traceback, no complaint from the interpreter."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = tarry(*words, capture_output=False, stdout=writer, stderr=subprocess.PIPE)
+    finally:
+        os.close(writer)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_first_line_can_be_taken():
+    """`tarry frontier ... | head -1` prints one line and nothing else."""
+    command = f"{sys.executable} -m tarry frontier --epsilon 3 --gap 11m | head -1"
+    ran = subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True)
+
+    assert ran.stdout.split()[:2] == ["weight", "eta"]
+    assert (len(ran.stdout.splitlines()), ran.stderr) == (1, "")

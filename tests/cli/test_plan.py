@@ -1,0 +1,182 @@
+"""`tarry plan`: the figures that were promised, as JSON, as a table and as a policy file."""
+
+import io
+import json
+import sys
+from fractions import Fraction
+
+import pytest
+
+from tarry.cli.main import main
+from tarry.core.plan import plan
+from tarry.core.policy import Policy
+from tarry.core.policy_file import read_policy, write_policy
+
+THREE_HUNDRED = ["--gap", "300s", "--window", "0s", "--tick", "1s"]
+KEYS = {"epsilon", "gap_s", "window_s", "tick_s", "weight", "eta", "law", "labels", "support_end_ticks"}
+DELAYS = {"min_s", "mean_s", "median_s", "max_s"}
+
+
+def answer(capsys, *words):
+    """What the command prints when all is well."""
+    code = main(["plan", *words])
+    out, err = capsys.readouterr()
+
+    assert (code, err) == (0, "")
+    return out
+
+
+def figures(capsys, *words):
+    """The JSON it prints."""
+    return json.loads(answer(capsys, *words, "--json"))
+
+
+def refusal(capsys, *words):
+    """The one line it says when something is wrong."""
+    code = main(["plan", *words])
+    out, err = capsys.readouterr()
+
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    return err
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "weight", "end"), [("1", "1", 763), ("0.5", "1", 1357), ("2", "0.25", 517)]
+)
+def test_the_figures_the_project_was_asked_for(epsilon, weight, end, capsys):
+    """A gap of 300 ticks gives these ends of support, and batched delays from 300 up to them."""
+    told = figures(capsys, "--epsilon", epsilon, *THREE_HUNDRED, "--weight", weight)
+
+    assert told["support_end_ticks"] == end
+    assert (told["batched"]["min_s"], told["batched"]["max_s"]) == (300, end - 1)
+
+
+def test_the_json_has_every_key_it_must_have(capsys):
+    """Programs find all choices, and for both labels the shortest, mean, median and longest delay."""
+    told = figures(capsys, "--epsilon", "1", "--gap", "11m")
+
+    assert set(told) >= KEYS | {"batched", "unbatched"}
+    assert set(told["batched"]) >= DELAYS
+    assert set(told["unbatched"]) >= DELAYS
+
+
+def test_the_json_tells_seconds_with_the_hold(capsys):
+    """Choices come back in seconds, and delays run from arrival to release."""
+    told = figures(capsys, "--epsilon", "0.5", "--gap", "11m", "--window", "5m", "--tick", "500ms")
+    costs = plan(Policy(epsilon="0.5", gap="11m", window="5m", tick="500ms"))
+
+    assert (told["epsilon"], told["gap_s"], told["window_s"], told["tick_s"]) == (0.5, 660, 300, 0.5)
+    assert (told["labels"], told["law"]) == ("held", "zero-inflated-uniform")
+    assert told["unbatched"]["min_s"] == 300
+    for name, delays in (("batched", costs.batched), ("unbatched", costs.unbatched)):
+        exact = [delays.minimum, delays.mean, delays.median, delays.maximum]
+
+        assert [told[name][key] for key in ("min_s", "mean_s", "median_s", "max_s")] == [
+            float(s) for s in exact
+        ]
+    assert told["mean_s"] == float(costs.mean(Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("law", ["exponential", "staircase"])
+def test_a_law_without_an_end_has_no_longest_delay(law, capsys):
+    """In JSON the maximum is null, in the table there is no end."""
+    told = figures(capsys, "--epsilon", "1", "--gap", "11m", "--law", law)
+
+    assert told["support_end_ticks"] is told["batched"]["max_s"] is told["unbatched"]["max_s"] is None
+    assert answer(capsys, "--epsilon", "1", "--gap", "11m", "--law", law).count("no end") == 2
+
+
+def test_a_label_free_law_needs_no_word_about_labels(capsys):
+    """The labels of a label-free law are none without saying so."""
+    told = figures(capsys, "--epsilon", "1", "--gap", "20s", "--law", "label-free", "--delta", "0.01")
+
+    assert (told["labels"], told["window_s"], told["eta"], told["delta"]) == ("none", 0, None, 0.01)
+
+
+def test_the_table_has_a_row_for_each_label(capsys):
+    """A person reads the choices, both rows, and where to read on."""
+    out = answer(capsys, "--epsilon", "1", *THREE_HUNDRED, "--weight", "1")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
+
+    assert out.startswith("zero-inflated-uniform law, held labels, epsilon 1")
+    assert rows["batched"][-4:] == ["5m", "8m51s", "8m51s", "12m42s"]
+    assert rows["unbatched"][-4:] == ["0s", "6m21s", "6m21s", "12m42s"]
+    assert "tarry explain" in out
+
+
+def test_a_policy_file_says_everything(tmp_path, capsys):
+    """A policy by file has the plan of the same policy by flags."""
+    path = tmp_path / "policy.toml"
+    path.write_text('epsilon = 2\ngap = "300s"\nwindow = "0s"\nweight = 0.25\n', encoding="utf-8")
+    by_flags = figures(capsys, "--epsilon", "2", *THREE_HUNDRED, "--weight", "0.25")
+
+    assert figures(capsys, "--policy", str(path)) == by_flags
+
+
+def test_every_gap_has_its_own_figures(tmp_path, capsys):
+    """Gaps of their own are planned beside the default, in JSON and in the table."""
+    path = tmp_path / "policy.toml"
+    path.write_text('epsilon = 1\ngap = "300s"\nwindow = "0s"\ngaps.track.slow = "1h"\n', encoding="utf-8")
+    (slow,) = figures(capsys, "--policy", str(path))["own_gaps"]
+    alone = figures(capsys, "--epsilon", "1", "--gap", "1h", "--window", "0s")
+
+    assert {key: slow[key] for key in ("gap_s", "support_end_ticks", "batched", "unbatched")} == {
+        key: alone[key] for key in ("gap_s", "support_end_ticks", "batched", "unbatched")
+    }
+    assert answer(capsys, "--policy", str(path)).count("\nbatched ") == 2
+
+
+def test_a_policy_comes_from_standard_input(monkeypatch, capsys):
+    """`--policy -` reads standard input."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO('epsilon = 1\ngap = "300s"\nwindow = "0s"\nweight = 1\n'))
+
+    assert figures(capsys, "--policy", "-")["support_end_ticks"] == 763
+
+
+def test_standard_input_is_not_cut_off_in_silence(monkeypatch, capsys):
+    """More than a policy can be is refused, not read up to some point."""
+    text = 'epsilon = 1\ngap = "300s"\n' + "#" * (1 << 20) + "\nunknown = 1\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+    assert "the policy file is at most 1 MiB" in refusal(capsys, "--policy", "-")
+
+
+def test_toml_prints_the_policy_file(capsys):
+    """What `--toml` prints is a policy file with the very same policy."""
+    out = answer(
+        capsys, "--epsilon", "0.1", "--gap", "11m", "--labels", "declared", "--cover", "bridge", "--toml"
+    )
+    policy = Policy(epsilon="0.1", gap="11m", labels="declared", cover="bridge")
+
+    assert read_policy(out) == policy
+    assert out == write_policy(policy)
+
+
+@pytest.mark.parametrize(
+    ("flag", "seconds"),
+    [("--mean-delay", 400), ("--mean-delay", 2000), ("--max-delay", 762), ("--max-delay", 5000)],
+)
+def test_a_budget_finds_the_epsilon_that_keeps_it(flag, seconds, capsys):
+    """The plan for the found epsilon stays within the budget, and close to it."""
+    told = figures(capsys, flag, f"{seconds}s", *THREE_HUNDRED, "--weight", "1")
+    spent = told["mean_s"] if flag == "--mean-delay" else told["batched"]["max_s"]
+
+    assert 0.97 * seconds < spent <= seconds
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--max-delay", "10m", "--epsilon", "1"], "a delay budget finds epsilon, found an epsilon"),
+        (["--max-delay", "10m", "--policy", "p.toml"], "a delay budget finds epsilon, found an epsilon"),
+        (["--max-delay", "299s"], "no epsilon up to 100 keeps the maximum delay within 4m59s"),
+        (["--max-delay", "-5m"], "--max-delay must not be negative, found '-5m'"),
+        (["--mean-delay", "soon"], "--mean-delay must be numbers with units, found 'soon'"),
+        (["--max-delay", "1d", "--law", "staircase"], "the staircase law has no longest delay"),
+    ],
+)
+def test_an_impossible_budget_gets_one_sentence(words, sentence, capsys):
+    """A budget beside an epsilon, below the gap or without a unit is refused in one line."""
+    budget = words if "--policy" in words else [*words, *THREE_HUNDRED]
+
+    assert refusal(capsys, *budget).startswith(f"tarry plan: {sentence}")

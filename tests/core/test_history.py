@@ -1,0 +1,197 @@
+"""A history: columns checked when it is made, ticks rounded up exactly, keys that ignore row order."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.entropy import event_key
+from tarry.core.errors import BadInput
+from tarry.core.history import History
+from tarry.core.ticks import ticks_up
+
+NAMES = st.integers(-3, 3) | st.sampled_from([2**63 - 1, -(2**63)])
+TEXTS = st.sampled_from(["", "ann", "Ann", "p 1", "名", "12"])
+EVENTS = st.lists(st.tuples(NAMES, NAMES, st.integers(-2, 3)), min_size=1, max_size=12) | st.lists(
+    st.tuples(TEXTS, TEXTS, st.integers(-2, 3)), min_size=1, max_size=12
+)
+
+
+def history_of(events, **more):
+    """A history of (actor, target, time) rows in seconds."""
+    actor, target, time = (list(column) for column in zip(*events, strict=True))
+    return History(actor=actor, target=target, time=time, unit=Fraction(1), **more)
+
+
+def in_order(events, order):
+    """The events in another row order."""
+    return [events[i] for i in order]
+
+
+@given(
+    times=st.lists(st.integers(-(10**12), 10**15), min_size=1, max_size=20),
+    unit=st.fractions(Fraction(1, 10**6), 100, max_denominator=10**6),
+    tick=st.fractions(Fraction(1, 1000), 3600, max_denominator=1000),
+)
+def test_ticks_round_up_exactly_for_any_unit(times, unit, tick):
+    """Each arrival gets the tick that `ticks_up` gives its exact moment, however odd the unit."""
+    history = History(actor=[0] * len(times), target=[0] * len(times), time=times, unit=unit)
+
+    assert history.ticks(tick).tolist() == [ticks_up(time * unit, tick) for time in times]
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(7, 10**9), Fraction(1, 2**20), Fraction(1)])
+def test_ticks_at_the_border_of_a_tick(unit):
+    """A moment exactly on a tick stays there; one unit later it belongs to the next."""
+    tick = 1000 * unit
+    history = History(actor=[0] * 3, target=[0] * 3, time=[1999, 2000, 2001], unit=unit)
+
+    assert history.ticks(tick).tolist() == [2, 2, 3]
+
+
+@given(EVENTS)
+def test_occurrences_count_equal_events_in_row_order(events):
+    """Events that share actor, target and time are numbered 0, 1, 2, ... by row."""
+    seen = Counter()
+    expected = []
+    for event in events:
+        expected.append(seen[event])
+        seen[event] += 1
+
+    assert history_of(events).occurrences.tolist() == expected
+
+
+@given(EVENTS)
+def test_keys_are_those_of_each_event_alone(events):
+    """The vector of keys holds what `event_key` gives one event, for numbers and texts."""
+    history = history_of(events)
+    alone = [event_key(*event, n) for event, n in zip(events, history.occurrences.tolist(), strict=True)]
+
+    assert history.keys.tolist() == alone
+
+
+@given(EVENTS)
+def test_no_two_events_of_a_history_share_a_key(events):
+    """Even repeated events have keys of their own."""
+    assert len(set(history_of(events).keys.tolist())) == len(events)
+
+
+@given(EVENTS, st.randoms(use_true_random=False))
+def test_keys_do_not_depend_on_row_order(events, random):
+    """Each event has the same keys in any order of rows; repeated ones share theirs out anew."""
+    order = random.sample(range(len(events)), len(events))
+    keys, shuffled = history_of(events).keys.tolist(), history_of(in_order(events, order)).keys.tolist()
+
+    assert Counter(zip(events, keys, strict=True)) == Counter(
+        zip(in_order(events, order), shuffled, strict=True)
+    )
+
+
+@given(EVENTS)
+def test_sequences_rank_events_by_time(events):
+    """Without an order of admission, events are admitted one by one in the order of their times."""
+    history = history_of(events)
+    times = [time for _, time in sorted(zip(history.sequences.tolist(), history.times, strict=True))]
+
+    assert sorted(history.sequences.tolist()) == list(range(len(events)))
+    assert times == sorted(times)
+
+
+@given(EVENTS.map(lambda events: list(dict.fromkeys(events))), st.randoms(use_true_random=False))
+def test_sequences_do_not_depend_on_row_order(events, random):
+    """Distinct events keep their place in the order of admission when rows are shuffled."""
+    order = random.sample(range(len(events)), len(events))
+    here = dict(zip(events, history_of(events).sequences.tolist(), strict=True))
+    shuffled = in_order(events, order)
+
+    assert dict(zip(shuffled, history_of(shuffled).sequences.tolist(), strict=True)) == here
+
+
+def test_simultaneous_events_are_not_admitted_in_row_order():
+    """Among equal times a hash decides, so that the order of a file tells nothing."""
+    forward = history_of([(actor, 0, 0) for actor in range(50)]).sequences.tolist()
+
+    assert forward != sorted(forward)
+
+
+def test_a_given_order_of_admission_is_kept():
+    """Where admissions were numbered, these numbers count."""
+    assert history_of([(1, 1, 0), (1, 2, 0)], sequence=[9, 4]).sequences.tolist() == [9, 4]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.uint64])
+def test_integer_names_of_any_width_are_the_same_name(kind):
+    """A name's code is its number, whatever type a file stored it in."""
+    history = History(actor=np.array([3, 7], dtype=kind), target=[1, 1], time=[0, 0])
+
+    assert history.actor_codes.tolist() == [3, 7]
+
+
+def test_a_number_and_its_text_are_different_names():
+    """Actor 12 and actor "12" are not mixed up."""
+    assert history_of([(12, 1, 0)]).keys.tolist() != history_of([("12", 1, 0)]).keys.tolist()
+
+
+def test_texts_in_object_columns_are_texts():
+    """A column of Python strings, as table libraries give it, has the keys of a column of texts."""
+    rows = np.array(["ann", "bob"], dtype=object)
+    history = History(actor=rows, target=rows, time=[0, 1])
+
+    assert (
+        history.keys.tolist()
+        == History(actor=["ann", "bob"], target=["ann", "bob"], time=[0, 1]).keys.tolist()
+    )
+
+
+def test_optional_columns_have_plain_defaults():
+    """Without the column nothing is declared, there is no track and nobody waits for anybody."""
+    history = history_of([(1, 2, 3)])
+
+    assert history.declarations.tolist() == [False]
+    assert history.tracks is None
+    assert history.parents is None
+
+
+@pytest.mark.parametrize("more", [{}, {"track": [], "declared": [], "sequence": [], "parent": []}])
+def test_an_empty_history_is_a_history(more):
+    """No events at all are fine in every column."""
+    history = History(actor=[], target=[], time=[], **more)
+
+    assert len(history) == 0
+    assert history.ticks(Fraction(1)).tolist() == history.keys.tolist() == history.sequences.tolist() == []
+
+
+LEAST = {"actor": [1, 2], "target": [1, 2], "time": [0, 5]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "what", "rule", "found"),
+    [
+        ({"target": [1]}, "the column target", "has 2 rows as actor has", "shape (1,)"),
+        ({"time": [0, 1, 2]}, "the column time", "has 2 rows", "shape (3,)"),
+        ({"time": [[0, 1]]}, "the column time", "has 2 rows", "shape (1, 2)"),
+        ({"declared": [True]}, "the column declared", "has 2 rows", "shape (1,)"),
+        ({"track": ["a"] * 5}, "the column track", "has 2 rows", "shape (5,)"),
+        ({"time": [0.0, 1.5]}, "the column time", "holds whole numbers", "float64"),
+        ({"time": [0, float("nan")]}, "the column time", "holds whole numbers", "float64"),
+        ({"time": ["0", "1"]}, "the column time", "holds whole numbers", "<U1"),
+        ({"time": [True, False]}, "the column time", "holds whole numbers", "bool"),
+        ({"time": [0, 2**70]}, "the column time", "holds whole numbers", "object"),
+        ({"parent": [-1, 2]}, "the column parent", "names rows 0..1 or -1", "2"),
+        ({"parent": [-2, 0]}, "the column parent", "names rows 0..1 or -1", "-2"),
+        ({"parent": [-1, 0.0]}, "the column parent", "holds row numbers", "float64"),
+        ({"parent": [1, -1]}, "a parent", "arrives no later than the event", "row 0"),
+    ],
+)
+def test_a_bad_column_gets_one_sentence(columns, what, rule, found):
+    """A column of the wrong length, kind or content is refused by name."""
+    with pytest.raises(BadInput) as caught:
+        History(**{**LEAST, **columns})
+
+    assert str(caught.value).startswith(what)
+    assert rule in str(caught.value)
+    assert f"found {found}" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1

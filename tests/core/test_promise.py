@@ -1,0 +1,148 @@
+"""The promise: its numbers err against us, and its words say what is and is not promised."""
+
+import re
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.exact import exceeds_exp
+from tarry.core.policy import LABEL_RULES, Policy
+from tarry.core.promise import promise
+
+EPSILONS = st.integers(1, 100_000).map(lambda i: Fraction(i, 1000))
+
+
+def policy_of(labels="held", **more):
+    """A policy with a gap of 11 minutes."""
+    window = {} if labels in ("simultaneous", "none") else {"window": "5m"}
+    law = {"law": "label-free", "delta": "0.01"} if labels == "none" else {}
+    return Policy(**{"epsilon": "1", "gap": "11m", "labels": labels, **window, **law, **more})
+
+
+@pytest.mark.parametrize(
+    ("labels", "minutes", "share"),
+    [
+        ("held", 16, Fraction(1, 2)),
+        ("declared", 16, Fraction(1, 2)),
+        ("simultaneous", 11, Fraction(1, 2)),
+        ("follower", 11, Fraction(1)),
+        ("none", 11, Fraction(1)),
+    ],
+)
+def test_reach_and_share_follow_the_label_rule(labels, minutes, share):
+    """The promise covers moves up to the start of the batched law, at the share of one event."""
+    told = promise(policy_of(labels))
+
+    assert (told.reach, told.share) == (60 * minutes, share)
+
+
+def test_reach_is_told_in_whole_ticks():
+    """Gap and window are each rounded up to the tick, and so is the reach."""
+    told = promise(policy_of(gap="654.5s", window="4.2s", tick="2s"))
+
+    assert told.reach == 656 + 6
+
+
+def test_the_smallest_gap_bounds_the_reach():
+    """With several gaps a pair is promised up to the smaller one, so the shortest is told."""
+    told = promise(policy_of(target_gaps={"a": "6m"}, track_gaps={"b": "1h"}))
+
+    assert told.reach == 60 * (6 + 5)
+
+
+@given(EPSILONS, st.integers(0, 1000))
+def test_loss_is_linear_in_batched_events(epsilon, events):
+    """Each batched event costs its share, and there is no discount for many."""
+    assert promise(policy_of(epsilon=epsilon)).loss(events) == epsilon / 2 * events
+
+
+@given(EPSILONS, st.integers(0, 2000))
+def test_odds_err_upwards(epsilon, events):
+    """The odds are never below e^loss, and above it by no more than a float must."""
+    told = promise(policy_of(epsilon=epsilon))
+    odds, loss = told.odds(events), told.loss(events)
+    if loss == 0 or loss >= 700:
+        assert odds == (1.0 if loss == 0 else float("inf"))
+    else:
+        assert exceeds_exp(Fraction(odds), loss)
+        assert not exceeds_exp(Fraction(odds) * (1 - Fraction(1, 10**15)), loss)
+
+
+@pytest.mark.parametrize(
+    ("labels", "cover", "cost"),
+    [*((labels, "pair", Fraction(1)) for labels in LABEL_RULES), ("held", "bridge", Fraction(2, 3))],
+)
+@given(epsilon=EPSILONS)
+def test_odds_in_words_err_upwards(labels, cover, cost, epsilon):
+    """The number of times that the words allow a pair is never below what it costs, and close to it."""
+    sentence = promise(policy_of(labels, epsilon=epsilon, cover=cover)).promised[0]
+    times = Fraction(re.search(r"at most (\S+) times", sentence).group(1))
+
+    assert exceeds_exp(times, epsilon * cost)
+    assert not exceeds_exp(times * Fraction(98, 100), epsilon * cost)
+
+
+def test_the_words_of_held_labels_name_window_odds_and_reach():
+    """A reader finds every number of the promise in its first sentence."""
+    sentence = promise(policy_of()).promised[0]
+
+    for part in ("within 5m of each other", "at most 2.72 times", "either one", "up to 16m"):
+        assert part in sentence
+
+
+@pytest.mark.parametrize(
+    ("labels", "part"),
+    [
+        ("simultaneous", "arrived at one moment"),
+        ("follower", "as if the later one had arrived up to 11m later"),
+        ("none", "any one act had arrived up to 11m later"),
+        ("none", "except with a chance of 0.01"),
+    ],
+)
+def test_the_words_follow_the_label_rule(labels, part):
+    """Each rule promises what it can keep, and no more."""
+    assert part in promise(policy_of(labels)).promised[0]
+
+
+@pytest.mark.parametrize(
+    ("cover", "costs"),
+    [
+        ("pair", "costs 0.75 of epsilon: a pair 1.5, an act that bridges two lone ones 2.25"),
+        ("bridge", "costs 0.5 of epsilon: a pair 1, an act that bridges two lone ones 1.5"),
+    ],
+)
+def test_the_words_tell_what_a_bridge_costs(cover, costs):
+    """The price of a pair, a bridge and a burst is told in numbers."""
+    assert costs in promise(policy_of(epsilon="1.5", cover=cover)).promised[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "part"),
+    [
+        ("follower", "The first act of a burst"),
+        ("follower", "only at twice epsilon"),
+        ("declared", "A first act whose author did not say that more would come"),
+        ("simultaneous", "Acts at different ticks are not counted as batched"),
+        *((labels, "A long watch") for labels in LABEL_RULES),
+        *((labels, "Style, content, network address") for labels in LABEL_RULES),
+        *((labels, "Which of two batches an act belongs to") for labels in LABEL_RULES if labels != "none"),
+        *((labels, "That an act was alone") for labels in LABEL_RULES if labels != "none"),
+    ],
+)
+def test_what_is_not_promised_is_said(labels, part):
+    """Every promise comes with its limits, those of its label rule included."""
+    assert any(part in sentence for sentence in promise(policy_of(labels)).not_promised)
+
+
+@pytest.mark.parametrize("labels", ["held", "none"])
+def test_limits_of_other_rules_are_not_told(labels):
+    """A rule without a weakness of first acts does not claim one."""
+    assert not any("first act" in sentence.lower() for sentence in promise(policy_of(labels)).not_promised)
+
+
+@pytest.mark.parametrize("part", ["That an act was alone", "Which of two batches"])
+def test_without_labels_nothing_is_said_about_them(part):
+    """One law for all shows no labels and covers any move, so these limits do not apply."""
+    assert not any(part in sentence for sentence in promise(policy_of("none")).not_promised)

@@ -1,0 +1,154 @@
+"""The two pure steps: draws that follow both laws exactly, and a release that nothing can shorten."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.entropy import Secure, Seeded
+from tarry.core.law import Law
+from tarry.core.laws import FAMILIES
+from tarry.core.mechanism import Ask, LawPair
+from tarry.core.policy import Policy
+from tarry.core.release import Draws, coupled_draws, draw_pair, release_tick
+
+ASK = Ask(share=Fraction(1, 2), start=3, weight=Fraction(1, 4), delta=Fraction(1, 20))
+QUARTERS = LawPair(
+    batched=Law.of_masses([0, 0, 0, Fraction(1, 4), Fraction(3, 4)]),
+    unbatched=Law.of_masses([Fraction(1, 4)] * 4),
+    start=3,
+)
+PAIRS = {**{name: family(ASK) for name, family in FAMILIES.items()}, "uncoupled": QUARTERS}
+TICKS = st.integers(0, 10**6)
+DRAWS = st.builds(Draws, TICKS, TICKS)
+
+
+def joint(pair, end):
+    """The chance of each result of `coupled_draws` with draws below `end`, and the laws it drew from."""
+    chances, asked = Counter(), set()
+    for x in range(end):
+        for y in range(end):
+            values, laws = iter((x, y)), []
+
+            def draw(law, values=values, laws=laws):
+                laws.append(law)
+                return next(values)
+
+            result = coupled_draws(pair, draw)
+            asked.add(tuple(id(law) for law in laws))
+            if len(laws) == 2:
+                chances[result] += pair.unbatched.mass(x) * pair.batched.mass(y)
+            elif y == 0:
+                chances[result] += pair.unbatched.mass(x)
+    return {draws: chance for draws, chance in chances.items() if chance}, asked
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_coupled_draws_follow_both_laws_exactly(name):
+    """Over all draws, the delay under each label has exactly its law, whichever law it is."""
+    pair = PAIRS[name]
+    end = 12 if pair.batched.maximum is None else pair.batched.maximum + 1
+    chances, _ = joint(pair, end)
+    batched, unbatched = Counter(), Counter()
+    for draws, chance in chances.items():
+        batched[draws.batched] += chance
+        unbatched[draws.unbatched] += chance
+
+    assert [batched[k] for k in range(end)] == [pair.batched.mass(k) for k in range(end)]
+    if pair.batched.maximum is not None:  # else some of the mass lies with far second draws
+        assert [unbatched[k] for k in range(end)] == [pair.unbatched.mass(k) for k in range(end)]
+
+
+@pytest.mark.parametrize("name", ["zero-inflated-uniform", "uniform", "exponential", "staircase"])
+def test_a_long_draw_serves_both_labels(name):
+    """Where one law continues the other, a delay of at least the start is the same under both labels."""
+    chances, asked = joint(PAIRS[name], 10)
+    once, twice = (id(PAIRS[name].unbatched),), (id(PAIRS[name].unbatched), id(PAIRS[name].batched))
+
+    assert all(draws.settled == (draws.unbatched >= 3) for draws in chances)
+    assert asked == {once, twice}
+
+
+def test_laws_that_do_not_continue_each_other_are_drawn_apart():
+    """Without that relation both labels have draws of their own, even for a long first draw."""
+    chances, asked = joint(QUARTERS, 5)
+
+    assert chances[Draws(3, 4)] == Fraction(1, 4) * Fraction(3, 4)
+    assert asked == {(id(QUARTERS.unbatched), id(QUARTERS.batched))}
+
+
+def test_a_label_free_law_is_drawn_once():
+    """One law for both labels means one draw, and no label changes it."""
+    pair = PAIRS["label-free"]
+    chances, asked = joint(pair, 8)
+
+    assert all(draws.settled for draws in chances)
+    assert asked == {(id(pair.unbatched),)}
+
+
+@given(DRAWS)
+def test_draws_answer_by_label(draws):
+    """The label alone picks one of the two delays, and draws are settled when both are one."""
+    assert (draws.ticks(batched=True), draws.ticks(batched=False)) == (draws.batched, draws.unbatched)
+    assert draws.settled == (draws.batched == draws.unbatched)
+
+
+@given(TICKS, DRAWS, st.booleans(), TICKS)
+def test_a_release_is_arrival_hold_and_delay(arrival, draws, batched, hold):
+    """Without parents and deadline nothing shortens or lengthens the drawn delay."""
+    release = release_tick(arrival, draws, batched=batched, hold=hold)
+
+    assert release == arrival + hold + draws.ticks(batched=batched)
+
+
+@given(TICKS, DRAWS, st.booleans(), st.lists(TICKS, max_size=4), st.none() | TICKS)
+def test_parents_come_first_and_the_deadline_last(arrival, draws, batched, parents, deadline):
+    """A release is the maximum of its own time and its parents', then the minimum with the deadline."""
+    own = release_tick(arrival, draws, batched=batched, hold=7)
+    expected = max([own, *parents])
+    if deadline is not None:
+        expected = min(expected, deadline)
+
+    assert expected == release_tick(
+        arrival, draws, batched=batched, hold=7, parents=iter(parents), deadline=deadline
+    )
+
+
+@given(TICKS, DRAWS, TICKS, st.integers(0, 10**6), st.lists(TICKS, max_size=4))
+def test_a_label_still_open_at_the_deadline_does_not_matter(arrival, draws, hold, late, parents):
+    """A post whose hold ends at the deadline or after it leaves at the deadline under either label."""
+    deadline = max(arrival, arrival + hold - late)
+    releases = {
+        release_tick(arrival, draws, batched=label, hold=hold, parents=parents, deadline=deadline)
+        for label in (True, False)
+    }
+
+    assert releases == {deadline}
+
+
+GAPS = {"target_gaps": {"p1": "20s"}, "track_gaps": {"slow": "90s", "7": "50s"}}
+
+
+@pytest.mark.parametrize(
+    ("target", "track", "start"), [("p2", None, 10), ("p1", "slow", 20), ("p2", "slow", 90), (3, 7, 50)]
+)
+@pytest.mark.parametrize("source", [Secure(), Seeded(4).stream("ann", "p", 0)], ids=["secure", "seeded"])
+def test_draw_pair_uses_the_laws_of_the_events_own_gap(target, track, start, source):
+    """Target and track choose the gap, and batched delays start there and end where its law does."""
+    policy = Policy(epsilon="3", gap="10s", labels="simultaneous", **GAPS)
+    end = policy.mechanism(Fraction(start)).pair.batched.maximum
+    drawn = [draw_pair(policy, target, track, source) for _ in range(200)]
+
+    assert all(start <= draws.batched <= end for draws in drawn)
+    assert all(0 <= draws.unbatched <= end for draws in drawn)
+    assert len({draws.batched for draws in drawn}) > 1
+
+
+def test_the_same_stream_gives_the_same_draws():
+    """A seeded event draws the same pair whenever it is asked."""
+    policy = Policy(epsilon="1", gap="11m")
+    drawn = {draw_pair(policy, "p", None, Seeded(1).stream("ann", "p", 5, 2)) for _ in range(3)}
+
+    assert len(drawn) == 1

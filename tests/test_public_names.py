@@ -1,0 +1,139 @@
+"""The public names: every one resolves, says what it is, and ends in an example that runs."""
+
+import ast
+import doctest
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import tarry
+from tarry.cli.main import COMMANDS
+
+MODULES = sorted({"tarry", *(module.name for module in pkgutil.walk_packages(tarry.__path__, "tarry."))})
+WITHOUT_NAMES = {
+    "tarry.__main__": "runs when started, offers nothing",
+    "tarry.cli": "a folder of commands",
+    "tarry.core": "a folder of modules",
+}
+PROTOCOL = "a protocol: its implementations have examples"
+OPTIONS = "options of a command: docs/cli.md is generated from them"
+PRINTS = "prints: docs/cli.md and the README show what"
+FILE = "reads a file or standard input: docs/cli.md shows how"
+#: Public names without an example, and why.
+WITHOUT_EXAMPLE = {
+    "tarry.core.entropy.Entropy": PROTOCOL,
+    "tarry.core.lanes.Lanes": PROTOCOL,
+    "tarry.core.mechanism.Family": PROTOCOL,
+    "tarry.core.verify.rules.Rule": PROTOCOL,
+    **{f"tarry.cli.{command}.add_arguments": OPTIONS for command in COMMANDS},
+    **{f"tarry.cli.{command}.run": PRINTS for command in COMMANDS},
+    "tarry.cli.options.add_json": OPTIONS,
+    "tarry.cli.options.add_policy_flags": OPTIONS,
+    "tarry.cli.options.add_policy_path": OPTIONS,
+    "tarry.cli.options.policy_from": FILE,
+    "tarry.cli.options.read_policy_path": FILE,
+    "tarry.cli.show.print_json": PRINTS,
+    "tarry.cli.show.print_sentences": PRINTS,
+    "tarry.cli.show.print_table": PRINTS,
+    "tarry.cli.show.progress_on_terminal": PRINTS,
+}
+
+
+def offered():
+    """Every function and class that a module offers, once, by the module that defines it."""
+    for module in (import_module(name) for name in MODULES if name not in WITHOUT_NAMES):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if (
+                inspect.isclass(thing) or inspect.isfunction(thing)
+            ) and thing.__module__ == module.__name__:
+                yield f"{module.__name__}.{name}", thing
+
+
+OFFERED = dict(offered())
+
+
+@pytest.mark.parametrize("name", tarry.__all__)
+def test_every_exported_name_resolves_and_says_what_it_is(name):
+    """A name of the package is there, and has a docstring."""
+    assert inspect.getdoc(getattr(tarry, name))
+
+
+def test_the_table_of_homes_matches_the_exported_names():
+    """Every exported name has a home, and no other name has one."""
+    assert sorted(tarry._HOME) == sorted(tarry.__all__)
+
+
+@pytest.mark.parametrize("name", tarry.__all__)
+def test_a_home_offers_its_name(name):
+    """What the package exports is public where it lives."""
+    home = import_module(tarry._HOME[name])
+
+    assert name in home.__all__
+    assert getattr(tarry, name) is getattr(home, name)
+
+
+def test_type_checkers_see_the_same_names():
+    """The imports that only type checkers follow are the exported names, from their homes."""
+    tree = ast.parse(inspect.getsource(tarry))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in guarded.body for alias in node.names}
+
+    assert seen == tarry._HOME
+
+
+def test_dir_lists_the_exported_names():
+    """Completion offers what is exported."""
+    assert dir(tarry) == sorted(tarry.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """A name that does not exist fails as on any module."""
+    with pytest.raises(AttributeError, match="module 'tarry' has no attribute 'nothing'"):
+        tarry.nothing  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_else():
+    """Names are loaded when first used: `import tarry` brings neither the core nor numpy."""
+    code = "import sys, tarry; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = ran.stdout.split()
+
+    assert "tarry" in loaded
+    assert not any(name == "numpy" or name.startswith("tarry.") for name in loaded)
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - set(WITHOUT_NAMES)))
+def test_every_module_says_what_it_offers(name):
+    """A module has a docstring and a list of its public names, all of which exist."""
+    module = import_module(name)
+
+    assert module.__doc__
+    assert [public for public in module.__all__ if not hasattr(module, public)] == []
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_every_public_name_says_what_it_is(name):
+    """A public function or class has a docstring of its own."""
+    assert OFFERED[name].__doc__
+    assert not OFFERED[name].__doc__.startswith(f"{OFFERED[name].__name__}(")  # a dataclass's stand-in
+
+
+@pytest.mark.parametrize("name", [name for name in OFFERED if name not in WITHOUT_EXAMPLE])
+def test_every_public_name_ends_in_an_example(name):
+    """The docstring of a public function or class ends in an example, which pytest runs."""
+    pieces = doctest.DocTestParser().parse(inspect.getdoc(OFFERED[name]))
+    told = [piece for piece in pieces if isinstance(piece, doctest.Example) or piece.strip()]
+
+    assert isinstance(told[-1], doctest.Example)
+
+
+def test_nothing_is_excused_in_vain():
+    """A name that has gained an example, or has gone, needs no excuse."""
+    for name in WITHOUT_EXAMPLE:
+        assert ">>>" not in OFFERED[name].__doc__
+    assert set(MODULES) >= set(WITHOUT_NAMES)
