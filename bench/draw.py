@@ -14,10 +14,11 @@ import numpy as np
 from _measure import arguments, interleaved, print_speeds
 
 from tarry.core.entropy import Secure, Seeded
-from tarry.core.lanes import SecureLanes, SeededLanes, ctr_reader, event_keys
 from tarry.core.laws import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.sampler import Sampler
+from tarry.core.secure_lanes import SecureLanes, ctr_reader
+from tarry.core.seeded_lanes import SeededLanes, event_keys
 
 CHUNK = 1 << 15
 

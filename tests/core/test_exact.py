@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.exact import (
+    _series,
     exceeds_exp,
     exp_bounds,
     exp_floor,
@@ -41,6 +42,16 @@ def test_exp_bounds_enclose(x, bits):
     assert low <= above * 2**bits
     assert high >= below * 2**bits
     assert 0 <= high - low <= 2
+
+
+@given(x=st.fractions(0, Fraction(1, 2), max_denominator=64), bits=st.integers(0, 40))
+def test_series_encloses(x, bits):
+    """Without any bits to spare the series still lies around e^x."""
+    low, high = _series(x, bits)
+
+    below, above = around(x)
+    assert low <= above * 2**bits
+    assert high >= below * 2**bits
 
 
 @given(x=exponents.filter(bool), bits=st.integers(0, 200))

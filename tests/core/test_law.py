@@ -223,6 +223,13 @@ def test_same_as_sees_the_tail():
     assert not slow.same_as(Law.of_masses([half, half]))
 
 
+def test_same_as_sees_inside_the_period():
+    """Laws whose periods hold the same mass in another order are not the same."""
+    up, down = ((Run(1, Fraction(m, 12)), Run(1, Fraction(6 - m, 12))) for m in (2, 4))
+
+    assert not Law((), up, Fraction(2)).same_as(Law((), down, Fraction(2)))
+
+
 @given(weights=st.lists(st.integers(0, 5), min_size=1, max_size=12).filter(any))
 def test_of_masses(weights):
     """A law from a list of masses has these masses, equal neighbours joined to one run."""

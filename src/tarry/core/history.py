@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tarry.core.errors import BadInput
-from tarry.core.lanes import IntArray, WordArray, event_keys, stable_codes
+from tarry.core.lanes import IntArray, WordArray
+from tarry.core.seeded_lanes import event_keys, stable_codes
 
 __all__ = ["History"]
 

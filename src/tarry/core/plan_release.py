@@ -11,9 +11,11 @@ from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.labels import label_events
-from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
+from tarry.core.lanes import IntArray, Lanes
 from tarry.core.mechanism import Mechanism
 from tarry.core.policy import Policy
+from tarry.core.secure_lanes import SecureLanes
+from tarry.core.seeded_lanes import SeededLanes
 
 if TYPE_CHECKING:
     from fractions import Fraction

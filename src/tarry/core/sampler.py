@@ -44,7 +44,7 @@ class Sampler:
     def draw_many(self, lanes: "Lanes", which: "IntArray | None" = None) -> "IntArray":
         """One delay for each lane (or each of the given ones): the very ones `draw` would give it.
 
-        >>> from tarry.core.lanes import SecureLanes
+        >>> from tarry.core.secure_lanes import SecureLanes
         >>> Sampler(Law.of_masses([0, 0, 1])).draw_many(SecureLanes(3)).tolist()
         [2, 2, 2]
         """

@@ -1,7 +1,12 @@
 """The staircase law against v_i and r of its formula, and its step against every other step."""
 
+from fractions import Fraction
+
+import pytest
+
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
 from tarry.core.laws import staircase
+from tarry.core.laws.staircase import _best_step
 
 PERIODS = 4
 
@@ -58,3 +63,17 @@ def test_step_shrinks_with_epsilon():
     assert steps == sorted(steps, reverse=True)
     assert steps[0] == 20
     assert steps[-1] == 1
+
+
+@pytest.mark.parametrize("ratio", ["5/4", "3/2", "2", "3", "10"])
+def test_best_step_costs_least(ratio):
+    """The step is the shortest of those that cost least, also where two cost the same."""
+    R = Fraction(ratio)
+    for G in range(1, 40):
+        assert _best_step(R, G) == min(range(1, G + 1), key=lambda h, G=G: mean_unbatched(R, G, h))
+
+
+def test_steps_that_cost_the_same():
+    """At a ratio of 3 and a gap of 4 ticks, steps of 1 and 2 cost the same: 1 is taken."""
+    assert mean_unbatched(Fraction(3), 4, 1) == mean_unbatched(Fraction(3), 4, 2)
+    assert _best_step(Fraction(3), 4) == 1

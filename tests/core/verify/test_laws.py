@@ -295,6 +295,20 @@ def test_delay_below_the_shift():
     assert delay < shift
 
 
+def test_broken_first_in_the_second_period():
+    """What a head hides for one period is looked for in the next."""
+    share = Fraction(1)
+    batched = Law((Run(1, Fraction(0)),), tuple(Run(1, Fraction(m, 100)) for m in (25, 24, 1)), Fraction(2))
+    unbatched = Law(
+        (Run(1, Fraction(2, 5)),), tuple(Run(1, Fraction(m, 100)) for m in (14, 14, 2)), Fraction(2)
+    )
+    pair = LawPair(batched=batched, unbatched=unbatched, start=1)
+    low, _ = around_exp(share)
+    assert all(batched.mass(k) <= low * unbatched.mass(k - l) for k in range(1, 4) for l in (0, 1))
+
+    assert broken_at(pair, share) == (4, 1)
+
+
 @every_pair
 @pytest.mark.parametrize("share", ["0.05", "0.5", "4"])
 def test_a_day_in_seconds(name, share):
@@ -329,10 +343,13 @@ def test_microseconds_over_a_day():
     """Far finer ticks change neither the verdict nor the margin, which stays next to nothing."""
     ask = Ask(share=Fraction(1, 2), start=86_400_000_000, weight=Fraction(1))
     for name, (family, _) in PAIRS.items():
-        verdict = verify_pair(family(ask), ask.share)
+        pair = family(ask)
+
+        verdict = verify_pair(pair, ask.share)
 
         assert verdict.holds, name
         assert 0 <= verdict.margin < 1e-9
+        assert pair.coupled
 
 
 def test_nothing_to_spend():
