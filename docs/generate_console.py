@@ -40,7 +40,7 @@ def _output(command: str, folder: Path) -> str:
     done = subprocess.run(
         ["bash", "-c", f"exec 2>&1; {command}"],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "COLUMNS": "96"},
         stdout=subprocess.PIPE,
         check=False,
         encoding="utf-8",

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tarry.cli.delay import seconds_until
+from tarry.cli.delay import micros_until
 from tarry.cli.main import main
 from tarry.core.policy import Policy
 from tarry.core.ticks import ticks_up
@@ -143,21 +143,31 @@ def test_outside_its_period_a_policy_draws_nothing(after, tmp_path, monkeypatch,
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    assert err.startswith("tarry delay: a policy is used within its period (from, until, deadline)")
+    name, rule = ("from", "has come") if after < 0 else ("until", "has not passed")
+    assert err.startswith(f"tarry delay: the {name} of the policy {rule}, found a moment")
 
 
 @pytest.mark.parametrize(
-    ("moment", "now", "seconds"),
+    ("moment", "now", "micros"),
     [
-        ("10", "9.5", 0.5),
-        ("10", "9.4999999", 0.500001),
-        ("10", "10", 0.0),
-        ("10", "9.9999999999", 0.000001),
+        ("10", "9.5", 500_000),
+        ("10", "9.4999999", 500_001),
+        ("10", "10", 0),
+        ("10", "9.9999999999", 1),
+        ("33043396860511", "0.0000001", 33043396860511 * 10**6),
     ],
 )
-def test_a_wait_is_rounded_up_to_the_microsecond(moment, now, seconds):
-    """A wait never ends before its tick."""
-    assert seconds_until(Fraction(moment), Fraction(now)) == seconds
+def test_a_wait_is_rounded_up_to_the_microsecond(moment, now, micros):
+    """A wait never ends before its tick, however long it is."""
+    assert micros_until(Fraction(moment), Fraction(now)) == micros
+
+
+def test_a_policy_without_labels_knows_no_batched_acts(capsys):
+    """--batched would be ignored, so it is refused."""
+    flags = ["--epsilon", "1", "--gap", "11m", "--law", "label-free", "--delta", "0.01", "--batched"]
+
+    assert main(["delay", *flags]) == 2
+    assert capsys.readouterr().err.startswith("tarry delay: --batched belongs to policies with labels")
 
 
 def test_a_wait_can_be_slept(delay):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -109,7 +110,7 @@ WRONG = [
     (["--delta", "0.1"], "delta belongs to label-free laws alone, found 0.1"),
     (["--labels", "simultaneous", "--window", "5m"], "window is 0s with labels 'simultaneous', found 5m"),
     (["--labels", "follower", "--cover", "bridge"], "cover is \"pair\" with labels 'follower'"),
-    (["--policy", "p.toml"], "--policy stands alone: the file says everything, found --epsilon beside it"),
+    (["--policy", "p.toml"], "a policy file stands alone: it says everything, found --epsilon beside it"),
     # words the parser cannot read
     (["--eps", "2"], "unrecognized arguments: --eps 2 (see tarry {} --help)"),
     (["extra"], "unrecognized arguments: extra (see tarry {} --help)"),
@@ -142,8 +143,8 @@ def test_a_policy_by_flags_needs_epsilon_and_gap(name, words, flag, capsys):
 
 @pytest.mark.parametrize("name", ["verify", "explain"])
 def test_a_policy_by_file_needs_a_file(name, capsys):
-    """Commands about a file say so when none is given."""
-    sentence = f"tarry {name}: the following arguments are required: policy.toml (see tarry {name} --help)"
+    """Commands about a policy say what is missing when neither a file nor flags are given."""
+    sentence = f"tarry {name}: --epsilon is needed, found none: give --epsilon, or --policy FILE"
 
     assert refusal([name], capsys) == sentence
 
@@ -178,8 +179,8 @@ def bad_file(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "rule"),
     [
-        ("missing", "the policy file can be read, found {!r}: No such file or directory"),
-        ("directory", "the policy file can be read, found {!r}: Is a directory"),
+        ("missing", "the policy file must be a file one can read, found {!r}: No such file or directory"),
+        ("directory", "the policy file must be a file one can read, found {!r}: Is a directory"),
         ("binary", "the policy file is UTF-8 text, found {!r}"),
         ("zeros", "a policy file is TOML, found "),
         ("too large", "the policy file is at most 1 MiB, found more"),
@@ -265,3 +266,43 @@ def test_the_first_line_can_be_taken():
 
     assert ran.stdout.split()[:2] == ["weight", "eta"]
     assert (len(ran.stdout.splitlines()), ran.stderr) == (1, "")
+
+
+def test_ctrl_c_ends_quietly(monkeypatch, capsys):
+    """An interrupted command prints nothing and has the exit code that shells expect."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tarry.cli.plan.plan", interrupted)
+
+    assert main(["plan", "--epsilon", "1", "--gap", "11m"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_an_answer_that_cannot_be_written_is_no_verdict():
+    """A full disk gives one sentence and exit code 2, not the code of a broken promise."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    words = [sys.executable, "-m", "tarry", "plan", "--epsilon", "1", "--gap", "11m"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("tarry: the answer cannot be written")
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "plan"]])
+def test_help_is_a_word_too(words, capsys):
+    """`tarry help` does what one expects."""
+    assert main(words) == 0
+    assert "usage: tarry" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["verify", "explain"])
+def test_a_policy_may_be_told_by_flags(name, capsys):
+    """Where a file is read, the flags of `plan` do as well."""
+    events = ["--events", "1"] if name == "verify" else []
+
+    assert main([name, "--epsilon", "1", "--gap", "11m", *events]) == 0
+    assert capsys.readouterr().out

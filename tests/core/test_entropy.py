@@ -1,6 +1,7 @@
 """Where numbers come from: no bias, no repeats across a fork, no stand-in, and a hash that stays."""
 
 import json
+import pickle
 import struct
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import textwrap
 from collections import Counter
 from threading import Lock, Thread
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -237,6 +239,18 @@ def test_forked_workers_draw_their_own():
     assert len({tuple(numbers) for numbers in found}) == len(found) == 7
 
 
+def test_a_copy_begins_with_an_empty_pool():
+    """A source that is sent to another process takes none of its words along."""
+    source = Secure()
+    source.randbelow(2)
+
+    copy = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own bytes
+
+    assert len(source._pool) == POOL - 1
+    assert copy._pool == []
+    assert copy.randbelow(6) in range(6)
+
+
 SPLITMIX = [
     6457827717110365317,
     3203168211198807973,
@@ -311,6 +325,14 @@ def test_hash_of_an_event_is_pinned():
     assert stable_code("ann") == 11592810607088479399
     assert stable_code(-1) == WORD - 1
     assert mix(1) == 6238072747940578789
+
+
+def test_numbers_of_a_table_are_numbers():
+    """An integer from a numpy column hashes as the same Python one, and a float is refused."""
+    assert stable_code(np.int64(-1)) == stable_code(-1)
+    assert event_key(np.int32(1), np.uint8(2), np.int64(3), np.int64(4)) == event_key(1, 2, 3, 4)
+    with pytest.raises(TypeError):
+        stable_code(1.5)
 
 
 def test_seed_is_pinned():

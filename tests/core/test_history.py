@@ -127,7 +127,64 @@ def test_integer_names_of_any_width_are_the_same_name(kind):
     """A name's code is its number, whatever type a file stored it in."""
     history = History(actor=np.array([3, 7], dtype=kind), target=[1, 1], time=[0, 0])
 
-    assert history.actor_codes.tolist() == [3, 7]
+    assert history.actor_ids.tolist() == [3, 7]
+    assert history.keys.tolist() == history_of([(3, 1, 0), (7, 1, 0)]).keys.tolist()
+
+
+@pytest.mark.parametrize(
+    "names", [[1, "1"], ["a\0", "a"], [2**63 + 1, -1], [1.5, 2.0], [float("nan"), 1.0], [True, False]]
+)
+@pytest.mark.parametrize("column", ["actor", "target"])
+def test_names_that_could_be_mixed_up_are_refused(names, column):
+    """Mixtures, floats, booleans and texts that end in NUL could make two names one."""
+    columns = {"actor": [1, 2], "target": [1, 2], column: names}
+
+    with pytest.raises(BadInput, match=f"the column {column}"):
+        History(**columns, time=[0, 0])
+
+
+def test_labels_compare_names_and_not_their_hashes(monkeypatch):
+    """Even if every text had the same hash, two targets would stay two."""
+    monkeypatch.setattr("tarry.core.seeded_lanes.stable_code", lambda name: 1)
+    history = History(actor=["ann", "ann"], target=["p", "q"], time=[0, 0])
+
+    assert len(set(history.target_ids.tolist())) == 2
+
+
+@pytest.mark.parametrize("time", [[-(2**62), 2**62], [0, 2**61]])
+def test_arrivals_too_far_from_zero_are_refused(time):
+    """Differences of ticks stay within 63 bits."""
+    history = History(actor=[1, 1], target=[1, 2], time=time, unit=Fraction(1))
+
+    with pytest.raises(BadInput, match="lies within 2\\^61 ticks"):
+        history.ticks(Fraction(1))
+
+
+@pytest.mark.parametrize("unit", [Fraction(0), Fraction(-1), 0.001])
+def test_a_unit_is_exact_and_positive(unit):
+    """A float or a unit of nothing is refused when the history is made."""
+    with pytest.raises(BadInput, match="the unit of time"):
+        History(actor=[1], target=[1], time=[0], unit=unit)
+
+
+def test_times_beyond_63_bits_are_refused():
+    """An unsigned time that would wrap is not read as a negative one."""
+    with pytest.raises(BadInput, match="63 bits"):
+        History(actor=[1], target=[1], time=np.array([2**63], dtype=np.uint64))
+
+
+def test_a_circle_of_parents_is_refused():
+    """References that lead nowhere would wait for each other for ever."""
+    with pytest.raises(BadInput, match="a circle"):
+        History(actor=[0, 1, 2], target=[0, 1, 2], time=[0, 0, 0], parent=[1, 2, 0])
+
+
+def test_equal_events_that_differ_in_track_keep_their_numbers_in_any_order():
+    """Occurrences follow what is known of the events, not the rows they stand in."""
+    there = History(actor=[1, 1], target=[1, 1], time=[0, 0], track=["a", "b"])
+    back = History(actor=[1, 1], target=[1, 1], time=[0, 0], track=["b", "a"])
+
+    assert there.occurrences.tolist() == back.occurrences.tolist()[::-1]
 
 
 def test_a_number_and_its_text_are_different_names():

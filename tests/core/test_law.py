@@ -203,6 +203,19 @@ def test_same_as_with_a_longer_head(law):
     assert unrolled.same_as(law)
 
 
+@given(law=endless, times=st.integers(2, 4))
+def test_same_as_with_longer_periods(law, times):
+    """Several periods written as one change nothing, and a changed one among them is seen."""
+    runs = [Run(run.length, run.mass / law.ratio**i) for i in range(times) for run in law.period]
+    long = Law(law.head, tuple(runs), law.ratio**times)
+    total = law.period_total * (1 - 1 / law.ratio**times) / (1 - 1 / law.ratio)
+    other = Law((*law.head, Run(1, Fraction(0))), (Run(1, total),), law.ratio**times)
+
+    assert law.same_as(long)
+    assert long.same_as(law)
+    assert not law.same_as(other)
+
+
 @given(one=laws, two=laws)
 def test_same_as_is_no_mistake(one, two):
     """Laws called the same have the same masses."""
@@ -225,7 +238,7 @@ def test_same_as_sees_the_tail():
 
 def test_same_as_sees_inside_the_period():
     """Laws whose periods hold the same mass in another order are not the same."""
-    up, down = ((Run(1, Fraction(m, 12)), Run(1, Fraction(6 - m, 12))) for m in (2, 4))
+    up, down = (tuple(Run(1, Fraction(m, 12)) for m in masses) for masses in ((2, 3, 1), (2, 1, 3)))
 
     assert not Law((), up, Fraction(2)).same_as(Law((), down, Fraction(2)))
 
@@ -267,6 +280,13 @@ def test_refused(head, period, ratio, text):
     """What is not a law is refused, with the number that makes it none."""
     with pytest.raises(BadInput, match=text):
         Law(tuple(head), tuple(period), Fraction(ratio))
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1, 0.5), (1.0, Fraction(1)), (1, "1/2")])
+def test_runs_are_exact(length, mass):
+    """A float or a text is no mass and no number of ticks."""
+    with pytest.raises(BadInput, match="a whole number of ticks and an exact mass"):
+        Run(length, mass)
 
 
 def test_laws_do_not_change():

@@ -128,3 +128,16 @@ def test_nobody_batched_spends_nothing():
 
     assert ledger(SHARE, history, np.array([False])) == {}
     assert pseudonym_ledger(SHARE, history, ticks_of(history), np.array([False]), 5) == {}
+
+
+def test_a_follower_s_partners_are_the_earlier_ones():
+    """Under look-back labels the first of a burst pays for the second, whatever comes after it."""
+    history = history_of([(1, 7, 0), (1, 8, 1), (1, 9, 2)])
+    marks = label_events("follower", history, ticks_of(history), 1)
+    found = pseudonym_ledger(SHARE, history, ticks_of(history), marks, 1, rule="follower")
+
+    assert {name: account.batched_events for name, account in found.items()} == {
+        (1, 7): 1,
+        (1, 8): 2,
+        (1, 9): 1,
+    }

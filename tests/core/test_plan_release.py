@@ -252,13 +252,29 @@ def test_a_long_chain_of_replies_never_overtakes():
     assert (np.diff(releases) >= 0).all()
 
 
-def test_events_of_one_moment_that_refer_to_each_other_leave_together():
-    """A circle of references within a moment waits for its slowest member."""
-    history = History(actor=[0, 1, 2], target=[0, 1, 2], time=[0, 0, 0], parent=[1, 2, 0])
-    alone = History(actor=[0, 1, 2], target=[0, 1, 2], time=[0, 0, 0])
-    slowest = plan_release(policy_of(), alone, Seeded(1)).release.max()
+@pytest.mark.parametrize("deadline", [None, Fraction(40)])
+def test_nothing_appears_before_what_it_refers_to(deadline):
+    """Inside a tick the order is random, but a parent always comes before its replies."""
+    count = 300
+    history = History(
+        actor=np.arange(3 * count),
+        target=np.repeat(np.arange(count), 3),
+        time=np.full(3 * count, 5),
+        unit=Fraction(1),
+        parent=np.where(np.arange(3 * count) % 3 == 2, -1, np.arange(3 * count) + 1),
+    )
+    releases = plan_release(policy_of(deadline_at=deadline), history, Seeded(1))
+    place = np.argsort(releases.order)
+    replies = np.flatnonzero(history.parents >= 0)
 
-    assert plan_release(policy_of(), history, Seeded(1)).release.tolist() == [slowest] * 3
+    assert (place[replies] > place[history.parents[replies]]).all()
+    assert len(np.unique(releases.release)) < 3 * count  # some share a tick
+
+
+def test_only_the_two_kinds_of_entropy_are_taken():
+    """Another generator is refused and not used by chance."""
+    with pytest.raises(BadInput, match="Seeded"):
+        plan_release(policy_of(), busy(), np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(("deadline", "tick"), [(Fraction(330), 330), (Fraction(3309, 10), 330)])

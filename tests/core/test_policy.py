@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.law import Law
+from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import LABEL_RULES, Policy, event_share
 from tarry.core.ticks import ticks_up
@@ -275,3 +276,39 @@ def test_there_is_no_choice_that_caps_a_delay():
     """A policy knows no maximum delay: capping would break the promise."""
     with pytest.raises(TypeError, match="max_delay"):
         Policy(epsilon="1", gap="11m", max_delay="1h")
+
+
+def test_a_law_that_starts_elsewhere_is_refused():
+    """A family cannot promise less than it is asked for: the start is the policy's, not its own."""
+
+    def lazy(ask):
+        return FAMILIES["zero-inflated-uniform"](replace(ask, start=min(ask.start, 5)))
+
+    with pytest.raises(BadInput, match="starts batched delays where it is asked to, at 960 ticks, found 5"):
+        Policy(epsilon="1", gap="11m", window="5m", law=lazy)
+
+
+def test_a_law_answers_with_a_pair():
+    """A family that forgets to return says so when the policy is made."""
+    with pytest.raises(BadInput, match="answers with a LawPair, found None"):
+        Policy(epsilon="1", gap="11m", law=lambda ask: None)
+
+
+@pytest.mark.parametrize("law", ["staircase", "exponential"])
+def test_delays_beyond_62_bits_are_refused(law):
+    """An endless law whose delays might not fit is refused when the policy is made."""
+    with pytest.raises(BadInput, match="stays below 2\\^62 ticks"):
+        Policy(epsilon="0.000001", gap="12d", tick="1us", law=law, labels="simultaneous")
+
+
+def test_a_label_free_law_of_too_many_steps_is_refused():
+    """What cannot be drawn cannot be a policy."""
+    with pytest.raises(NotPossible, match="at most 1000 steps"):
+        Policy(epsilon="0.001", gap="11m", law="label-free", labels="none", delta="0.000001")
+
+
+@pytest.mark.parametrize("moment", ["starts_at", "ends_at", "deadline_at"])
+def test_moments_are_exact(moment):
+    """A float never decides when something is released."""
+    with pytest.raises(BadInput, match="must be a decimal number"):
+        Policy(epsilon="1", gap="11m", **{moment: 0.3})

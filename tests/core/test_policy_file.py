@@ -31,7 +31,7 @@ def policies(draw):
     gaps = MICROSECONDS.map(lambda gap: window + gap)
     moments = sorted(draw(st.lists(MOMENTS, min_size=3, max_size=3, unique=True)))
     return Policy(
-        epsilon=draw(DECIMALS) * 99 + Fraction(1, 10**6),
+        epsilon=draw(DECIMALS) * 99 + (Fraction(1, 100) if labels == "none" else Fraction(1, 10**6)),
         gap=draw(gaps),
         window=window,
         tick=draw(MICROSECONDS) + 1,
@@ -39,7 +39,7 @@ def policies(draw):
         labels=labels,
         law="label-free" if labels == "none" else draw(st.sampled_from(LAWS)),
         cover="pair" if labels in ("follower", "none") else draw(st.sampled_from(["pair", "bridge"])),
-        delta=draw(DECIMALS) / 2 + Fraction(1, 10**12) if labels == "none" else 0,
+        delta=draw(DECIMALS) / 2 + Fraction(1, 1000) if labels == "none" else 0,
         target_gaps=draw(st.dictionaries(NAMES, gaps, max_size=3)),
         track_gaps=draw(st.dictionaries(NAMES, gaps, max_size=3)),
         starts_at=draw(st.none() | st.just(moments[0])),

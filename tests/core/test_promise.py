@@ -98,7 +98,7 @@ def test_the_words_of_held_labels_name_window_odds_and_reach():
         ("simultaneous", "arrived at one moment"),
         ("follower", "as if the later one had arrived up to 11m later"),
         ("none", "any one act had arrived up to 11m later"),
-        ("none", "except with a chance of 0.01"),
+        ("none", "and a chance of 0.01 on top"),
     ],
 )
 def test_the_words_follow_the_label_rule(labels, part):
@@ -109,8 +109,8 @@ def test_the_words_follow_the_label_rule(labels, part):
 @pytest.mark.parametrize(
     ("cover", "costs"),
     [
-        ("pair", "costs 0.75 of epsilon: a pair 1.5, an act that bridges two lone ones 2.25"),
-        ("bridge", "costs 0.5 of epsilon: a pair 1, an act that bridges two lone ones 1.5"),
+        ("pair", "costs 0.75: a pair 1.5, an act that bridges two lone ones 2.25"),
+        ("bridge", "costs 0.5: a pair 1, an act that bridges two lone ones 1.5"),
     ],
 )
 def test_the_words_tell_what_a_bridge_costs(cover, costs):
@@ -146,3 +146,27 @@ def test_limits_of_other_rules_are_not_told(labels):
 def test_without_labels_nothing_is_said_about_them(part):
     """One law for all shows no labels and covers any move, so these limits do not apply."""
     assert not any(part in sentence for sentence in promise(policy_of("none")).not_promised)
+
+
+@pytest.mark.parametrize("end", ["deadline_at", "ends_at"])
+def test_the_words_tell_what_an_end_takes_away(end):
+    """Shortly before a deadline or the end of the period a later arrival is no story."""
+    told = promise(Policy(epsilon="1", gap="11m", **{end: 10_000})).not_promised
+
+    assert any("a later arrival would have been refused" in sentence for sentence in told)
+    assert not any(
+        "refused" in sentence for sentence in promise(Policy(epsilon="1", gap="11m")).not_promised
+    )
+
+
+def test_the_words_warn_of_an_epsilon_that_hides_nothing():
+    """Above 3 the first thing not promised is: much."""
+    assert promise(Policy(epsilon="26", gap="11m")).not_promised[0].startswith("Much: an epsilon of 26")
+    assert not promise(Policy(epsilon="3", gap="11m")).not_promised[0].startswith("Much")
+
+
+def test_the_words_name_the_smallest_gap():
+    """With several gaps a pair is promised up to the smallest."""
+    policy = Policy(epsilon="1", gap="30m", window="5m", track_gaps={"theory": "11m"})
+
+    assert "16m (the smallest gap and the window)" in promise(policy).promised[0]

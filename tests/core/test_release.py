@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.entropy import Secure, Seeded
+from tarry.core.errors import BadInput
 from tarry.core.law import Law
 from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask, LawPair
@@ -109,6 +110,7 @@ def test_parents_come_first_and_the_deadline_last(arrival, draws, batched, paren
     own = release_tick(arrival, draws, batched=batched, hold=7)
     expected = max([own, *parents])
     if deadline is not None:
+        deadline += arrival
         expected = min(expected, deadline)
 
     assert expected == release_tick(
@@ -152,3 +154,9 @@ def test_the_same_stream_gives_the_same_draws():
     drawn = {draw_pair(policy, "p", None, Seeded(1).stream("ann", "p", 5, 2)) for _ in range(3)}
 
     assert len(drawn) == 1
+
+
+def test_an_arrival_after_the_deadline_is_refused():
+    """Nothing is released before it arrived."""
+    with pytest.raises(BadInput, match="no later than the deadline"):
+        release_tick(120, Draws(0, 0), batched=False, deadline=110)

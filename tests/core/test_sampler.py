@@ -232,3 +232,14 @@ def test_an_atom_keeps_step():
     assert Sampler(law).draw(atom) == 0
     assert Sampler(law).draw(run) == 50
     assert atom.asked == run.asked == [DIGIT, 50]
+
+
+def test_delays_beyond_a_vector():
+    """A delay that 62 bits do not hold is an error in bulk, never a wrong number; alone it is fine."""
+    law = Law((), (Run(1 << 60, Fraction(1, 1 << 70)),), Fraction(1024, 1023))
+    sampler = Sampler(law)
+    streams = [Seeded(13).stream("actor", "target", event) for event in range(5)]
+
+    assert min(sampler.draw(stream) for stream in streams) > 1 << 62
+    with pytest.raises(OverflowError, match="does not fit in 62 bits"):
+        sampler.draw_many(ScriptedLanes(streams))

@@ -18,7 +18,7 @@ from tarry.core.policy import Policy
 from tarry.core.release import draw_pair, release_tick
 from tarry.core.ticks import ticks_up
 
-__all__ = ["add_arguments", "run", "seconds_until"]
+__all__ = ["add_arguments", "micros_until", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batched",
         action="store_true",
-        help="this act is one of several on different targets within the window; who knows that at once "
-        "saves the hold with labels declared",
+        help="this act is batched: another of yours, on a different target, lies within the window "
+        "(an earlier one, with labels follower)",
     )
     parser.add_argument("--target", help="what is acted on, for policies with gaps by target")
     parser.add_argument("--track", help="its track, for policies with gaps by track")
@@ -38,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the seconds to wait."""
     policy = policy_from(arguments)
+    if arguments.batched and policy.labels == "none":
+        raise BadInput("--batched", "belongs to policies with labels", found="labels none", fix="drop it")
     draws = draw_pair(policy, arguments.target, arguments.track, Secure())
     now = Fraction(time.time_ns(), 1_000_000_000)
     arrival = ticks_up(now, policy.tick)
@@ -49,30 +51,32 @@ def run(arguments: argparse.Namespace) -> int:
         hold=policy.hold_ticks,
         deadline=policy.deadline_tick,
     )
-    seconds = seconds_until(release * policy.tick, now)
+    micros = micros_until(release * policy.tick, now)
     if arguments.json:
-        print_json({"delay_s": seconds, "release_at": float(release * policy.tick)})
+        print_json({"delay_s": micros / 1_000_000, "release_at": release * policy.tick})
     else:
-        print(f"{seconds:f}")
+        print(f"{micros // 1_000_000}.{micros % 1_000_000:06d}")
     return 0
 
 
 def _check_moment(policy: Policy, now: Fraction) -> None:
     """A policy outside its period, or past its deadline, protects nobody."""
-    ends = [at for at in (policy.ends_at, policy.deadline_at) if at is not None]
-    if (policy.starts_at is not None and now < policy.starts_at) or any(now > at for at in ends):
-        raise BadInput(
-            "a policy",
-            "is used within its period (from, until, deadline)",
-            found="a moment outside it",
-            fix="renew the policy file",
-        )
+    moments = {"from": policy.starts_at, "until": policy.ends_at, "deadline": policy.deadline_at}
+    for name, at in moments.items():
+        if at is not None and (now < at if name == "from" else now > at):
+            early = name == "from"
+            raise BadInput(
+                f"the {name} of the policy",
+                "has come" if early else "has not passed",
+                found=f"a moment {'before' if early else 'after'} it",
+                fix="wait for it" if early else "renew the policy",
+            )
 
 
-def seconds_until(moment: Fraction, now: Fraction) -> float:
-    """The wait in seconds, rounded up to the microsecond so that it never ends before the tick.
+def micros_until(moment: Fraction, now: Fraction) -> int:
+    """The wait in microseconds, rounded up so that it never ends before the tick.
 
-    >>> seconds_until(Fraction(10), Fraction("9.4999999"))
-    0.500001
+    >>> micros_until(Fraction(10), Fraction("9.4999999"))
+    500001
     """
-    return -(-(moment - now) * 1_000_000 // 1) / 1_000_000
+    return int(-(-(moment - now) * 1_000_000 // 1))

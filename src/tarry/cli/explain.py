@@ -5,7 +5,7 @@ tarry explain policy.toml
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy_path, read_policy_path
+from tarry.cli.options import add_json, add_policy_path, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_sentences
 from tarry.core.promise import promise
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the promise of a policy."""
-    policy = read_policy_path(arguments.policy)
+    policy = policy_from(arguments)
     told = promise(policy)
     if arguments.json:
         print_json(

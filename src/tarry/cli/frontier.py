@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**policy_json(policy), "points": [_json(point) for point in points]})
         return 0
-    header = ["weight", "eta", "support end", "batched mean", "unbatched mean"]
+    header = ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"]
     print_table(header, [_row(point) for point in points])
     if len(points) == 1:
         print("\none point: at this epsilon the law has nothing to trade")

@@ -22,6 +22,7 @@ COMMANDS = {
     "delay": "draw one delay now, in seconds, from the secure source",
 }
 WRONG = 2
+STOPPED = 130  # as the shell calls it
 
 
 class UsageError(Exception):
@@ -42,6 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if sys.stdin is None or sys.stdout is None:
+        return WRONG  # closed by the caller: there is nothing to read from, or nowhere to answer
     code = 0
     try:
         named = bool(words) and words[0] in COMMANDS
@@ -49,6 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here: at the interpreter's end nobody would catch that the reader has gone
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return WRONG
+    except KeyboardInterrupt:
+        return STOPPED
     return code
 
 

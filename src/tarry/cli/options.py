@@ -15,7 +15,7 @@ __all__ = ["add_json", "add_policy_flags", "add_policy_path", "policy_from", "re
 
 FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _DEFAULTS = {
-    "window": "5m",
+    "window": "5m, with labels simultaneous or none 0s",
     "tick": "1s",
     "weight": "0.5",
     "labels": "held",
@@ -31,8 +31,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_policy_path(parser: argparse.ArgumentParser) -> None:
-    """The positional policy.toml."""
-    parser.add_argument("policy", metavar="policy.toml", help="the policy file; - reads standard input")
+    """The positional policy.toml, or flags in its place."""
+    told = "the policy file; - reads standard input"
+    parser.add_argument("file", metavar="policy.toml", nargs="?", help=told)
+    add_policy_flags(parser)
 
 
 def add_policy_flags(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
@@ -48,15 +50,17 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     """The policy that the options describe; `instead` fills in what another option has found."""
     found = {name: getattr(arguments, name, None) for name in FLAGS}
     given = {name: value for name, value in found.items() if value is not None}
-    if arguments.policy is not None:
-        if given:
+    paths = [path for path in (getattr(arguments, "file", None), arguments.policy) if path is not None]
+    if paths:
+        beside = [f"--{name}" for name in given] + ["--policy"] * (len(paths) - 1)
+        if beside:
             raise BadInput(
-                "--policy",
-                "stands alone: the file says everything",
-                found=f"--{next(iter(given))} beside it",
+                "a policy file",
+                "stands alone: it says everything",
+                found=f"{beside[0]} beside it",
                 fix="drop one of the two",
             )
-        return read_policy_path(arguments.policy)
+        return read_policy_path(paths[0])
     chosen: dict[str, Any] = {**instead, **given}
     for name in ("epsilon", "gap"):
         if name not in chosen:
@@ -71,7 +75,8 @@ def read_policy_path(path: str) -> Policy:
     try:
         text = _read(sys.stdin) if path == "-" else _open(Path(path))
     except OSError as error:
-        raise BadInput("the policy file", "can be read", found=f"{path!r}: {error.strerror}") from None
+        found = f"{path!r}: {error.strerror}"
+        raise BadInput("the policy file", "must be a file one can read", found=found) from None
     except UnicodeDecodeError:
         raise BadInput("the policy file", "is UTF-8 text", found=repr(path)) from None
     return read_policy(text)

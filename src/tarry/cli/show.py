@@ -6,13 +6,14 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from shutil import get_terminal_size
 from typing import Any
 
 from tarry.core.durations import format_duration
 
 __all__ = ["print_json", "print_sentences", "print_table", "progress_on_terminal", "rounded"]
 
-_WIDTH = 96
+_WIDTH = 96  # at most, and where nobody knows the terminal's
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -35,8 +36,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_sentences(title: str, sentences: Sequence[str]) -> None:
     """A heading and its sentences, wrapped as a list."""
     print(title)
+    width = max(20, min(_WIDTH, get_terminal_size((_WIDTH, 24)).columns))
     for sentence in sentences:
-        print(textwrap.fill(sentence, _WIDTH, initial_indent="  - ", subsequent_indent="    "))
+        print(textwrap.fill(sentence, width, initial_indent="  - ", subsequent_indent="    "))
 
 
 @contextmanager

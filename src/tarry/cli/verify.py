@@ -8,7 +8,7 @@ streams: there a clean result means "no witness up to n events".
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy_path, read_policy_path
+from tarry.cli.options import add_json, add_policy_path, policy_from
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
     size = Size(events=_events(arguments.events))
-    policy = read_policy_path(arguments.policy)
+    policy = policy_from(arguments)
     with progress_on_terminal("streams") as progress:
         verdict = verify(policy, size, progress)
     if arguments.json:

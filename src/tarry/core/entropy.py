@@ -13,6 +13,7 @@ The vector forms live in `seeded_lanes` and `secure_lanes`, so that a shell comm
 import os
 from collections.abc import Callable
 from hashlib import blake2b
+from operator import index
 from typing import Protocol
 from weakref import WeakSet
 
@@ -67,6 +68,10 @@ class Secure:
             return word % n
         return self._careful(word, n)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy, also one sent to another process, begins with an empty pool."""
+        return Secure, (self.read,)
+
     def forget(self) -> None:
         """Throw away what was read and not yet used; every child of a fork does."""
         self._pool.clear()
@@ -103,7 +108,20 @@ class Secure:
 _POOLS: WeakSet[Secure] = WeakSet()
 
 
+_FORKS = [0]
+
+
+def forks() -> int:
+    """How many forks lie between this process and the one that first loaded tarry.
+
+    >>> forks() >= 0
+    True
+    """
+    return _FORKS[0]
+
+
 def _forget_pools() -> None:
+    _FORKS[0] += 1
     for source in list(_POOLS):
         source.forget()
 
@@ -124,7 +142,7 @@ class Seeded:
     """
 
     def __init__(self, seed: int, draw: int = 0) -> None:
-        self.seed, self.draw = seed, draw
+        self.seed, self.draw = index(seed), index(draw)
         self.offset = _digest(f"{seed}/{draw}".encode())
 
     def stream(self, actor: int | str, target: int | str, time: int, occurrence: int = 0) -> "Stream":
@@ -174,7 +192,7 @@ def event_key(actor: int | str, target: int | str, time: int, occurrence: int) -
     True
     """
     key = 0
-    for part in (stable_code(actor), stable_code(target), time, occurrence):
+    for part in (stable_code(actor), stable_code(target), index(time), index(occurrence)):
         key = mix(key * 3 + part)
     return key
 
@@ -185,7 +203,7 @@ def stable_code(name: int | str) -> int:
     >>> stable_code(12), stable_code("twelve") == stable_code("twelve")
     (12, True)
     """
-    return name % WORD if isinstance(name, int) else _digest(name.encode())
+    return _digest(name.encode()) if isinstance(name, str) else index(name) % WORD
 
 
 def mix(z: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray, WordArray
 from tarry.core.seeded_lanes import event_keys, stable_codes
@@ -17,6 +18,7 @@ __all__ = ["History"]
 
 Names = npt.NDArray[np.generic]
 MICROSECOND = Fraction(1, 1_000_000)
+_FAR = 1 << 61
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,14 +42,18 @@ class History:
     def __post_init__(self) -> None:
         for name in ("actor", "target", "time", "track", "declared", "sequence", "parent"):
             if (column := getattr(self, name)) is not None:
-                object.__setattr__(self, name, self._column(name, column))
-        if len(self.actors) and not np.issubdtype(self.times.dtype, np.integer):
+                named = name in ("actor", "target", "track")
+                array = _names(name, column) if named else np.asarray(column)
+                object.__setattr__(self, name, self._sized(name, array))
+        if len(self.actors) and not _whole(self.times):
             raise BadInput(
                 "the column time",
-                "holds whole numbers",
+                "holds whole numbers of at most 63 bits",
                 found=str(self.times.dtype),
                 fix="convert moments to integers of one unit, such as microseconds",
             )
+        if parse_number(self.unit, "the unit of time") <= 0:
+            raise BadInput("the unit of time", "must be above 0 seconds", found=self.unit)
         if self.parent is not None:
             self._check_parents()
         if self.sequence is not None and (np.diff(self.times[np.argsort(self.sequence)]) < 0).any():
@@ -91,28 +97,33 @@ class History:
         return None if self.parent is None else np.asarray(self.parent)
 
     @cached_property
-    def actor_codes(self) -> IntArray:
-        """A stable 64-bit number for each actor."""
-        return stable_codes(self.actors)
+    def actor_ids(self) -> IntArray:
+        """A number for each actor, equal exactly where the actors are: what labels compare."""
+        return _ids(self.actors)
 
     @cached_property
-    def target_codes(self) -> IntArray:
-        """A stable 64-bit number for each target."""
-        return stable_codes(self.targets)
+    def target_ids(self) -> IntArray:
+        """A number for each target, equal exactly where the targets are."""
+        return _ids(self.targets)
 
     @cached_property
     def keys(self) -> WordArray:
         """The stable hash of each event, by which a seeded study draws."""
-        return event_keys(self.actor_codes, self.target_codes, self.times, self.occurrences)
+        codes = (stable_codes(self.actors), stable_codes(self.targets))
+        return event_keys(*codes, self.times.astype(np.int64), self.occurrences)
 
     @cached_property
     def occurrences(self) -> IntArray:
-        """0, 1, 2, ... for events that share actor, target and time."""
-        order = np.lexsort((self.times, self.target_codes, self.actor_codes))
-        new = np.ones(len(self), dtype=np.bool_)
-        for column in (self.times, self.target_codes, self.actor_codes):
-            differs = column[order][1:] != column[order][:-1]
-            new[1:] = differs if column is self.times else new[1:] | differs
+        """0, 1, 2, ... for events that share actor, target and time.
+
+        Where such events differ in what else is known of them, that orders them, and not the row.
+        """
+        known = [self.declarations] + ([] if self.tracks is None else [_ids(self.tracks)])
+        order = np.lexsort((*known, self.times, self.target_ids, self.actor_ids))
+        new = np.zeros(len(self), dtype=np.bool_)
+        new[:1] = True
+        for column in (self.times, self.target_ids, self.actor_ids):
+            new[1:] |= column[order][1:] != column[order][:-1]
         first = np.maximum.accumulate(np.where(new, np.arange(len(self)), 0))
         occurrences = np.empty(len(self), dtype=np.int64)
         occurrences[order] = np.arange(len(self)) - first
@@ -139,13 +150,17 @@ class History:
         """
         step = tick / self.unit
         times = self.times.astype(np.int64)
-        if step.denominator == 1 and 0 < step.numerator < 1 << 62:
-            return -(-times // np.int64(step.numerator))
-        exact = [-(-int(t) * step.denominator // step.numerator) for t in times]
-        return np.array(exact, dtype=np.int64)
+        if step.denominator == 1 and step.numerator < _FAR:
+            ticks = -(-times // np.int64(step.numerator))
+        else:
+            exact = [-(-int(t) * step.denominator // step.numerator) for t in times]
+            ticks = np.array([max(-_FAR, min(at, _FAR)) for at in exact], dtype=np.int64)
+        if len(ticks) and max(-int(ticks.min()), int(ticks.max())) >= _FAR:
+            rule = "lies within 2^61 ticks of the clock's zero"
+            raise BadInput("an arrival", rule, found="one further away", fix="choose a longer tick")
+        return ticks
 
-    def _column(self, name: str, column: Any) -> npt.NDArray[Any]:
-        array = np.asarray(column)
+    def _sized(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if array.ndim != 1 or len(array) != len(self.actor):
             raise BadInput(
                 f"the column {name}",
@@ -174,3 +189,41 @@ class History:
                 "arrives no later than the event that refers to it",
                 found=f"row {int(np.flatnonzero(late)[0])}",
             )
+        if _circular(parents):
+            raise BadInput("the column parent", "leads back to events without one", found="a circle")
+
+
+def _names(what: str, column: Any) -> npt.NDArray[Any]:
+    """A column of names: all whole numbers, or all texts. Anything else could make two names one."""
+    array = np.asarray(column)
+    if array.dtype.kind == "U" and not isinstance(column, np.ndarray):
+        if not all(isinstance(name, str) for name in column):
+            raise BadInput(f"the column {what}", "holds numbers or texts, not both", found="a mixture")
+        if any(name.endswith("\0") for name in column):
+            raise BadInput(f"the column {what}", "has no texts that end in NUL", found="one")
+    if array.dtype.kind == "O" and all(isinstance(name, str) for name in array):
+        array = array.astype(str)
+    if len(array) and array.dtype.kind not in "iuU":
+        rule = "holds whole numbers of at most 64 bits, or texts"
+        raise BadInput(f"the column {what}", rule, found=str(array.dtype))
+    return array
+
+
+def _ids(names: Names) -> IntArray:
+    if names.dtype.kind in "iu":
+        return names.astype(np.int64)
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def _whole(times: npt.NDArray[Any]) -> bool:
+    if times.dtype.kind == "u":
+        return int(times.max()) < 1 << 63
+    return times.dtype.kind == "i"
+
+
+def _circular(parents: IntArray) -> bool:
+    """Whether some chain of parents never ends: jump twice as far each time, and see who still jumps."""
+    jump = parents
+    for _ in range(len(parents).bit_length()):
+        jump = np.where(jump >= 0, jump[jump], -1)
+    return bool((jump >= 0).any())

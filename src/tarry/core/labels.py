@@ -49,7 +49,7 @@ def partner_distance(history: History, ticks: IntArray) -> tuple[IntArray, IntAr
     >>> [side.tolist()[1] for side in partner_distance(h, h.ticks(Fraction(1)))][1]
     7
     """
-    order = np.lexsort((history.target_codes, ticks, history.actor_codes))
+    order = np.lexsort((history.target_ids, ticks, history.actor_ids))
     return _nearest(history, ticks, order)
 
 
@@ -64,15 +64,15 @@ def _simultaneous(history: History, ticks: IntArray, window: int) -> Labels:  # 
 
 
 def _follower(history: History, ticks: IntArray, window: int) -> Labels:
-    order = np.lexsort((history.sequences, ticks, history.actor_codes))
+    order = np.lexsort((history.sequences, ticks, history.actor_ids))
     before, _ = _nearest(history, ticks, order)
     labels: Labels = before <= window
     return labels
 
 
 def _declared(history: History, ticks: IntArray, window: int) -> Labels:
-    order = np.lexsort((history.sequences, ticks, history.actor_codes))
-    actor, now = history.actor_codes[order], ticks[order]
+    order = np.lexsort((history.sequences, ticks, history.actor_ids))
+    actor, now = history.actor_ids[order], ticks[order]
     declared = history.declarations[order]
     # The latest declaration at or before each event in its actor's own sequence.
     latest = np.maximum.accumulate(np.where(declared, np.arange(len(order)), -1))
@@ -89,7 +89,7 @@ def _none(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: AR
 
 def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
     """Distance to the element before and after each run of one actor and one target, in `order`."""
-    actor, target, now = history.actor_codes[order], history.target_codes[order], ticks[order]
+    actor, target, now = history.actor_ids[order], history.target_ids[order], ticks[order]
     place = np.arange(len(order))
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (actor[1:] != actor[:-1]) | (target[1:] != target[:-1])

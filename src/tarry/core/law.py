@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby
+from math import lcm
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import log_of, power_bounds
@@ -30,6 +31,9 @@ class Run:
 
     length: int  # ticks
     mass: Fraction  # of each tick
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", _exact(self.length, self.mass))
 
     @property
     def total(self) -> Fraction:
@@ -204,11 +208,23 @@ class Law:
         # What is left of the tail after j periods is tail_total / ratio^j: find the period in which it
         # falls to 1 - share, then the tick inside it.
         periods = _whole_powers(self.ratio, self.tail_total / (1 - share))
-        offset = 0
-        if self.period_length > 1:
-            wanted = self.tail_total - (1 - share) * self.ratio**periods
-            offset = _reach(self.period, self.period_starts, wanted)
+        offset = self._offset(1 - share, periods) if self.period_length > 1 else 0
         return self.tail_start + periods * self.period_length + offset
+
+    def _offset(self, left: Fraction, periods: int) -> int:
+        """The tick of a period at which tail_total / ratio^periods has fallen to `left`.
+
+        By an enclosure of the long power where that decides, and by the power itself where not.
+        """
+        for bits in (128, 1024):
+            low, high = power_bounds(1 / self.ratio, periods, bits)
+            if low:
+                wanted = [self.tail_total - left * Fraction(1 << bits, bound) for bound in (low, high)]
+                if wanted[0] > 0 and wanted[1] <= self.period_total:
+                    first, last = (_reach(self.period, self.period_starts, mass) for mass in wanted)
+                    if first == last:
+                        return first
+        return _reach(self.period, self.period_starts, self.tail_total - left * self.ratio**periods)
 
     def lows(self, first: int, last: int) -> Iterator[tuple[int, Mass]]:
         """Ticks of first..last among which the smallest mass is found.
@@ -281,9 +297,10 @@ class Law:
         """
         if bool(self.period) != bool(other.period):
             return False
-        if self.period and (self.period_length, self.ratio) != (other.period_length, other.ratio):
+        length = lcm(self.period_length, other.period_length) if self.period else 0
+        if self.period and _over(self, length) != _over(other, length):
             return False
-        end = max(self.tail_start, other.tail_start) + self.period_length
+        end = max(self.tail_start, other.tail_start) + length
         cuts = sorted({0, *(first for law in (self, other) for first, _, _ in law.steps(end))})
         return all(self.mass(tick) == other.mass(tick) for tick in cuts)
 
@@ -291,10 +308,27 @@ class Law:
         return (self.tail_start + start for start in self.period_starts[:-1])
 
 
+def _exact(length: object, mass: object) -> Fraction:
+    """The mass, if both are exact: a float would slip through every formula and then decide."""
+    if not isinstance(length, int) or not isinstance(mass, Fraction | int):
+        raise BadInput(
+            "a run of a law",
+            "has a whole number of ticks and an exact mass",
+            found=f"{length!r} and {mass!r}",
+            fix="give masses as Fraction",
+        )
+    return Fraction(mass)
+
+
 def _moment(runs: Sequence[Run], starts: Sequence[int]) -> Fraction:
     """The sum of tick times mass over runs."""
     pairs = zip(runs, starts, strict=False)
     return sum((r.total * (2 * start + r.length - 1) / 2 for r, start in pairs), Fraction(0))
+
+
+def _over(law: Law, ticks: int) -> Fraction:
+    """How much smaller an endless law's tail is so many ticks later."""
+    return law.ratio ** (ticks // law.period_length)
 
 
 def _scaled(runs: Sequence[Run], factor: Fraction) -> tuple[Run, ...]:

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
+from tarry.core.policy import LabelRule
+from tarry.core.promise import MEANINGLESS
 
-__all__ = ["MEANINGLESS", "Account", "ledger", "pseudonym_ledger"]
-
-#: Nats above which a promise says nothing to someone who keeps watching.
-MEANINGLESS = Fraction(3)
+__all__ = ["Account", "ledger", "pseudonym_ledger"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,18 @@ def ledger(share: Fraction, history: History, batched: npt.NDArray[np.bool_]) ->
 
 
 def pseudonym_ledger(
-    share: Fraction, history: History, ticks: IntArray, batched: npt.NDArray[np.bool_], window: int
+    share: Fraction,
+    history: History,
+    ticks: IntArray,
+    batched: npt.NDArray[np.bool_],
+    window: int,
+    *,
+    rule: LabelRule = "held",
 ) -> dict[tuple[int | str, int | str], Account]:
     """What each pseudonym, an actor on one target, has spent.
 
     It pays for its own batched events, and for batched events elsewhere whose only partners are its
-    own: those would lose their label with it.
+    own: those would lose their label with it. Under the follower rule only earlier events are partners.
 
     >>> h = History(actor=[1, 1], target=[7, 8], time=[0, 0])
     >>> both = np.array([True, True])
@@ -67,7 +72,7 @@ def pseudonym_ledger(
     names = list(zip(history.actors.tolist(), history.targets.tolist(), strict=True))
     for row in np.flatnonzero(batched).tolist():
         counts[names[row]] = counts.get(names[row], 0) + 1
-    for row, owner in _sole_partners(history, ticks, batched, window):
+    for row, owner in _sole_partners(history, ticks, batched, window, backwards=rule == "follower"):
         name = (names[row][0], names[owner][1])
         counts[name] = counts.get(name, 0) + 1
     return {name: Account(count, share * count) for name, count in counts.items()}
@@ -82,11 +87,16 @@ def _accounts(
 
 
 def _sole_partners(
-    history: History, ticks: IntArray, batched: npt.NDArray[np.bool_], window: int
+    history: History,
+    ticks: IntArray,
+    batched: npt.NDArray[np.bool_],
+    window: int,
+    *,
+    backwards: bool,
 ) -> list[tuple[int, int]]:
     """(row, a partner row) for batched rows all of whose partners lie on one single target."""
-    order = np.lexsort((ticks, history.actor_codes))
-    actor, now, target = history.actor_codes[order], ticks[order], history.target_codes[order]
+    order = np.lexsort((history.sequences, ticks, history.actor_ids))
+    actor, now, target = history.actor_ids[order], ticks[order], history.target_ids[order]
     found = []
     for place in np.flatnonzero(batched[order]).tolist():
         low = place
@@ -99,7 +109,7 @@ def _sole_partners(
             and now[high + 1] - now[place] <= window
         ):
             high += 1
-        near = np.arange(low, high + 1)
+        near = np.arange(low, place if backwards else high + 1)
         others = near[target[near] != target[place]]
         if others.size and len(np.unique(target[others])) == 1:
             found.append((int(order[place]), int(order[others[0]])))

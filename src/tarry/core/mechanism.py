@@ -8,14 +8,17 @@ own is one function (see `docs/own-law.md`).
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import log
 from typing import Protocol
 
 from tarry.core.errors import BadInput
-from tarry.core.exact import ratio_below
+from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Law, Run
 from tarry.core.sampler import Sampler
 
 __all__ = ["Ask", "Family", "LawPair", "Mechanism", "shifted_pair"]
+
+_BITS = 62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +97,12 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         for law in (self.pair.batched, self.pair.unbatched):
-            if law.maximum is not None and law.maximum >= 1 << 62:
+            if not _fits(law):
                 raise BadInput(
-                    "the longest delay",
-                    "must be below 2^62 ticks",
-                    found=law.maximum,
-                    fix="choose a longer tick or a larger epsilon",
+                    "a delay",
+                    f"stays below 2^{_BITS} ticks",
+                    found="a law that goes further",
+                    fix="choose a longer tick, a shorter gap or a larger epsilon",
                 )
 
     @cached_property
@@ -111,6 +114,14 @@ class Mechanism:
     def unbatched(self) -> Sampler:
         """Draws delays of unbatched events."""
         return Sampler(self.pair.unbatched)
+
+
+def _fits(law: Law) -> bool:
+    """Whether delays fit in 62 bits: surely, or for an endless law but for a chance below 2^-200."""
+    if law.maximum is not None:
+        return law.maximum < 1 << _BITS
+    periods = ((1 << _BITS) - law.tail_start) // law.period_length
+    return periods * log_of(law.ratio) > 200 * log(2)
 
 
 def shifted_pair(unbatched: Law, start: int) -> LawPair:

@@ -39,11 +39,15 @@ class Releases:
     batched: npt.NDArray[np.bool_]  # the label
     release: IntArray  # ticks
     shuffle: IntArray  # random: the order inside a tick
+    depth: IntArray  # how many parents lie above each event
 
     @cached_property
     def order(self) -> IntArray:
-        """Rows in the order in which they appear: by release, at random inside a tick."""
-        return np.lexsort((self.shuffle, self.release))
+        """Rows in the order in which they appear: by release, at random inside a tick.
+
+        Nothing appears before what it refers to.
+        """
+        return np.lexsort((self.depth, self.shuffle, self.release))
 
 
 def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> Releases:
@@ -69,9 +73,11 @@ def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> 
             delay[part] = _delays(mechanism, batched[part], lanes)
             shuffle[part] = lanes.randbelow(1 << 62)
     release = _after_parents(arrival + policy.hold_ticks + delay, history.parents)
+    shuffle = _after_parents(shuffle, history.parents)
     if policy.deadline_tick is not None:
         release = _clip(release, arrival, policy.deadline_tick)
-    return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle)
+    depth = _depths(history.parents, len(history))
+    return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle, depth=depth)
 
 
 def _delays(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) -> IntArray:
@@ -89,6 +95,8 @@ def _delays(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) 
 def _open_lanes(entropy: Seeded | Secure, history: History, rows: IntArray) -> Lanes:
     if isinstance(entropy, Seeded):
         return SeededLanes(entropy, history.keys[rows])
+    if not isinstance(entropy, Secure):
+        raise BadInput("the entropy of a replay", "is Seeded(...) or Secure()", found=repr(entropy))
     return SecureLanes(len(rows), entropy.read)
 
 
@@ -117,6 +125,18 @@ def _after_parents(release: IntArray, parents: IntArray | None) -> IntArray:
         if np.array_equal(waits, release[children]):
             return release
         release[children] = waits
+
+
+def _depths(parents: IntArray | None, count: int) -> IntArray:
+    """How many parents lie above each event."""
+    depth = np.zeros(count, dtype=np.int64)
+    if parents is None:
+        return depth
+    above = parents
+    while (climbing := above >= 0).any():
+        depth += climbing
+        above = np.where(climbing, parents[above], -1)
+    return depth
 
 
 def _clip(release: IntArray, arrival: IntArray, deadline: int) -> IntArray:

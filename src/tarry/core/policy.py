@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput
 from tarry.core.laws import FAMILIES
-from tarry.core.mechanism import Ask, Family, Mechanism
+from tarry.core.mechanism import Ask, Family, LawPair, Mechanism
 from tarry.core.ticks import ticks_up
 
 __all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share"]
@@ -81,9 +81,9 @@ class Policy:
         delta: Number = 0,
         target_gaps: Mapping[str, Duration] | None = None,
         track_gaps: Mapping[str, Duration] | None = None,
-        starts_at: Fraction | None = None,
-        ends_at: Fraction | None = None,
-        deadline_at: Fraction | None = None,
+        starts_at: Number | None = None,
+        ends_at: Number | None = None,
+        deadline_at: Number | None = None,
     ) -> None:
         if window is None:
             window = "0s" if labels in ("simultaneous", "none") else DEFAULT_WINDOW
@@ -99,9 +99,9 @@ class Policy:
             "delta": parse_number(delta, "delta"),
             "target_gaps": _gaps(target_gaps, "target"),
             "track_gaps": _gaps(track_gaps, "track"),
-            "starts_at": starts_at,
-            "ends_at": ends_at,
-            "deadline_at": deadline_at,
+            "starts_at": _moment(starts_at, "from"),
+            "ends_at": _moment(ends_at, "until"),
+            "deadline_at": _moment(deadline_at, "deadline"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -109,6 +109,8 @@ class Policy:
         self._check_numbers()
         self._check_gaps()
         self._check_period()
+        for each in self.gaps:
+            self.mechanism(each)  # a policy that exists is one that can be kept
 
     @property
     def law_name(self) -> str:
@@ -169,16 +171,28 @@ class Policy:
         """
         key = self.gap if gap is None else gap
         if key not in self._built:
-            self._built[key] = Mechanism(pair=self._family(self._ask(key)), hold=self.hold_ticks)
+            self._built[key] = Mechanism(pair=self._pair(self._ask(key)), hold=self.hold_ticks)
         return self._built[key]
 
     @cached_property
     def _built(self) -> dict[Fraction, Mechanism]:
         return {}
 
-    @property
-    def _family(self) -> Family:
-        return FAMILIES[self.law] if isinstance(self.law, str) else self.law
+    def _pair(self, ask: Ask) -> LawPair:
+        pair: object = (FAMILIES[self.law] if isinstance(self.law, str) else self.law)(ask)
+        if not isinstance(pair, LawPair):
+            raise BadInput(f"the law {self.law_name}", "answers with a LawPair", found=repr(pair))
+        if pair.start != ask.start:
+            raise BadInput(
+                f"the law {self.law_name}",
+                f"starts batched delays where it is asked to, at {ask.start} ticks",
+                found=f"{pair.start} ticks",
+            )
+        if self.labels == "none" and not pair.label_free:
+            raise BadInput(
+                f"the law {self.law_name}", "has one law for all events with labels none", found="two"
+            )
+        return pair
 
     def _ask(self, gap: Fraction) -> Ask:
         return Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)
@@ -264,6 +278,10 @@ class Policy:
         for name, at in (("until", self.ends_at), ("deadline", self.deadline_at)):
             if at is not None and self.starts_at is not None and at <= self.starts_at:
                 raise BadInput(name, "comes after from", found="a moment before it")
+
+
+def _moment(at: Number | None, what: str) -> Fraction | None:
+    return None if at is None else parse_number(at, what)
 
 
 def _gaps(gaps: Mapping[str, Duration] | None, kind: str) -> Mapping[str, Fraction]:

@@ -13,7 +13,10 @@ from tarry.core.durations import format_duration
 from tarry.core.exact import exp_upper
 from tarry.core.policy import Policy
 
-__all__ = ["Promise", "promise"]
+__all__ = ["MEANINGLESS", "Promise", "promise"]
+
+#: Nats above which a promise says next to nothing.
+MEANINGLESS = Fraction(3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +62,10 @@ def promise(policy: Policy) -> Promise:
         delta=policy.delta,
         promised=_promised(policy, reach),
         not_promised=(
+            *_worthless(policy),
             *_NOT_BY_RULE[policy.labels],
             *(() if policy.labels == "none" else _WITH_LABELS),
+            *_near_the_end(policy, reach),
             *_NEVER,
         ),
     )
@@ -70,7 +75,7 @@ def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
     until = format_duration(reach)
     if policy.labels == "none":
         return _promised_without_labels(policy, until)
-    until += " (the gap and the window)" if policy.labels in ("held", "declared") and policy.window else ""
+    until += _reached_by(policy)
     near = f"within {format_duration(policy.window)} of each other" if policy.window else "at one moment"
     follower = policy.labels == "follower"
     odds = _rounded_up(exp_upper(policy.share if follower else 2 * policy.share))
@@ -82,20 +87,44 @@ def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
     )
     each = f"{float(policy.share):g}"
     more = (
-        f"Each act that loses its partner costs {each} of epsilon: a pair {_multiple(policy, 2)}, an act "
-        f"that bridges two lone ones {_multiple(policy, 3)}, bursts of m and k acts on two targets "
-        f"(m + k) x {each}."
+        f"In the unit of epsilon, each act that loses its partner costs {each}: a pair "
+        f"{_multiple(policy, 2)}, an act that bridges two lone ones {_multiple(policy, 3)}, bursts of m "
+        f"and k acts on two targets (m + k) x {each}."
     )
     return (pair,) if follower else (pair, more)
+
+
+def _reached_by(policy: Policy) -> str:
+    """What the reach is made of, where it is not just the gap."""
+    windowed = policy.labels in ("held", "declared") and policy.window
+    gap = "the smallest gap" if len(policy.gaps) > 1 else "the gap"
+    return f" ({gap} and the window)" if windowed else f" ({gap})" if len(policy.gaps) > 1 else ""
 
 
 def _promised_without_labels(policy: Policy, until: str) -> tuple[str, ...]:
     odds = _rounded_up(exp_upper(policy.epsilon))
     one = (
-        f"Whatever is seen is at most {odds} times as likely as if any one act had arrived up to {until} "
-        f"later, by anyone, in whatever company; except with a chance of {float(policy.delta):g}."
+        f"Suppose any one act had arrived up to {until} later, by anyone, in whatever company. Whatever "
+        f"one looks for among the releases is seen at most {odds} times as often as it would be then, "
+        f"and a chance of {float(policy.delta):g} on top."
     )
     return one, "Each further act that moves adds epsilon again, and more than delta again to the chance."
+
+
+def _worthless(policy: Policy) -> tuple[str, ...]:
+    told = f"Much: an epsilon of {float(policy.epsilon):g} hides hardly anything; 0.5 to 2 is usual."
+    return (told,) if policy.epsilon > MEANINGLESS else ()
+
+
+def _near_the_end(policy: Policy, reach: Fraction) -> tuple[str, ...]:
+    """What arrives shortly before a deadline could not have arrived much later."""
+    bounds = (("deadline", policy.deadline_at), ("end", policy.ends_at))
+    ends = " or ".join(name for name, at in bounds if at is not None)
+    told = (
+        f"Within {format_duration(reach)} of the policy's {ends}: a later arrival would have been "
+        "refused, so only stories with an arrival before it are covered."
+    )
+    return (told,) if ends else ()
 
 
 def _rounded_up(number: Fraction) -> str:

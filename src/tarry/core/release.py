@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tarry.core.entropy import Entropy
+from tarry.core.errors import BadInput
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
@@ -86,5 +87,9 @@ def release_tick(
     >>> release_tick(100, Draws(0, 400), batched=False, hold=5, parents=[120], deadline=110)
     110
     """
+    if deadline is not None and arrival > deadline:
+        raise BadInput(
+            "an arrival", "comes no later than the deadline", found=f"tick {arrival} after {deadline}"
+        )
     release = max([arrival + hold + draws.ticks(batched=batched), *parents])
     return release if deadline is None else min(release, deadline)

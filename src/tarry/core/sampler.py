@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampler"]
 
+_FARTHEST = 1 << 62
+
 
 @dataclass(frozen=True)
 class Sampler:
@@ -61,6 +63,8 @@ class Sampler:
         long = np.flatnonzero(run == len(self._head.lengths))
         far = which[long]
         periods = self._periods.draw_many(lanes, far)
+        if periods.size and int(periods.max()) > _FARTHEST // self.law.period_length:
+            raise OverflowError("a drawn delay does not fit in 62 bits: choose a longer tick")
         inside = self._period.ticks(self._period.choice.draw_many(lanes, far), lanes, far)
         ticks[long] = self.law.tail_start + periods * self.law.period_length + inside
         return ticks

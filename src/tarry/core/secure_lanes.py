@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.entropy import DIGIT, Entropy, Secure
+from tarry.core.entropy import DIGIT, Entropy, Secure, forks
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray, rejected
 
@@ -106,16 +107,18 @@ def ctr_reader() -> Callable[[int], bytes]:
             fix="run pip install 'tarry[fast]', or read from os.urandom",
         ) from None
 
-    def start() -> tuple[int, Callable[[bytes], bytes]]:
+    def start() -> tuple[int, Lock, Callable[[bytes], bytes]]:
         cipher = Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(os.urandom(16)))
-        return os.getpid(), cipher.encryptor().update
+        return forks(), Lock(), cipher.encryptor().update
 
-    owner, update = start()
+    state = start()
 
     def read(size: int) -> bytes:
-        nonlocal owner, update
-        if owner != os.getpid():
-            owner, update = start()
-        return update(bytes(size))
+        nonlocal state
+        if state[0] != forks():
+            state = start()
+        _, lock, update = state
+        with lock:
+            return update(bytes(size))
 
     return read

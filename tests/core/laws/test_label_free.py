@@ -6,7 +6,7 @@ from math import floor
 import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.laws import label_free
 from tarry.core.mechanism import Ask
 
@@ -54,6 +54,12 @@ def test_blocks_that_fill_exactly():
 
     assert pair.unbatched.maximum == 3
     assert pair.unbatched.mass(3) == Fraction(1, 4)
+
+
+def test_too_many_steps():
+    """A law of very many steps is refused before it is built, with what to change."""
+    with pytest.raises(NotPossible, match="choose a larger epsilon or delta"):
+        label_free(Ask(share=Fraction(1, 10**6), start=4, weight=Fraction(1), delta=Fraction(1, 10**9)))
 
 
 def test_delta_is_needed():

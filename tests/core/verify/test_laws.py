@@ -263,6 +263,14 @@ def _tail(law):
     return law.period, law.ratio
 
 
+def test_periods_that_hardly_meet():
+    """Periods that fall together only after very long are refused instead of written out."""
+    one, two = (Law((), (Run(n, Fraction(1, 2 * n)),), Fraction(2)) for n in (9973, 9967))
+
+    with pytest.raises(BadInput, match="periods that meet within"):
+        verify_pair(LawPair(batched=one, unbatched=two, start=1), Fraction(1))
+
+
 def test_endless_batched_against_an_end():
     """A batched law without an end is told at once from an unbatched one that ends."""
     share = Fraction(2)

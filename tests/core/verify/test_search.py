@@ -47,7 +47,7 @@ def test_every_broken_rule_is_found(broken: Broken):
     [
         (GOOD_AT_ONCE, AT_ONCE),
         (GOOD_HELD, HELD),
-        (DelayRule(pair=laws(2), labels=paired(0), deadline=4), AT_ONCE),
+        (DelayRule(pair=laws(2), labels=paired(0), deadline=5), AT_ONCE),
         (
             DelayRule(pair=laws(2), labels=paired(0), units=UNITS),
             moves(stamped(paired(0)), 2 * UNITS, Size(moved=1)),
@@ -62,7 +62,7 @@ def test_sound_rules_have_no_witness(rule, neighbours):
 
 def test_a_deadline_lets_an_open_label_out_under_either_label():
     """A public deadline before the label is known keeps the promise for held labels as well."""
-    rule = DelayRule(pair=laws(3), labels=paired(1), hold=1, deadline=3)
+    rule = DelayRule(pair=laws(3), labels=paired(1), hold=1, deadline=6)
 
     assert search(rule, HELD, SHARE, SMALL).holds
 

@@ -6,7 +6,7 @@ Proof: `core/proofs/label_free.md`.
 from fractions import Fraction
 from math import log1p
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.law import Law, Run
 from tarry.core.mechanism import Ask, LawPair
 
@@ -41,11 +41,9 @@ def label_free_law(ratio: Fraction, start: int, delta: Fraction) -> Law:
     """
     growth = float(ratio - 1)
     if (blocks := log1p(growth / float(delta)) / log1p(growth)) > _MOST_BLOCKS:
-        raise BadInput(
-            "a label-free law",
-            f"has at most {_MOST_BLOCKS} steps",
-            found=f"{blocks:.0f} of them",
-            fix="choose a larger epsilon or delta",
+        raise NotPossible(
+            f"a label-free law has at most {_MOST_BLOCKS} steps and would need {blocks:.0f}: "
+            "choose a larger epsilon or delta"
         )
     runs, block, left = [], delta, Fraction(1)
     while block <= left:

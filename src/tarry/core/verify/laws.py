@@ -14,6 +14,7 @@ from tarry.core.verify.verdict import Verdict, Witness
 
 __all__ = ["verify_label_free", "verify_pair"]
 
+_LONGEST_PERIOD = 1000
 _EXACTLY = "every delay and every shift, exactly"
 
 
@@ -167,6 +168,12 @@ def _same_period(a: Law, b: Law) -> tuple[Law, Law]:
     if not (a.period and b.period) or a.period_length == b.period_length:
         return a, b
     length = lcm(a.period_length, b.period_length)
+    if length > _LONGEST_PERIOD * min(a.period_length, b.period_length):
+        raise BadInput(
+            "two laws without an end",
+            f"have periods that meet within {_LONGEST_PERIOD} repeats",
+            found=f"{a.period_length} and {b.period_length} ticks",
+        )
     return _repeat(a, length // a.period_length), _repeat(b, length // b.period_length)
 
 

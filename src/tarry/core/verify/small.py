@@ -18,7 +18,8 @@ _ENDLESS = ("exponential", "staircase")
 def small_copy(policy: Policy) -> Policy:
     """The policy with a tick of 1 s, a gap of 2 ticks and, where it has one, a window of 1 tick.
 
-    A law without an end gives its place to the default one: rules treat all laws alike.
+    A law without an end gives its place to the default one, and an epsilon below 1 becomes 1 so that
+    there are few delays to follow: rules treat all laws and epsilons alike.
 
     >>> small_copy(Policy(epsilon="1", gap="11m")).window
     Fraction(1, 1)
@@ -26,6 +27,7 @@ def small_copy(policy: Policy) -> Policy:
     endless = policy.mechanism().pair.unbatched.maximum is None
     return replace(
         policy,
+        epsilon=max(policy.epsilon, Fraction(1)),
         gap=Fraction(2),
         window=Fraction(1) if policy.window else Fraction(0),
         tick=Fraction(1),
