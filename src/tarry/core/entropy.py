@@ -27,6 +27,8 @@ WORD = 1 << 64
 # The odd constants of the SplitMix64 generator (Steele, Lea, Flood 2014).
 GOLDEN = 0x9E3779B97F4A7C15
 MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+# Odd numbers without a pattern, one for each part of an event's hash.
+PARTS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F)
 _POOL_WORDS = 1024
 # Words below _TOP have at least _SMALL words above them.
 _SMALL = 1 << 16
@@ -191,10 +193,8 @@ def event_key(actor: int | str, target: int | str, time: int, occurrence: int) -
     >>> event_key("ann", "page 1", 1000, 0) == event_key("ann", "page 1", 1000, 0)
     True
     """
-    key = 0
-    for part in (stable_code(actor), stable_code(target), index(time), index(occurrence)):
-        key = mix(key * 3 + part)
-    return key
+    who = mix(stable_code(actor) * PARTS[0] + stable_code(target) * PARTS[1])
+    return mix(who + index(time) * PARTS[2] + index(occurrence) * PARTS[3])
 
 
 def stable_code(name: int | str) -> int:

@@ -7,7 +7,7 @@ in parts, or event by event has the same delays.
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.entropy import DIGIT, GOLDEN, MIX, WORD, Entropy, Seeded, Stream, stable_code
+from tarry.core.entropy import DIGIT, GOLDEN, MIX, PARTS, WORD, Entropy, Seeded, Stream, stable_code
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray, WordArray, rejected
 
@@ -140,12 +140,15 @@ def event_keys(
     >>> int(keys[0]) == event_key("ann", 5, 60, 0)
     True
     """
-    keys = np.zeros(len(time), dtype=np.uint64)
-    for part in (stable_codes(actor), stable_codes(target), time.astype(np.int64), occurrence):
-        keys *= _U(3)
-        if part is not None:
-            keys += part.view(np.uint64)
-        keys = _mix(keys)
+    parts = [_U(part) for part in PARTS]
+    keys = stable_codes(actor).view(np.uint64) * parts[0]
+    scratch = stable_codes(target).view(np.uint64) * parts[1]
+    keys += scratch
+    _mix_in_place(keys, scratch)
+    keys += np.multiply(time.astype(np.int64, copy=False).view(np.uint64), parts[2], out=scratch)
+    if occurrence is not None:
+        keys += np.multiply(occurrence.view(np.uint64), parts[3], out=scratch)
+    _mix_in_place(keys, scratch)
     return keys
 
 
@@ -156,7 +159,7 @@ def stable_codes(names: npt.NDArray[np.generic]) -> IntArray:
     [3, 4]
     """
     if np.issubdtype(names.dtype, np.integer):
-        return names.astype(np.int64)
+        return names.astype(np.int64, copy=False)
     distinct, places = np.unique(names.astype(str), return_inverse=True)
     codes = np.array([stable_code(str(name)) for name in distinct], dtype=np.uint64)
     return codes.view(np.int64)[places]
