@@ -21,6 +21,8 @@ from tarry.core.policy_file import write_policy
 
 __all__ = ["add_arguments", "policy_json", "run"]
 
+_NEARLY_ALL = Fraction(995, 1000)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry plan`."""
@@ -130,6 +132,8 @@ def _print(policy: Policy) -> None:
             rows.append([name, format_duration(gap), *(rounded(seconds) for seconds in figures)])
     print_table(["", "gap", "shortest", "mean", "median", "longest"], rows)
     costs = plan(policy)
-    eta = "" if costs.eta is None else f", eta {float(costs.eta):.4f}"
-    print(f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g}){eta}")
+    print(f"\nweighted mean {rounded(costs.mean(policy.weight))} (weight {float(policy.weight):g})")
+    if costs.eta is not None and costs.eta < _NEARLY_ALL:
+        left = float(1 - costs.eta)
+        print(f"{left:.0%} of unbatched acts leave without further delay (eta {1 - left:.4f})")
     print("what this promises and what not, in words: tarry explain")

@@ -207,7 +207,10 @@ def test_a_clean_search_states_its_size():
     """Not finding a witness is never called a proof."""
     verdict = search(GOOD_AT_ONCE, AT_ONCE, SHARE, Size(events=2))
 
-    assert verdict.scope == "no witness up to 2 events on 3 targets by 2 actors within 3 ticks, 2 moved"
+    assert (
+        verdict.scope
+        == "no witness up to 2 events by 2 actors on 3 targets within 3 ticks, 2 of them moved at once"
+    )
     assert verdict.margin < 1e-9
 
 

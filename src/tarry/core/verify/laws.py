@@ -92,9 +92,13 @@ def verify_label_free(law: Law, start: int, epsilon: Fraction, delta: Fraction) 
         witness=Witness(
             batched="an act arrives at tick 0",
             other=f"it arrives at tick {shift}",
-            seen="the set of releases that speak for it",
+            seen="the releases that speak for it",
             ratio=float(excess),
             allowed=float(delta),
+            sentence=(
+                f"when an act arrives at tick 0 and not at tick {shift}, some releases are seen more often "
+                f"than e^epsilon allows, by a chance of {float(excess):.6g}; {float(delta):.6g} is allowed"
+            ),
         ),
     )
 

@@ -57,7 +57,7 @@ class Size:
     """How far a search goes.
 
     >>> str(Size(events=2))
-    '2 events on 3 targets by 2 actors within 3 ticks, 2 moved'
+    '2 events by 2 actors on 3 targets within 3 ticks, 2 of them moved at once'
     """
 
     events: int = 3  # at most so many in a stream
@@ -68,8 +68,8 @@ class Size:
 
     def __str__(self) -> str:
         return (
-            f"{self.events} events on {self.targets} targets by {self.actors} actors within "
-            f"{self.span} ticks, {self.moved} moved"
+            f"{self.events} events by {self.actors} actors on {self.targets} targets within "
+            f"{self.span} ticks, {self.moved} of them moved at once"
         )
 
 

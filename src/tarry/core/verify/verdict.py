@@ -18,6 +18,7 @@ class Witness:
     seen: object  # the observation that tells them apart
     ratio: float  # how much likelier under the batched story
     allowed: float  # and how much likelier it may be
+    sentence: str = ""  # for witnesses that are not about a ratio
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; an infinite ratio becomes null."""
@@ -30,6 +31,8 @@ class Witness:
         }
 
     def __str__(self) -> str:
+        if self.sentence:
+            return self.sentence
         if self.ratio == float("inf"):
             return f"{self.seen} can happen when {self.batched}, and never when {self.other}"
         return (
