@@ -17,6 +17,7 @@ __all__ = [
     "power_bounds",
     "ratio_below",
     "settle",
+    "whole_powers",
 ]
 
 _GUARD = 32
@@ -153,3 +154,30 @@ def log_of(value: Fraction) -> float:
     if 1 <= 2 * value <= 4:
         return log1p(value - 1)  # the difference of two nearly equal logarithms would be noise
     return log(value.numerator) - log(value.denominator)
+
+
+def whole_powers(ratio: Fraction, bound: Fraction) -> int:
+    """The largest j >= 0 with ratio^j < bound (bound > 1), guessed with logarithms, then proved.
+
+    >>> whole_powers(Fraction(2), Fraction(8)), whole_powers(Fraction(2), Fraction(9))
+    (2, 3)
+    """
+    guess = max(0, int(log_of(bound) / log_of(ratio)))
+    while guess and not _power_below(ratio, guess, bound):
+        guess -= 1
+    while _power_below(ratio, guess + 1, bound):
+        guess += 1
+    return guess
+
+
+def _power_below(ratio: Fraction, exponent: int, bound: Fraction) -> bool:
+    """Whether ratio^exponent < bound, by enclosures of 1 / ratio^exponent."""
+    bits = 128
+    while bits < 1 << 16:
+        low, high = power_bounds(1 / ratio, exponent, bits)
+        if low * bound > 1 << bits:
+            return True
+        if high * bound < 1 << bits:
+            return False
+        bits *= 4
+    return ratio**exponent < bound  # equal, or as good as: decide by the numbers themselves

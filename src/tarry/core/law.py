@@ -8,7 +8,7 @@ whatever the number of ticks.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,29 +16,10 @@ from itertools import accumulate, groupby
 from math import lcm
 
 from tarry.core.errors import BadInput
-from tarry.core.exact import log_of, power_bounds
+from tarry.core.exact import power_bounds, whole_powers
+from tarry.core.runs import Run, below, moment, reach, scaled
 
 __all__ = ["Law", "Mass", "Run"]
-
-
-@dataclass(frozen=True)
-class Run:
-    """Some ticks in a row that carry the same mass.
-
-    >>> Run(3, Fraction(1, 6)).total
-    Fraction(1, 2)
-    """
-
-    length: int  # ticks
-    mass: Fraction  # of each tick
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mass", _exact(self.length, self.mass))
-
-    @property
-    def total(self) -> Fraction:
-        """The mass of the whole run."""
-        return self.length * self.mass
 
 
 @dataclass(frozen=True)
@@ -156,10 +137,10 @@ class Law:
         >>> half.mean  # 0 with 1/2, 1 with 1/4, ...
         Fraction(1, 1)
         """
-        mean = _moment(self.head, self.head_starts)
+        mean = moment(self.head, self.head_starts)
         if self.period:
             each = self.ratio / (self.ratio - 1)
-            mean += (_moment(self.period, self.period_starts) + self.tail_start * self.period_total) * each
+            mean += (moment(self.period, self.period_starts) + self.tail_start * self.period_total) * each
             mean += self.period_length * self.period_total * each / (self.ratio - 1)
         return mean
 
@@ -188,11 +169,11 @@ class Law:
         Fraction(1, 3)
         """
         if tick < self.tail_start:
-            return _below(self.head, self.head_starts, tick + 1)
+            return below(self.head, self.head_starts, tick + 1)
         if not self.period:
             return Fraction(1)
         periods, offset = divmod(tick - self.tail_start, self.period_length)
-        left = self.tail_total - _below(self.period, self.period_starts, offset + 1)
+        left = self.tail_total - below(self.period, self.period_starts, offset + 1)
         return 1 - left / self.ratio**periods
 
     def quantile(self, share: Fraction) -> int:
@@ -204,10 +185,10 @@ class Law:
         if not 0 < share < 1:
             raise BadInput("a quantile", "lies between 0 and 1", found=share)
         if share <= self.head_total:
-            return _reach(self.head, self.head_starts, share)
+            return reach(self.head, self.head_starts, share)
         # What is left of the tail after j periods is tail_total / ratio^j: find the period in which it
         # falls to 1 - share, then the tick inside it.
-        periods = _whole_powers(self.ratio, self.tail_total / (1 - share))
+        periods = whole_powers(self.ratio, self.tail_total / (1 - share))
         offset = self._offset(1 - share, periods) if self.period_length > 1 else 0
         return self.tail_start + periods * self.period_length + offset
 
@@ -221,10 +202,10 @@ class Law:
             if low:
                 wanted = [self.tail_total - left * Fraction(1 << bits, bound) for bound in (low, high)]
                 if wanted[0] > 0 and wanted[1] <= self.period_total:
-                    first, last = (_reach(self.period, self.period_starts, mass) for mass in wanted)
+                    first, last = (reach(self.period, self.period_starts, mass) for mass in wanted)
                     if first == last:
                         return first
-        return _reach(self.period, self.period_starts, self.tail_total - left * self.ratio**periods)
+        return reach(self.period, self.period_starts, self.tail_total - left * self.ratio**periods)
 
     def lows(self, first: int, last: int) -> Iterator[tuple[int, Mass]]:
         """Ticks of first..last among which the smallest mass is found.
@@ -275,7 +256,7 @@ class Law:
         since = start - self.tail_start
         if self.period and since >= 0 and since % self.period_length == 0:
             # A tail cut between two periods is the same tail: no long powers to divide.
-            return Law(nothing, _scaled(self.period, 1 / self.tail_total), self.ratio)
+            return Law(nothing, scaled(self.period, 1 / self.tail_total), self.ratio)
         left = 1 - self.cumulative(start - 1)
         if not left:
             raise BadInput("the start of a conditional law", "has mass at or after it", found=start)
@@ -287,7 +268,7 @@ class Law:
             if last >= start
         )
         shrink = self.ratio ** self.term(whole).periods
-        return Law((*nothing, *head), _scaled(self.period, 1 / (shrink * left)), self.ratio)
+        return Law((*nothing, *head), scaled(self.period, 1 / (shrink * left)), self.ratio)
 
     def same_as(self, other: "Law") -> bool:
         """Whether both laws give every tick the same mass, however they are written down.
@@ -308,66 +289,6 @@ class Law:
         return (self.tail_start + start for start in self.period_starts[:-1])
 
 
-def _exact(length: object, mass: object) -> Fraction:
-    """The mass, if both are exact: a float would slip through every formula and then decide."""
-    if not isinstance(length, int) or not isinstance(mass, Fraction | int):
-        raise BadInput(
-            "a run of a law",
-            "has a whole number of ticks and an exact mass",
-            found=f"{length!r} and {mass!r}",
-            fix="give masses as Fraction",
-        )
-    return Fraction(mass)
-
-
-def _moment(runs: Sequence[Run], starts: Sequence[int]) -> Fraction:
-    """The sum of tick times mass over runs."""
-    pairs = zip(runs, starts, strict=False)
-    return sum((r.total * (2 * start + r.length - 1) / 2 for r, start in pairs), Fraction(0))
-
-
 def _over(law: Law, ticks: int) -> Fraction:
     """How much smaller an endless law's tail is so many ticks later."""
     return law.ratio ** (ticks // law.period_length)
-
-
-def _scaled(runs: Sequence[Run], factor: Fraction) -> tuple[Run, ...]:
-    return tuple(Run(run.length, run.mass * factor) for run in runs)
-
-
-def _below(runs: Sequence[Run], starts: Sequence[int], end: int) -> Fraction:
-    """The mass of the ticks below `end`."""
-    pairs = zip(runs, starts, strict=False)
-    return sum((r.mass * min(r.length, end - start) for r, start in pairs if start < end), Fraction(0))
-
-
-def _reach(runs: Sequence[Run], starts: Sequence[int], wanted: Fraction) -> int:
-    """The first tick at which the mass so far reaches `wanted`."""
-    for run, start in zip(runs, starts, strict=False):
-        if run.mass and wanted <= run.total:
-            return start + max(0, -(-wanted // run.mass) - 1)
-        wanted -= run.total
-    raise BadInput("a quantile", "lies within the law", found=wanted)
-
-
-def _whole_powers(ratio: Fraction, bound: Fraction) -> int:
-    """The largest j >= 0 with ratio^j < bound (bound > 1), guessed with logarithms, then proved."""
-    guess = max(0, int(log_of(bound) / log_of(ratio)))
-    while guess and not _power_below(ratio, guess, bound):
-        guess -= 1
-    while _power_below(ratio, guess + 1, bound):
-        guess += 1
-    return guess
-
-
-def _power_below(ratio: Fraction, exponent: int, bound: Fraction) -> bool:
-    """Whether ratio^exponent < bound, by enclosures of 1 / ratio^exponent."""
-    bits = 128
-    while bits < 1 << 16:
-        low, high = power_bounds(1 / ratio, exponent, bits)
-        if low * bound > 1 << bits:
-            return True
-        if high * bound < 1 << bits:
-            return False
-        bits *= 4
-    return ratio**exponent < bound  # equal, or as good as: decide by the numbers themselves
