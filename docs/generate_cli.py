@@ -36,7 +36,7 @@ def _section(name: str) -> str:
     parser = Parser(prog=f"tarry {name}", add_help=False)
     command.add_arguments(parser)
     # The layout of argparse's own help differs between versions of Python; the options do not.
-    rows = [f"| {_spelled(action)} | {action.help} |" for action in parser._actions]  # noqa: SLF001
+    rows = [f"| {_spelled(action)} | {action.help} |" for action in parser._actions]  # noqa: SLF001 - no public list
     table = "\n".join(["| option | |", "| --- | --- |", *rows])
     about, _, examples = command.__doc__.strip().rpartition("\n\n")
     lines = "\n".join(line.strip() for line in examples.splitlines())

@@ -94,7 +94,7 @@ def test_dir_lists_the_exported_names():
 def test_an_unknown_name_is_an_attribute_error():
     """A name that does not exist fails as on any module."""
     with pytest.raises(AttributeError, match="module 'tarry' has no attribute 'nothing'"):
-        tarry.nothing  # noqa: B018
+        tarry.nothing  # noqa: B018 - asking is the point
 
 
 def test_importing_the_package_loads_nothing_else():

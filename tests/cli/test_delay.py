@@ -143,7 +143,7 @@ def test_outside_its_period_a_policy_draws_nothing(after, tmp_path, monkeypatch,
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    name, rule = ("from", "has come") if after < 0 else ("until", "has not passed")
+    name, rule = ("from", "must have come") if after < 0 else ("until", "must not have passed")
     assert err.startswith(f"tarry delay: the {name} of the policy {rule}, found a moment")
 
 

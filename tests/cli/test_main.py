@@ -185,7 +185,7 @@ def bad_file(tmp_path):
         ("zeros", "a policy file is TOML, found "),
         ("too large", "the policy file is at most 1 MiB, found more"),
         ("not toml", "a policy file is TOML, found "),
-        ("nothing", "a policy file gives epsilon, found no such key"),
+        ("nothing", "a policy file must give epsilon, found no such key"),
     ],
 )
 def test_a_file_that_cannot_be_a_policy_is_refused(command, kind, rule, bad_file, capsys):

@@ -29,7 +29,7 @@ def test_bad_input_keeps_its_parts():
     assert (error.what, error.rule, error.found, error.fix) == ("a", "b", 3, "d")
 
 
-@pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])  # noqa: S301
+@pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])  # noqa: S301 - our own bytes
 def test_bad_input_survives_a_trip_between_processes(again):
     """A copied or pickled error has the same text and parts."""
     error = BadInput("a", "b", found="c", fix="d")

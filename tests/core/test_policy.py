@@ -147,7 +147,7 @@ def test_a_policy_travels_between_processes():
     """A policy can be pickled, also after its laws were built."""
     policy = Policy(epsilon="1", gap="11m", track_gaps={"a": "1h"})
     end = policy.mechanism().pair.batched.maximum
-    again = pickle.loads(pickle.dumps(policy))  # noqa: S301
+    again = pickle.loads(pickle.dumps(policy))  # noqa: S301 - our own bytes
 
     assert again == policy
     assert again.mechanism().pair.batched.maximum == end

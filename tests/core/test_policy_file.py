@@ -151,8 +151,8 @@ def test_moments_are_exact_in_any_offset(moment, seconds):
 
 
 REFUSED = [
-    ("", "a policy file", "gives epsilon", "no such key"),
-    ("epsilon = 1", "a policy file", "gives gap", "no such key"),
+    ("", "a policy file", "must give epsilon", "no such key"),
+    ("epsilon = 1", "a policy file", "must give gap", "no such key"),
     (LEAST + "epsilom = 1", "a policy file", "has the keys epsilon, gap", "'epsilom'"),
     (LEAST + "max_delay = '1h'", "a policy file", "has the keys epsilon, gap", "'max_delay'"),
     (LEAST + "target_gaps = {}", "a policy file", "has the keys epsilon, gap", "'target_gaps'"),

@@ -67,7 +67,7 @@ def _check_moment(policy: Policy, now: Fraction) -> None:
             early = name == "from"
             raise BadInput(
                 f"the {name} of the policy",
-                "has come" if early else "has not passed",
+                "must have come" if early else "must not have passed",
                 found=f"a moment {'before' if early else 'after'} it",
                 fix="wait for it" if early else "renew the policy",
             )

@@ -51,7 +51,9 @@ def read_policy(text: str) -> Policy:
         raise BadInput("a policy file", f"has the keys {', '.join(KEYS)}", found=repr(unknown[0]))
     for key in ("epsilon", "gap"):
         if key not in found:
-            raise BadInput("a policy file", f"gives {key}", found="no such key", fix=KEYS[key])
+            raise BadInput(
+                "a policy file", f"must give {key}", found="no such key", fix=f"{key} is {KEYS[key]}"
+            )
     gaps = _table(found.pop("gaps", {}), "gaps")
     if unknown := [key for key in gaps if key not in ("target", "track")]:
         raise BadInput("gaps", "has the tables target and track", found=repr(unknown[0]))

@@ -98,7 +98,7 @@ def ctr_reader() -> Callable[[int], bytes]:
     16
     """
     try:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415 - an extra
     except ImportError:
         raise BadInput(
             "bulk drawing by counter mode",

@@ -76,7 +76,7 @@ class SeededLanes:
     def _digits(self, lanes: IntArray | None) -> WordArray:
         """The next digit of each lane, as a fresh array."""
         if lanes is None and isinstance(self._position, int):
-            return self._digits_in_step()
+            return self._digits_in_step(self._position)
         position = self._positions()
         where = slice(None) if lanes is None else lanes
         now = position[where].copy()  # a slice alone would be a view, and move on with the positions
@@ -84,10 +84,9 @@ class SeededLanes:
         words = _mix(self._keys[where] + (now.view(np.uint64) // _U(2) + _U(1)) * _U(GOLDEN))
         return np.where(now & 1, words & _LOW, words >> _U(32))
 
-    def _digits_in_step(self) -> WordArray:
-        assert isinstance(self._position, int)  # noqa: S101 - for the type checker: the caller looked
-        index, low = divmod(self._position, 2)
-        self._position += 1
+    def _digits_in_step(self, position: int) -> WordArray:
+        index, low = divmod(position, 2)
+        self._position = position + 1
         if low and self._low is not None:
             digits, self._low = self._low, None
             return digits

@@ -5,9 +5,10 @@ from math import exp, inf, isclose, log
 
 import pytest
 
+from core.verify import broken_releases, broken_rules
+from core.verify.broken_releases import UNITS, in_thread_order, session_coin, stamped
 from core.verify.broken_rules import (
     AT_ONCE,
-    GALLERY,
     GOOD_AT_ONCE,
     GOOD_HELD,
     HELD,
@@ -15,14 +16,10 @@ from core.verify.broken_rules import (
     SHARE,
     SMALL,
     UNCOUPLED,
-    UNITS,
     Broken,
     always_coupled,
-    in_thread_order,
     joint,
     laws,
-    session_coin,
-    stamped,
 )
 from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.policy import Policy
@@ -30,6 +27,8 @@ from tarry.core.release import coupled_draws
 from tarry.core.verify import DelayRule, JointRule, Size, moves, paired, search, verify_pair, verify_rules
 from tarry.core.verify.rules import distribution
 from tarry.core.verify.streams import Act, Neighbour, all_streams
+
+GALLERY = [*broken_rules.GALLERY, *broken_releases.GALLERY]
 
 
 @pytest.mark.parametrize("broken", GALLERY, ids=lambda broken: broken.name)

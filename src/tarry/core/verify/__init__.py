@@ -53,14 +53,10 @@ def verify(policy: Policy, size: Size | None = None, progress: Progress | None =
     >>> verify(Policy(epsilon="1", gap="300s", window="60s"), Size(events=2)).word
     'holds'
     """
-    worst: Verdict | None = None
-    for gap in policy.gaps:
-        verdict = verify_law(policy, gap)
-        if not verdict.holds:
-            return verdict
-        if worst is None or (verdict.margin or 0) < (worst.margin or 0):
-            worst = verdict
-    assert worst is not None  # noqa: S101 - a policy has at least its default gap
+    laws = [verify_law(policy, gap) for gap in policy.gaps]
+    worst = min(laws, key=lambda verdict: (verdict.holds, verdict.margin or 0.0))
+    if not worst.holds:
+        return worst
     rules = verify_rules(policy, size or Size(), progress)
     if not rules.holds:
         return rules
