@@ -1,0 +1,237 @@
+"""Accepting posts: one transaction that stamps them, stores their draws, and promises a release.
+
+Everything that needs no transaction (checks, hashes, draws, encryption) happens before it begins, so that
+tick closing and other admissions wait as briefly as possible.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tarry.core.entropy import Entropy
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
+from tarry.core.release import Draws, draw_pair
+from tarry.keep.clock import advance, now_tick
+from tarry.keep.closing import close_ticks
+from tarry.keep.keys import new_receipt, receipt_hash
+from tarry.keep.posts import Post, Receipt
+from tarry.keep.prospects import Prospect, behind_parents, prospect
+from tarry.keep.store import Place, Row, Transaction, place
+from tarry.keep.vault import Vault
+
+__all__ = ["Candidate", "accept", "prepare"]
+
+_MOST_CONTENT = 16 << 20
+_MOST_NAME = 4096
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A post on its way in: checked, hashed, drawn and sealed."""
+
+    post: Post
+    id: int
+    secret: str
+    actor: bytes
+    pseudonym: bytes
+    draws: Draws
+    content: bytes
+    options: bytes
+
+
+def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candidate:
+    """Do all that can be done before the transaction.
+
+    >>> from tarry.core.entropy import Secure
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
+    >>> prepare(memory_vault(policy), policy, Secure(), post).options
+    b'{}'
+    """
+    _check(vault, post)
+    number = int.from_bytes(os.urandom(8)) >> 1
+    return Candidate(
+        post,
+        number,
+        new_receipt(),
+        vault.keys.actor(post.actor),
+        vault.keys.pseudonym(post.actor, post.target),
+        draw_pair(policy, post.target, post.track, entropy),
+        vault.seal.shut(number, "content", post.content),
+        vault.seal.shut(number, "options", json.dumps(dict(post.options), sort_keys=True).encode()),
+    )
+
+
+def accept(
+    transaction: Transaction, vault: Vault, policy: Policy, candidates: Sequence[Candidate]
+) -> list[Receipt]:
+    """Stamp and store, inside an admitting transaction.
+
+    >>> from tarry.core.entropy import Secure
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> vault = memory_vault(policy)
+    >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
+    >>> with vault.store.transaction("admitting") as transaction:
+    ...     accept(transaction, vault, policy, [prepare(vault, policy, Secure(), post)])[0].status.state
+    'waiting'
+    """
+    transaction.one("lock_admission")
+    here = _here(transaction, vault, policy)
+    now = advance(here.anchor, vault.clock.read(transaction)).time
+    tick = max(now_tick(now, policy.tick), here.closed + 1)
+    _check_period(policy, tick)
+    for actor in sorted({each.actor for each in candidates}):
+        transaction.one("lock_actor", number=int.from_bytes(actor[:8], signed=True))
+    clerk = _Clerk(transaction, vault, policy, here.closed, tick)
+    receipts = [clerk.accept(each) for each in candidates]
+    clerk.write()
+    return receipts
+
+
+class _Clerk:
+    """Writes the rows of the posts of one transaction."""
+
+    def __init__(
+        self, transaction: Transaction, vault: Vault, policy: Policy, closed: int, tick: int
+    ) -> None:
+        self._transaction, self._vault, self._policy = transaction, vault, policy
+        self._closed, self._tick = closed, tick
+        self._posts: list[dict[str, object]] = []
+        self._arrivals: list[dict[str, object]] = []
+
+    def accept(self, each: Candidate) -> Receipt:
+        parent = _parent(self._transaction, each)
+        old = self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._closed)
+        ticks = self._arrive(each) if old is None else self._inherit(each, old)
+        self._posts.append(
+            {
+                "id": each.id,
+                "target": each.post.target,
+                "outlet": each.post.outlet,
+                "options": each.options,
+                "content": each.content,
+                "release": ticks.release,
+                "parent": parent and parent["id"],
+                "receipt": receipt_hash(each.secret),
+                "pseudonym": each.pseudonym,
+            }
+        )
+        if not self._vault.settings.waits_for_label or each.post.depends_on:
+            self.write()  # the next one's label, or parent, may be this one
+        ticks = behind_parents(self._transaction, self._vault.settings, ticks, parent)
+        return Receipt(each.secret, each.id, ticks.status("waiting", self._policy.tick))
+
+    def write(self) -> None:
+        """Store what has been collected."""
+        if self._posts:
+            self._transaction.many("insert_post", self._posts)
+            self._posts = []
+        if self._arrivals:
+            self._transaction.many("insert_arrival", self._arrivals)
+            self._arrivals = []
+
+    def _arrive(self, each: Candidate) -> Prospect:
+        last = self._transaction.one("last_arrival", actor=each.actor)
+        arrival = max(self._tick, (last and last["arrival"]) or self._tick)
+        label = self._label(each, arrival)
+        row = {
+            "id": each.id,
+            "actor": each.actor,
+            "pseudonym": each.pseudonym,
+            "arrival": arrival,
+            "declared": int(each.post.more_to_come),
+            "unbatched": each.draws.unbatched,
+            "batched": each.draws.batched,
+            "deadline": self._policy.deadline_tick,
+            "label": label,
+            "period": "" if self._policy.starts_at is None else str(self._policy.starts_at),
+        }
+        self._arrivals.append(row)
+        return prospect({**row, "release": None, "shift": 0}, self._vault.settings)
+
+    def _label(self, each: Candidate, arrival: int) -> int | None:
+        """The label, where it is known at admission."""
+        settings, who = self._vault.settings, {"actor": each.actor}
+        if settings.waits_for_label:
+            return None
+        if settings.labels == "none":
+            return 0
+        since = arrival - settings.window_ticks
+        if _yes(self._transaction.one("follows", **who, pseudonym=each.pseudonym, since=since)):
+            return 1
+        if settings.labels == "declared" and each.post.more_to_come:
+            return 1
+        if settings.labels == "declared":
+            return int(_yes(self._transaction.one("declared_before", **who, since=since)))
+        return 0
+
+    def _inherit(self, each: Candidate, old: Row) -> Prospect:
+        """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
+        self._transaction.run("bequeath_post", id=old["id"], closed=self._closed)
+        self._transaction.run("bequeath_arrival", id=old["id"], heir=each.id)
+        return prospect(old, self._vault.settings)
+
+
+def _check(vault: Vault, post: Post) -> None:
+    if (outlet := vault.outlets.get(post.outlet)) is None:
+        known = ", ".join(vault.outlets) or "none"
+        raise BadInput("an outlet", f"is one of {known}", found=repr(post.outlet))
+    for name, text in (("actor", post.actor), ("target", post.target)):
+        if not text or len(text) > _MOST_NAME or "\0" in text:
+            rule = f"has 1 to {_MOST_NAME} characters and no NUL"
+            raise BadInput(f"the {name} of a post", rule, found=f"{len(text)} characters")
+    if len(post.content) > _MOST_CONTENT:
+        raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(post.content)} bytes")
+    outlet.check(post.options)
+
+
+def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
+    here = place(transaction)
+    here.settings.check(policy)
+    if here.settings.personal:
+        # Ticks missed by now must not move a post that arrives now.
+        close_ticks(transaction, vault.keys, vault.clock)
+        here = place(transaction)
+    return here
+
+
+def _check_period(policy: Policy, tick: int) -> None:
+    """A policy outside its period, or past its deadline, protects nobody."""
+    at = tick * policy.tick
+    if policy.starts_at is not None and at < policy.starts_at:
+        raise _outside("from", "has come", "before it", "wait for it")
+    for name, end in (("until", policy.ends_at), ("deadline", policy.deadline_at)):
+        if end is not None and at > end:
+            raise _outside(name, "has not passed", "after it", "renew the policy")
+
+
+def _outside(name: str, rule: str, found: str, fix: str) -> BadInput:
+    return BadInput(f"the {name} of the policy", rule, found=f"a moment {found}", fix=fix)
+
+
+def _parent(transaction: Transaction, each: Candidate) -> Row | None:
+    """The waiting post that goes first; a visible one needs no waiting for."""
+    if each.post.depends_on is None:
+        return None
+    parent = transaction.one("by_receipt", receipt=receipt_hash(each.post.depends_on))
+    if parent is not None and parent["state"] == "released":
+        return None
+    if (
+        parent is None
+        or bytes(parent["pseudonym"] or b"") != each.pseudonym
+        or parent["state"] != "waiting"
+    ):
+        raise BadInput(
+            "depends_on",
+            "is the receipt of a visible post, or of one's own waiting post on the same target",
+            found="another",
+        )
+    return parent
+
+
+def _yes(row: Row | None) -> bool:
+    return bool(row and row["answer"])

@@ -1,0 +1,126 @@
+"""The one clock: sole owner of "now".
+
+Three clocks go into it. The *wall* clock can be set, forwards or back; the *steady* clock only runs,
+but begins anew with every boot; the *store's* clock is made of both, kept in the store as an anchor,
+and never goes back. Between two readings of one boot it runs with the steady clock, and leans by at
+most a sixteenth towards the wall clock: a wall clock that was set forwards by an hour is caught up
+with over 16 hours, without releasing an hour's posts at once. Over a reboot, or on another machine,
+only the wall clock is left: then it runs with that.
+"""
+
+import os
+import secrets
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tarry.core.ticks import ticks_up
+
+if TYPE_CHECKING:
+    from tarry.keep.store import Transaction
+
+__all__ = ["MICROS", "Anchor", "Clock", "Reading", "SystemClock", "advance", "last_past_tick", "now_tick"]
+
+MICROS = 1_000_000
+_LEAN = 16
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One look at the clocks, in microseconds.
+
+    >>> Reading(wall=1_700_000_000_000_000, steady=5, boot="a").boot
+    'a'
+    """
+
+    wall: int  # since 1970
+    steady: int  # since some moment of its own
+    boot: str  # which run of the steady clock this is; two runs cannot be compared
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The store's clock at its last reading.
+
+    >>> Anchor.at(Reading(wall=7, steady=1, boot="a")).time
+    7
+    """
+
+    time: int  # microseconds since 1970, never back
+    reading: Reading
+
+    @classmethod
+    def at(cls, reading: Reading) -> "Anchor":
+        """A new store takes the wall clock's word."""
+        return cls(reading.wall, reading)
+
+
+class Clock(Protocol):
+    """Where readings come from. A store on several machines reads its database's wall clock."""
+
+    def read(self, transaction: "Transaction") -> Reading:
+        """Look at the clocks."""
+        ...
+
+
+def advance(anchor: Anchor, reading: Reading) -> Anchor:
+    """The store's clock at a reading.
+
+    A wall clock set forwards by an hour moves it by a sixteenth of the time gone by:
+
+    >>> before = Anchor.at(Reading(wall=0, steady=0, boot="a"))
+    >>> advance(before, Reading(wall=3_600_000_016, steady=16, boot="a")).time
+    17
+    """
+    last = anchor.reading
+    steady = reading.steady - last.steady if reading.boot == last.boot else reading.wall - last.wall
+    elapsed = max(0, steady)
+    time = anchor.time + elapsed
+    lean = elapsed // _LEAN
+    return Anchor(time + max(-lean, min(reading.wall - time, lean)), reading)
+
+
+def now_tick(micros: int, tick: Fraction) -> int:
+    """The tick that a moment belongs to: rounded up.
+
+    >>> now_tick(1_000_000, Fraction(1)), now_tick(1_000_001, Fraction(1))
+    (1, 2)
+    """
+    return ticks_up(Fraction(micros, MICROS), tick)
+
+
+def last_past_tick(micros: int, tick: Fraction) -> int:
+    """The last tick that lies wholly in the past: nothing can arrive in it any more.
+
+    >>> last_past_tick(1_000_000, Fraction(1)), last_past_tick(1_000_001, Fraction(1))
+    (0, 1)
+    """
+    return now_tick(micros, tick) - 1
+
+
+class SystemClock:
+    """This machine's clocks. On Linux the steady one counts sleep, and all processes share it.
+
+    >>> clock = SystemClock()
+    >>> clock.read(None).steady <= clock.read(None).steady
+    True
+    """
+
+    def __init__(self) -> None:
+        self._steady = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+        self._boot = _boot()
+
+    def read(self, transaction: "Transaction | None" = None) -> Reading:  # noqa: ARG002 - one shape for all clocks
+        """Look at the clocks."""
+        steady = time.clock_gettime_ns(self._steady)
+        return Reading(time.time_ns() // 1000, steady // 1000, self._boot)
+
+
+def _boot() -> str:
+    """A name for this run of the steady clock; without one from the system, for this process alone."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return f"{os.getpid()}-{secrets.token_hex(8)}"

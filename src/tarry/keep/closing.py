@@ -1,0 +1,131 @@
+"""Closing ticks: the one place where labels are fixed, releases follow from them, and arrivals are erased.
+
+A tick closes in one transaction, once it lies wholly in the past and every arrival stamped with it is
+stored. Ticks that were missed close together: labels look at arrival ticks alone, so they come out as
+if each tick had closed on time. What would have left meanwhile leaves now, under the tick of recovery:
+in a gateway as it falls due, in random order; in one person's own store, where that would show all their
+pseudonyms at one moment, every waiting release moves later by the ticks missed.
+"""
+
+from dataclasses import dataclass
+
+from tarry.core.release import Draws, release_tick
+from tarry.keep.clock import Clock, advance, last_past_tick
+from tarry.keep.keys import Keys
+from tarry.keep.store import Settings, Transaction, anchor_row, place
+
+__all__ = ["RECEIPT_DAYS", "Closed", "close_ticks", "shift_everything"]
+
+#: How long a receipt is answered after its post has left.
+RECEIPT_DAYS = 7
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What closing did.
+
+    >>> Closed(tick=9, missed=0, erased=2).tick
+    9
+    """
+
+    tick: int  # the last closed one
+    missed: int  # ticks that closed late
+    erased: int  # arrivals that no label needs any more
+
+
+def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
+    """Close every tick that lies in the past by now, inside a closing transaction.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock = ManualClock()
+    >>> store = memory_store(Policy(epsilon="1", gap="11m"), clock)
+    >>> clock.sleep(2)
+    >>> with store.transaction("closing") as transaction:
+    ...     close_ticks(transaction, Keys(bytes(32)), clock).missed
+    1
+    """
+    transaction.one("lock_close")
+    here = place(transaction)
+    anchor = advance(here.anchor, clock.read(transaction))
+    tick, settings = last_past_tick(anchor.time, here.settings.tick), here.settings
+    if tick <= here.closed:
+        return Closed(here.closed, 0, 0)
+    missed = tick - here.closed - 1
+    if missed and settings.personal:
+        shift_everything(transaction, _ticks_to_shift(transaction, tick, missed), here.closed)
+    if settings.waits_for_label:
+        _fix_labels(transaction, settings, here.closed, tick)
+    while transaction.run("raise_children"):
+        pass
+    if missed and not settings.personal:
+        transaction.run("publish_overdue", tick=tick, closed=here.closed)
+    erased = _erase(transaction, keys, settings, tick)
+    transaction.run("tick", **anchor_row(anchor), closed=tick)
+    return Closed(tick, missed, erased)
+
+
+def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
+    """Every waiting release moves later by as much: the distances between them stay.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_store
+    >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("closing") as transaction:
+    ...     shift_everything(transaction, 5, closed=0)
+    """
+    transaction.run("shift_releases", ticks=ticks, closed=closed)
+    transaction.run("shift_pending", ticks=ticks)
+
+
+def _ticks_to_shift(transaction: Transaction, tick: int, missed: int) -> int:
+    """The ticks missed; more, if something was already due when they began: it is late by more."""
+    row = transaction.one("first_due")
+    first = row["release"] if row is not None else None
+    return missed if first is None else max(missed, tick - first)
+
+
+def _fix_labels(transaction: Transaction, settings: Settings, closed: int, tick: int) -> None:
+    """Label the arrivals whose window has passed, and fix the releases that waited for it."""
+    window = settings.window_ticks
+    fresh = {"labelled": closed - window, "ripe": tick - window}
+    if not transaction.run("label", window=window, **fresh):
+        return
+    transaction.many(
+        "fix_release",
+        [
+            {
+                "id": row["id"],
+                "release": row["shift"]
+                + release_tick(
+                    row["arrival"],
+                    Draws(row["unbatched"], row["batched"]),
+                    batched=bool(row["label"]),
+                    hold=settings.hold_ticks,
+                    deadline=row["deadline"],
+                ),
+            }
+            for row in transaction.all("newly_labelled", **fresh)
+        ],
+    )
+
+
+def _erase(transaction: Transaction, keys: Keys, settings: Settings, tick: int) -> int:
+    """Forget what no label needs any more; the ledger keeps a count."""
+    window = settings.window_ticks
+    erasable = tick - (2 * window if settings.waits_for_label else window)
+    spent = transaction.all("spent", erasable=erasable)
+    accounts: dict[tuple[bytes, str], int] = {}
+    for row in spent:
+        accounts[keys.account(bytes(row["actor"])), row["period"]] = row["batched"]
+    transaction.many(
+        "charge",
+        [
+            {"account": account, "period": period, "batched": batched}
+            for (account, period), batched in sorted(accounts.items())
+        ],
+    )
+    erased = transaction.run("erase", erasable=erasable)
+    erased += transaction.run("forget_withdrawn", closed=tick)
+    day = int(86_400 / settings.tick) + 1
+    erased += transaction.run("purge", old=tick - RECEIPT_DAYS * day)
+    return erased

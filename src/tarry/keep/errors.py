@@ -1,0 +1,63 @@
+"""What can go wrong in the keeper, beside bad input.
+
+TarryError
+├── NoSuchPost    no post has this receipt
+├── TooLate       the post is leaving or has left
+├── Refused       an outlet will never take this post: it is parked for a person
+├── Unreachable   an outlet cannot be reached now: it is tried again
+└── Unavailable   the store cannot be reached now; nothing was accepted
+"""
+
+from tarry.core.errors import TarryError
+
+__all__ = ["NoSuchPost", "Refused", "TooLate", "Unavailable", "Unreachable"]
+
+
+class NoSuchPost(TarryError):
+    """No post has this receipt: it never had, or the post left long ago.
+
+    >>> print(NoSuchPost())
+    no post has this receipt: it is mistyped, or the post left long ago
+    """
+
+    def __init__(self) -> None:
+        super().__init__("no post has this receipt: it is mistyped, or the post left long ago")
+
+
+class TooLate(TarryError):
+    """The post is leaving at this moment, or has left, been withdrawn or been parked.
+
+    >>> print(TooLate("released"))
+    this post cannot be changed any more: it is released
+    """
+
+    def __init__(self, state: str) -> None:
+        self.state = state
+        super().__init__(f"this post cannot be changed any more: it is {state}")
+
+
+class Refused(TarryError):
+    """An outlet will never take this post as it is.
+
+    >>> raise Refused("the server answered 550: no such mailbox")
+    Traceback (most recent call last):
+    tarry.keep.errors.Refused: the server answered 550: no such mailbox
+    """
+
+
+class Unreachable(TarryError):
+    """An outlet cannot be reached at the moment.
+
+    >>> raise Unreachable("the mail server does not answer")
+    Traceback (most recent call last):
+    tarry.keep.errors.Unreachable: the mail server does not answer
+    """
+
+
+class Unavailable(TarryError):
+    """The store cannot be read or written at the moment; what was asked has not happened.
+
+    >>> raise Unavailable("the store cannot be written: database or disk is full")
+    Traceback (most recent call last):
+    tarry.keep.errors.Unavailable: the store cannot be written: database or disk is full
+    """

@@ -1,0 +1,164 @@
+"""The keeper: the long-running process that closes ticks and releases. One thread closes, a few deliver.
+
+When the store cannot be reached it waits, says so once, and goes on by itself; what was missed meanwhile
+closes as `closing` tells.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from tarry.keep.clock import MICROS
+from tarry.keep.closing import Closed, close_ticks
+from tarry.keep.errors import Unavailable
+from tarry.keep.patience import Patience
+from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
+from tarry.keep.vault import Vault
+
+__all__ = ["Keeper"]
+
+_RENEW_S = LEASE_S / 4
+_SWEEP_S = 2.0
+
+
+def _nobody(_: str) -> None:
+    """Nobody listens."""
+
+
+class Keeper:
+    """Closes ticks and releases what is due, until told to stop.
+
+    `tell` hears what happens, in sentences; nothing in them changes at an arrival.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.clock import SystemClock
+    >>> from tarry.testing import memory_vault
+    >>> Keeper(memory_vault(Policy(epsilon="1", gap="11m"), SystemClock())).run(until_empty=True)
+    """
+
+    def __init__(self, vault: Vault, *, workers: int = 4, tell: Callable[[str], None] = _nobody) -> None:
+        self.vault = vault
+        self._workers, self._tell = workers, tell
+        self._stopping, self._done = threading.Event(), threading.Event()
+        self._news, self._closes = threading.Condition(), 0
+        self._claims: set[int] = set()
+        self._traces = True  # of an earlier run, perhaps
+
+    def stop(self) -> None:
+        """End soon: what is being delivered is delivered first. Safe in a signal handler."""
+        self._stopping.set()
+
+    def run(self, *, until_empty: bool = False) -> None:
+        """Keep, until told to stop, or until nothing waits and nothing is left to erase."""
+        workers = [threading.Thread(target=self._work, name=f"worker {n}") for n in range(self._workers)]
+        leases = threading.Thread(target=self._hold_claims, name="leases")
+        for thread in (*workers, leases):
+            thread.start()
+        try:
+            self._close_ticks(until_empty=until_empty)
+        finally:
+            self._stopping.set()
+            self._wake_workers()
+            for thread in workers:
+                thread.join()
+            self._done.set()
+            leases.join()
+            self._clear_traces()
+            self.vault.store.close()
+
+    # --- closing ----------------------------------------------------------------------------------
+
+    def _close_ticks(self, *, until_empty: bool) -> None:
+        patiently, releaser = Patience(self._stopping, self._tell), Releaser(self.vault)
+        while not self._stopping.is_set():
+            end = patiently(self._close)
+            patiently(releaser.sweep)
+            self._wake_workers()
+            if until_empty and patiently(self._is_empty):
+                return
+            # Not longer than this, whatever the tick: dead workers' claims come back in time.
+            wait = patiently(partial(self._seconds_until, end))
+            self._stopping.wait(min(_SWEEP_S, wait or 0.0))
+
+    def _close(self) -> int:
+        """Close what lies in the past; the moment at which there is more to close."""
+        vault = self.vault
+        with vault.store.transaction("closing") as transaction:
+            closed = close_ticks(transaction, vault.keys, vault.clock)
+        self._traces |= closed.erased > 0
+        if closed.missed:
+            self._tell(_missed(closed, personal=vault.settings.personal))
+        self._clear_traces()
+        # A tick is past when the clock stands beyond its end: one microsecond more.
+        return int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
+
+    def _seconds_until(self, moment: int | None) -> float:
+        with self.vault.store.transaction("working") as transaction:
+            now = self.vault.now(transaction)
+        return max(0.0, ((moment or now) - now) / MICROS)
+
+    def _clear_traces(self) -> None:
+        if self._traces:
+            with contextlib.suppress(Unavailable):  # the next step meets it too, and tells
+                self._traces = not self.vault.store.clear_traces()
+
+    def _is_empty(self) -> bool:
+        with self.vault.store.transaction("working") as transaction:
+            row = transaction.one("busy_until")
+        return row is not None and not row["waiting"] and not row["arrivals"]
+
+    # --- delivering -------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        patiently = Patience(self._stopping, _nobody)
+        releaser, seen = Releaser(self.vault), -1
+        while not self._stopping.is_set():
+            for outlet in self.vault.outlets:
+                while not self._stopping.is_set():
+                    claim = patiently(partial(releaser.claim, outlet))
+                    if claim is None:
+                        break
+                    self._deliver(releaser, claim, patiently)
+            seen = self._await_news(seen)
+        self.vault.store.close()
+
+    def _deliver(self, releaser: Releaser, claim: Claim, patiently: Patience) -> None:
+        self._claims.add(claim.token)
+        try:
+            outcomes = releaser.deliver(claim)
+            patiently(partial(releaser.mark, claim, outcomes))
+        finally:
+            self._claims.discard(claim.token)
+        for outcome in outcomes:
+            if outcome.problem:
+                self._tell(_failed(claim, outcome))
+
+    def _hold_claims(self) -> None:
+        """Renew the claims whose delivery takes long."""
+        releaser = Releaser(self.vault)
+        while not self._done.wait(_RENEW_S):
+            for token in tuple(self._claims):
+                with contextlib.suppress(Unavailable):  # the workers meet it too, and wait
+                    releaser.renew(token)
+        self.vault.store.close()
+
+    def _await_news(self, seen: int) -> int:
+        with self._news:
+            self._news.wait_for(lambda: self._closes != seen or self._stopping.is_set(), _RENEW_S)
+            return self._closes
+
+    def _wake_workers(self) -> None:
+        with self._news:
+            self._closes += 1
+            self._news.notify_all()
+
+
+def _missed(closed: Closed, *, personal: bool) -> str:
+    then = "every waiting release moves later by as much" if personal else "what fell due leaves now"
+    return f"{closed.missed} ticks were missed; {then}"
+
+
+def _failed(claim: Claim, outcome: Outcome) -> str:
+    then = "parked" if outcome.parked else "it will be tried again"
+    return f"a delivery by {claim.outlet} failed ({outcome.problem}): {then}"

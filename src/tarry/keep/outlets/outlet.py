@@ -1,0 +1,31 @@
+"""The protocol of an outlet."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from tarry.keep.posts import Release
+
+__all__ = ["Delivery", "Outlet"]
+
+#: What an outlet promises when a crash cuts a delivery off.
+#: "at most once": it is never tried again, but parked for a person.
+#: "at least once": it is tried again with the same id, by which the receiver can tell.
+#: "exactly once": it is tried again, and a second try changes nothing.
+Delivery = Literal["at most once", "at least once", "exactly once"]
+
+
+class Outlet(Protocol):
+    """Delivers releases. It sends nothing that is not in the release, and no time but `release.at`."""
+
+    @property
+    def delivery(self) -> Delivery:
+        """What it promises."""
+        ...
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse, with `BadInput`, what could never be delivered: at admission, while somebody reads it."""
+        ...
+
+    def deliver(self, release: Release) -> None:
+        """Deliver, or raise `Refused` (never) or `Unreachable` (not now)."""
+        ...

@@ -1,0 +1,150 @@
+"""A store in PostgreSQL, for several machines: they share its clock, its locks and its rows.
+
+Needs psycopg (`pip install 'tarry[postgres]'`).
+"""
+
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tarry.core.errors import NotPossible
+from tarry.keep.clock import Clock, Reading, SystemClock
+from tarry.keep.errors import Unavailable
+from tarry.keep.queries import migrations, queries
+from tarry.keep.store import Kind, Row, Transaction
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["DatabaseClock", "PostgresStore"]
+
+_MIGRATING = 7462  # an advisory lock of its own
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+
+
+class PostgresStore:
+    """The tables lie in the first schema of the connection's search path.
+
+    `PostgresStore("postgresql://tarry@db/tarry")` makes them when they are not there yet.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        try:
+            import psycopg  # noqa: PLC0415 - an extra
+            from psycopg.rows import dict_row  # noqa: PLC0415
+        except ImportError:
+            raise NotPossible(
+                "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
+            ) from None
+        self.dsn = dsn
+        self._psycopg, self._rows = psycopg, dict_row
+        self._mine = threading.local()
+        self._migrate()
+
+    def clock(self) -> Clock:
+        """The database's wall clock, which all machines share, beside this one's steady clock."""
+        return DatabaseClock()
+
+    @contextmanager
+    def transaction(self, kind: Kind) -> Iterator["PostgresTransaction"]:  # noqa: ARG002 - locks are statements
+        """One unit of work, durable when the block ends."""
+        try:
+            connection = self._connection()
+            with connection.transaction():
+                yield PostgresTransaction(connection)
+        except self._psycopg.OperationalError as error:
+            self.close()
+            raise Unavailable(f"the store cannot be used: {_first_line(error)}") from error
+
+    def clear_traces(self) -> bool:
+        """Leave dead rows to PostgreSQL's own vacuum: its log and pages are not ours to clear."""
+        return True
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._mine, "connection", None)
+        self._mine.connection = None
+        if connection is not None and self._mine.process == os.getpid():
+            connection.close()
+
+    def _connection(self) -> "psycopg.Connection[dict[str, Any]]":
+        connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
+        if connection is None or connection.closed or self._mine.process != os.getpid():
+            connection = self._psycopg.connect(
+                self.dsn, autocommit=True, row_factory=self._rows, connect_timeout=10
+            )
+            # What is acknowledged is on the disk, whatever the server's default is.
+            connection.execute("SET synchronous_commit = on")
+            self._mine.connection, self._mine.process = connection, os.getpid()
+        return connection
+
+    def _migrate(self) -> None:
+        """Apply the scripts that this store has not seen, one process at a time."""
+        try:
+            connection = self._connection()
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
+                connection.execute("CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY)")
+                done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
+                for number, script in migrations("postgres").items():
+                    if number not in done:
+                        connection.execute(script.encode())
+                        connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number,))
+        except self._psycopg.OperationalError as error:
+            self.close()
+            raise Unavailable(f"the store cannot be opened: {_first_line(error)}") from error
+
+
+class PostgresTransaction:
+    """Statements by name on an open connection."""
+
+    def __init__(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
+        self._connection = connection
+
+    def one(self, name: str, **values: object) -> Row | None:
+        """The first row of an answer, if there is one."""
+        return self._connection.execute(_QUERIES[name], values).fetchone()
+
+    def all(self, name: str, **values: object) -> list[Row]:
+        """Every row of an answer."""
+        return list(self._connection.execute(_QUERIES[name], values).fetchall())
+
+    def run(self, name: str, **values: object) -> int:
+        """How many rows a change has touched."""
+        return self._connection.execute(_QUERIES[name], values).rowcount
+
+    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
+        """One change for each of many rows, sent without waiting for each answer."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_QUERIES[name], list(rows))
+            return max(0, cursor.rowcount)
+
+
+class DatabaseClock:
+    """Wall time from the database, steady time from this machine.
+
+    Whoever closes ticks keeps the store's clock from jumping with its own steady clock; everybody else
+    follows the database's wall clock from where the last close has left it.
+    """
+
+    def __init__(self) -> None:
+        self._system = SystemClock()
+
+    def read(self, transaction: Transaction) -> Reading:
+        """Look at the clocks."""
+        here = self._system.read()
+        row = transaction.one("now")
+        return Reading(row["wall"] if row else here.wall, here.steady, here.boot)
+
+
+_QUERIES = {
+    name: _PARAMETER.sub(r"%(\1)s", text).encode()  # bytes: psycopg takes them as they are
+    for name, text in queries("postgres").items()
+}
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,85 @@
+"""When a post will leave, as far as that is known: one tick, or two of which the label chooses one."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tarry.core.release import Draws, release_tick
+from tarry.keep.posts import State, Status
+from tarry.keep.store import Row, Settings, Transaction
+
+__all__ = ["Prospect", "behind_parents", "prospect"]
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """The ticks at which a post may leave; None where that is not known any more.
+
+    >>> Prospect(3, 3).release, Prospect(3, 9).release
+    (3, None)
+    """
+
+    earliest: int | None
+    latest: int | None
+
+    @property
+    def release(self) -> int | None:
+        """The release tick, if the label does not matter to it."""
+        return self.earliest if self.earliest == self.latest else None
+
+    def after(self, other: "Prospect") -> "Prospect":
+        """Not before the other one.
+
+        >>> Prospect(3, 9).after(Prospect(5, 5))
+        Prospect(earliest=5, latest=9)
+        """
+        if None in (self.earliest, self.latest, other.earliest, other.latest):
+            return self
+        return Prospect(
+            max(self.earliest or 0, other.earliest or 0), max(self.latest or 0, other.latest or 0)
+        )
+
+    def status(self, state: State, tick: Fraction, problem: str | None = None) -> Status:
+        """What the author is told."""
+        return Status(state=state, earliest=self.earliest, latest=self.latest, tick=tick, problem=problem)
+
+
+def prospect(row: Row, settings: Settings) -> Prospect:
+    """What a post's row, with its arrival, tells of its release.
+
+    >>> from tarry.core.policy import Policy
+    >>> row = {"release": None, "arrival": 10, "unbatched": 0, "batched": 7, "deadline": None}
+    >>> settings = Settings.of(Policy(epsilon="1", gap="11s", window="5s"))
+    >>> prospect({**row, "shift": 0, "label": None}, settings)
+    Prospect(earliest=15, latest=22)
+    """
+    if row["release"] is not None or row["arrival"] is None:
+        return Prospect(row["release"], row["release"])
+    draws = Draws(row["unbatched"], row["batched"])
+    labels = (False, True) if row["label"] is None else (bool(row["label"]),)
+    ticks = [
+        row["shift"]
+        + release_tick(
+            row["arrival"], draws, batched=batched, hold=settings.hold_ticks, deadline=row["deadline"]
+        )
+        for batched in labels
+    ]
+    return Prospect(min(ticks), max(ticks))
+
+
+def behind_parents(
+    transaction: Transaction, settings: Settings, ticks: Prospect, parent: Row | None
+) -> Prospect:
+    """A post leaves no earlier than the waiting post it depends on, all the way up.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_store
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> with memory_store(policy).transaction("working") as transaction:
+    ...     behind_parents(transaction, Settings.of(policy), Prospect(3, 9), None)
+    Prospect(earliest=3, latest=9)
+    """
+    while parent is not None and parent["state"] == "waiting":
+        ticks = ticks.after(prospect(parent, settings))
+        above = parent["parent"]
+        parent = None if above is None else transaction.one("by_id", id=above)
+    return ticks

@@ -1,0 +1,170 @@
+"""The releaser: claims what is due, delivers it, marks it. Several may work on one store.
+
+A claim is a lease. A worker that dies leaves its claims to lapse, after which another takes them up;
+where a delivery must not happen twice they are parked for a person instead. A delivery that fails is
+tried again, later and later, and parked in the end: nothing is ever dropped.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tarry.core.entropy import Entropy, Secure
+from tarry.core.ticks import ticks_up
+from tarry.keep.clock import MICROS
+from tarry.keep.closing import shift_everything
+from tarry.keep.errors import Refused
+from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.posts import Release
+from tarry.keep.store import Row, Transaction, place
+from tarry.keep.vault import Vault
+
+__all__ = ["LEASE_S", "MOST_ATTEMPTS", "Claim", "Outcome", "Releaser", "retry_delay"]
+
+LEASE_S = 10
+MOST_ATTEMPTS = 12
+_BATCH = 500
+_LONGEST_DELAY_S = 300
+_CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Posts that one worker has taken, with the token that proves it."""
+
+    token: int
+    outlet: str
+    posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one delivery ended."""
+
+    post: int
+    attempt: int
+    problem: str = ""  # empty: delivered
+    parked: bool = False  # not tried again: a person looks at it
+
+
+def retry_delay(attempt: int, entropy: Entropy) -> int:
+    """Microseconds until the next try: doubling, at most five minutes, and half of it at random.
+
+    >>> 500_000 <= retry_delay(1, Secure()) < 1_000_000
+    True
+    """
+    most = min(_LONGEST_DELAY_S, 2 ** (attempt - 1)) * MICROS
+    return int(most // 2 + entropy.randbelow(most // 2))
+
+
+class Releaser:
+    """One worker.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> Releaser(memory_vault(Policy(epsilon="1", gap="11m"))).release()
+    0
+    """
+
+    def __init__(self, vault: Vault, entropy: Entropy | None = None) -> None:
+        self.vault = vault
+        self._entropy = entropy or Secure()
+
+    def release(self) -> int:
+        """Claim, deliver and mark everything that is due; how many posts left."""
+        left = 0
+        for name in self.vault.outlets:
+            while claim := self.claim(name):
+                outcomes = self.deliver(claim)
+                self.mark(claim, outcomes)
+                left += sum(not outcome.problem for outcome in outcomes)
+        return left
+
+    def sweep(self) -> None:
+        """Take back what dead workers held, and what is to be tried again by now."""
+        with self.vault.store.transaction("working") as transaction:
+            now = self.vault.now(transaction)
+            transaction.run("park_cut_off", now=now, problem=_CUT_OFF)
+            transaction.run("return_lapsed", now=now)
+
+    def claim(self, outlet: str, most: int = _BATCH) -> Claim | None:
+        """Take due posts of one outlet; just one where "started" must be written for each."""
+        once = self.vault.outlets[outlet].delivery == "at most once"
+        token = int.from_bytes(os.urandom(8)) >> 1
+        with self.vault.store.transaction("working") as transaction:
+            rows = transaction.all(
+                "claim",
+                claim=token,
+                until=self._lease(transaction),
+                once=int(once),
+                outlet=outlet,
+                most=1 if once else most,
+            )
+        if not rows:
+            return None
+        rows.sort(key=lambda row: (row["release"], row["id"]))
+        return Claim(token, outlet, tuple((row["id"], self._leaving(row)) for row in rows))
+
+    def deliver(self, claim: Claim) -> list[Outcome]:
+        """Hand each post to its outlet. What happens here happens in the world."""
+        outlet = self.vault.outlets[claim.outlet]
+        return [_deliver(outlet, post, release) for post, release in claim.posts]
+
+    def renew(self, token: int) -> None:
+        """Keep a claim while its delivery takes long."""
+        with self.vault.store.transaction("working") as transaction:
+            transaction.run("renew", claim=token, until=self._lease(transaction))
+
+    def mark(self, claim: Claim, outcomes: list[Outcome]) -> None:
+        """Write down how the deliveries ended."""
+        with self.vault.store.transaction("working") as transaction:
+            done = [{"id": o.post, "claim": claim.token} for o in outcomes if not o.problem]
+            transaction.many("mark_released", done)
+            for outcome in outcomes:
+                if outcome.problem:
+                    self._mark_failed(transaction, claim.token, outcome)
+
+    def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
+        told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+        if outcome.parked:
+            transaction.run("mark_parked", **told)
+            return
+        delay = retry_delay(outcome.attempt, self._entropy)
+        if not self.vault.settings.personal:
+            transaction.run("mark_retry", **told, until=self.vault.now(transaction) + delay)
+        elif transaction.run("mark_retry", **told, until=None):
+            # One person's outage: letting all that piles up out together would show that it is one's.
+            self._shift_for(transaction, outcome, delay)
+
+    @staticmethod
+    def _shift_for(transaction: Transaction, outcome: Outcome, delay: int) -> None:
+        here, row = place(transaction), transaction.one("by_id", id=outcome.post)
+        late = max(0, here.closed - row["release"]) if row is not None else 0
+        ticks = ticks_up(Fraction(delay, MICROS), here.settings.tick)
+        shift_everything(transaction, late + ticks, here.closed)
+
+    def _leaving(self, row: Row) -> Release:
+        post, seal = row["id"], self.vault.seal
+        return Release(
+            id=self.vault.keys.public_id(post),
+            target=row["target"],
+            content=seal.open(post, "content", row["content"]),
+            options=json.loads(seal.open(post, "options", row["options"])),
+            at=row["release"] * self.vault.settings.tick,
+            attempt=row["attempts"],
+        )
+
+    def _lease(self, transaction: Transaction) -> int:
+        return self.vault.now(transaction) + LEASE_S * MICROS
+
+
+def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:
+    try:
+        outlet.deliver(release)
+    except Refused as refusal:
+        return Outcome(post, release.attempt, str(refusal), parked=True)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the post stays and a person reads why
+        last = outlet.delivery == "at most once" or release.attempt >= MOST_ATTEMPTS
+        return Outcome(post, release.attempt, str(error) or type(error).__name__, parked=last)
+    return Outcome(post, release.attempt)

@@ -1,0 +1,217 @@
+-- Every statement of the keeper, by name. `:name` is a parameter. What PostgreSQL says differently
+-- stands in postgres.sql, what SQLite does in sqlite.sql.
+
+-- name: place
+-- The store's clock, its last closed tick, and what all posts share.
+SELECT c.time, c.wall, c.steady, c.boot, c.closed,
+       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy
+FROM clock c, settings s
+
+-- name: found
+-- A new store: its clock.
+INSERT INTO clock (one, time, wall, steady, boot, closed)
+VALUES (1, :time, :wall, :steady, :boot, :closed)
+
+-- name: settle_in
+-- A new store: its settings.
+INSERT INTO settings (one, tick, window_ticks, labels, personal, sealed, policy)
+VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
+
+-- name: change_settings
+-- Another policy for an empty store.
+UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels, policy = :policy
+
+-- name: busy_until
+-- How many posts wait, how many arrivals are not erased yet, and the last release there was.
+SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
+       (SELECT count(*) FROM arrivals) AS arrivals,
+       (SELECT max(release) FROM posts) AS last_release
+
+-- name: forget_done
+-- Receipts of posts that left or were withdrawn, counted in ticks of another length.
+DELETE FROM posts WHERE state IN ('released', 'withdrawn')
+
+-- name: last_arrival
+-- The actor's latest arrival: the next one is never before it.
+SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
+
+-- name: heirloom
+-- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
+-- and draws. Which one of several is decided by their random keys, not by their draws.
+SELECT p.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.state = 'withdrawn' AND p.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
+ORDER BY p.id LIMIT 1
+
+-- name: bequeath_post
+-- Nobody inherits twice from the same post.
+UPDATE posts SET release = :closed, pseudonym = NULL WHERE id = :id
+
+-- name: bequeath_arrival
+UPDATE arrivals SET id = :heir WHERE id = :id
+
+-- name: follows
+-- Whether an earlier admitted event of the actor on another target lies within the window.
+SELECT EXISTS (
+    SELECT 1 FROM arrivals WHERE actor = :actor AND pseudonym <> :pseudonym AND arrival >= :since
+) AS answer
+
+-- name: declared_before
+-- Whether the actor has said within the window that more would come.
+SELECT EXISTS (
+    SELECT 1 FROM arrivals WHERE actor = :actor AND declared = 1 AND arrival >= :since
+) AS answer
+
+-- name: insert_post
+INSERT INTO posts (id, state, target, outlet, options, content, release, parent, receipt, pseudonym)
+VALUES (:id, 'waiting', :target, :outlet, :options, :content, :release, :parent, :receipt, :pseudonym)
+
+-- name: insert_arrival
+INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, label, period)
+VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :deadline, :label, :period)
+
+-- name: by_receipt
+-- A post, and what is still known of its arrival.
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.receipt = :receipt
+
+-- name: by_id
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.id = :id
+
+-- name: not_done
+-- Every post that waits or is parked, in no order that tells anything.
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.state IN ('waiting', 'parked')
+ORDER BY p.id
+
+-- name: replace
+UPDATE posts SET content = :content, options = :options
+WHERE id = :id AND state = 'waiting' AND claim IS NULL
+
+-- name: withdraw
+-- The content goes; the tick and the draws stay, for labels and for a repost.
+UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', claim = NULL, until = NULL,
+                 problem = NULL
+WHERE id = :id AND (state = 'waiting' AND claim IS NULL OR state = 'parked')
+
+-- name: drop_parked
+DELETE FROM posts WHERE id = :id AND state = 'parked'
+
+-- name: payload
+SELECT content, options FROM posts WHERE id = :id
+
+-- name: unpark
+-- An operator puts a parked post back: it leaves at the next chance.
+UPDATE posts SET state = 'waiting', claim = NULL, until = NULL, attempts = 0, problem = NULL
+WHERE id = :id AND state = 'parked'
+
+-- name: label
+-- Held labels, once the window has passed: a partner on another target at most the window away.
+UPDATE arrivals SET label = CASE WHEN EXISTS (
+    SELECT 1 FROM arrivals o
+    WHERE o.actor = arrivals.actor AND o.pseudonym <> arrivals.pseudonym
+      AND o.arrival BETWEEN arrivals.arrival - :window AND arrivals.arrival + :window
+) THEN 1 ELSE 0 END
+WHERE arrival > :labelled AND arrival <= :ripe AND label IS NULL
+
+-- name: newly_labelled
+-- Posts whose release the label has just fixed.
+SELECT a.id, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM arrivals a JOIN posts p ON p.id = a.id
+WHERE a.arrival > :labelled AND a.arrival <= :ripe AND p.release IS NULL
+
+-- name: fix_release
+UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
+
+-- name: raise_children
+-- Nothing is released before the post it depends on. Run until it changes nothing.
+UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent)
+WHERE parent IS NOT NULL AND state = 'waiting' AND release IS NOT NULL
+  AND release < (SELECT p.release FROM posts p WHERE p.id = posts.parent AND p.state = 'waiting')
+
+-- name: shift_releases
+-- One person's own store: everything that waits moves later by the same number of ticks.
+UPDATE posts SET release = release + :ticks
+WHERE release IS NOT NULL AND (state = 'waiting' OR state = 'withdrawn' AND release > :closed)
+
+-- name: shift_pending
+UPDATE arrivals SET shift = shift + :ticks
+WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
+
+-- name: first_due
+-- The earliest release that has not happened, of posts that wait for no other.
+SELECT min(release) AS release FROM posts
+WHERE state = 'waiting' AND release IS NOT NULL AND parent IS NULL
+
+-- name: publish_overdue
+-- A gateway's posts that fell due while ticks were missed appear under the tick of recovery.
+UPDATE posts SET release = :tick
+WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL AND release > :closed AND release < :tick
+
+-- name: spent
+-- Batched events about to be erased, by actor and period.
+SELECT actor, period, count(*) AS batched FROM arrivals
+WHERE arrival <= :erasable AND label = 1 GROUP BY actor, period
+
+-- name: charge
+INSERT INTO ledger (account, period, batched) VALUES (:account, :period, :batched)
+ON CONFLICT (account, period) DO UPDATE SET batched = ledger.batched + excluded.batched
+
+-- name: account
+SELECT batched FROM ledger WHERE account = :account AND period = :period
+
+-- name: erase
+-- No label needs these any more.
+DELETE FROM arrivals WHERE arrival <= :erasable
+
+-- name: forget_withdrawn
+-- The life of a withdrawn post is over: nobody inherits from it any more.
+UPDATE posts SET pseudonym = NULL
+WHERE state = 'withdrawn' AND pseudonym IS NOT NULL AND release <= :closed
+
+-- name: purge
+-- Receipts are answered for a while after the release, and then forgotten.
+DELETE FROM posts WHERE state IN ('released', 'withdrawn') AND release <= :old
+
+-- name: tick
+-- The clock moves on.
+UPDATE clock SET time = :time, wall = :wall, steady = :steady, boot = :boot, closed = :closed
+
+-- name: renew
+-- A worker at work keeps its claim.
+UPDATE posts SET until = :until WHERE claim = :claim AND until IS NOT NULL AND state = 'waiting'
+
+-- name: return_lapsed
+-- A dead worker's claims come back, and the time to try again has come.
+UPDATE posts SET claim = NULL, until = NULL
+WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND (claim IS NULL OR once = 0)
+
+-- name: park_cut_off
+-- What may run only once, and was cut off, waits for a person. The claim stays: if the worker was
+-- merely slow it may still tell how it ended.
+UPDATE posts SET state = 'parked', until = NULL, problem = :problem
+WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND claim IS NOT NULL AND once = 1
+
+-- name: mark_released
+UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
+                 until = NULL, problem = NULL
+WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
+
+-- name: mark_parked
+UPDATE posts SET state = 'parked', claim = NULL, until = NULL, problem = :problem
+WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
+
+-- name: mark_retry
+UPDATE posts SET claim = NULL, until = :until, problem = :problem
+WHERE id = :id AND claim = :claim AND state = 'waiting'
+
+-- name: next_moment
+-- When a claim lapses or a retry falls due.
+SELECT min(until) AS until FROM posts WHERE until IS NOT NULL

@@ -1,0 +1,26 @@
+-- What SQLite says in its own way.
+
+-- name: lock_admission
+-- A write transaction is alone already.
+SELECT 1
+
+-- name: lock_close
+SELECT 1
+
+-- name: lock_actor
+SELECT 1
+
+-- name: claim
+-- Due posts, in order of their ticks and at random inside one, none before the post it depends on.
+UPDATE posts SET claim = :claim, until = :until, once = :once, attempts = attempts + 1
+WHERE id IN (
+    SELECT d.id FROM posts d
+    WHERE d.state = 'waiting' AND d.until IS NULL AND d.release IS NOT NULL
+      AND d.release <= (SELECT closed FROM clock)
+      AND d.outlet = :outlet
+      AND (d.parent IS NULL OR NOT EXISTS (
+          SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')))
+    ORDER BY d.release, d.id
+    LIMIT :most
+)
+RETURNING id, target, outlet, options, content, release, attempts

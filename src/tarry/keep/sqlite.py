@@ -1,0 +1,179 @@
+"""A store in one SQLite file: durable, shared by the processes of one machine, no server.
+
+`synchronous=FULL` over a write-ahead log: what is acknowledged is on the disk. `secure_delete` wipes
+what is erased, and emptying the log (`clear_traces`) removes the copies it held.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tarry.keep.clock import Clock, SystemClock
+from tarry.keep.errors import Unavailable
+from tarry.keep.queries import migrations, queries
+from tarry.keep.store import Kind, Row
+
+__all__ = ["SqliteStore"]
+
+_PATIENCE_S = 10.0
+_PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
+
+
+class SqliteStore:
+    """The file is made, private to its owner, when it is not there yet.
+
+    >>> store = SqliteStore(":memory:")
+    >>> with store.transaction("working") as transaction:
+    ...     transaction.one("busy_until")["waiting"]
+    0
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self._mine = threading.local()
+        # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
+        self._turn = threading.RLock()
+        self._shared = self._connect() if self.path == ":memory:" else None
+        self._migrate()
+
+    def clock(self) -> Clock:
+        """This machine's: a file has one machine."""
+        return SystemClock()
+
+    @contextmanager
+    def transaction(self, kind: Kind) -> Iterator["SqliteTransaction"]:  # noqa: ARG002 - a writer is alone in SQLite
+        """One unit of work, durable when the block ends."""
+        with self._turn:
+            try:
+                connection = self._connection()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield SqliteTransaction(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    self._roll_back(connection)
+                    raise
+            except (sqlite3.OperationalError, OSError) as error:
+                self._forget_connection()
+                raise Unavailable(f"the store cannot be used: {error}") from error
+
+    def clear_traces(self) -> bool:
+        """Move the log's pages into the file and empty it, so that no erased row is left in it."""
+        if self._shared:
+            return True
+        try:
+            busy = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            self._forget_connection()
+            raise Unavailable(f"the store cannot be used: {error}") from error
+        return not busy
+
+    def close(self) -> None:
+        """Close this thread's connection; a store in memory lives as long as somebody holds it."""
+        self._forget_connection()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._shared:
+            return self._shared
+        connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
+        if connection is None or self._mine.process != os.getpid():
+            connection = self._connect()
+            self._mine.connection, self._mine.process = connection, os.getpid()
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path != ":memory:":
+            # Born private: SQLite gives its log the rights of the file.
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(
+            self.path,
+            timeout=_PATIENCE_S,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.row_factory = sqlite3.Row
+        for pragma in ("journal_mode = WAL", *_PRAGMAS):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _forget_connection(self) -> None:
+        connection = getattr(self._mine, "connection", None)
+        self._mine.connection = None
+        if connection is not None and self._mine.process == os.getpid():
+            connection.close()
+
+    @staticmethod
+    def _roll_back(connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:  # the error that led here is the one to tell
+            pass
+
+    def _migrate(self) -> None:
+        """Apply the scripts that this store has not seen, each with its number in one transaction."""
+        try:
+            connection = self._connection()
+            connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
+                for number, script in migrations("sqlite").items():
+                    if number not in done:
+                        for statement in _statements(script):
+                            connection.execute(statement)
+                        connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
+                connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
+        except (sqlite3.OperationalError, OSError) as error:
+            self._forget_connection()
+            raise Unavailable(f"the store cannot be opened: {error}") from error
+
+
+class SqliteTransaction:
+    """Statements by name on an open connection.
+
+    >>> with SqliteStore(":memory:").transaction("working") as transaction:
+    ...     transaction.run("unpark", id=1)
+    0
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def one(self, name: str, **values: object) -> Row | None:
+        """The first row of an answer, if there is one."""
+        row: Row | None = self._connection.execute(_QUERIES[name], values).fetchone()
+        return row
+
+    def all(self, name: str, **values: object) -> list[Row]:
+        """Every row of an answer."""
+        return self._connection.execute(_QUERIES[name], values).fetchall()
+
+    def run(self, name: str, **values: object) -> int:
+        """How many rows a change has touched."""
+        return self._connection.execute(_QUERIES[name], values).rowcount
+
+    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
+        """One change for each of many rows."""
+        return self._connection.executemany(_QUERIES[name], rows).rowcount
+
+
+_QUERIES = queries("sqlite")
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script, one by one: `executescript` would end the transaction first."""
+    found, rest = [], ""
+    for line in script.splitlines(keepends=True):
+        rest += line
+        if sqlite3.complete_statement(rest):
+            found.append(rest)
+            rest = ""
+    return found

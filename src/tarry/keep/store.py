@@ -1,0 +1,181 @@
+"""What a store is: transactions in which the keeper asks its questions by name.
+
+Three kinds of transaction. *Admitting* ones may run beside each other, *closing* a tick happens
+alone, and *working* ones (claim, mark, change a post) need neither. Each is one unit: all of it is
+written down, durably, when the block ends, or none of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+from tarry.core.errors import BadInput
+from tarry.core.policy import LabelRule, Policy
+from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
+
+__all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "found", "place"]
+
+Kind = Literal["admitting", "closing", "working"]
+Row = Mapping[str, Any]
+
+
+class Transaction(Protocol):
+    """Statements of `sql/`, asked for by name."""
+
+    def one(self, name: str, **values: object) -> Row | None:
+        """The first row of an answer, if there is one."""
+        ...
+
+    def all(self, name: str, **values: object) -> list[Row]:
+        """Every row of an answer."""
+        ...
+
+    def run(self, name: str, **values: object) -> int:
+        """How many rows a change has touched."""
+        ...
+
+    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
+        """One change for each of many rows; how many rows were touched in all."""
+        ...
+
+
+class Store(Protocol):
+    """Where posts wait. Threads and processes may share one."""
+
+    def transaction(self, kind: Kind) -> AbstractContextManager[Transaction]:
+        """One unit of work; raises `Unavailable` where the store cannot be reached."""
+        ...
+
+    def clock(self) -> Clock:
+        """The clock that everybody at this store shares."""
+        ...
+
+    def clear_traces(self) -> bool:
+        """Remove what erased rows have left in logs; False if somebody was in the way."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What all posts of a store share.
+
+    >>> Settings.of(Policy(epsilon="1", gap="11m", window="5m")).window_ticks
+    300
+    """
+
+    tick: Fraction  # seconds
+    window_ticks: int
+    labels: LabelRule
+    personal: bool = False  # one person's own store
+    sealed: bool = False  # content is encrypted
+
+    @classmethod
+    def of(cls, policy: Policy, *, personal: bool = False, sealed: bool = False) -> "Settings":
+        """The settings a policy asks for."""
+        return cls(
+            tick=policy.tick,
+            window_ticks=policy.window_ticks,
+            labels=policy.labels,
+            personal=personal,
+            sealed=sealed,
+        )
+
+    @property
+    def waits_for_label(self) -> bool:
+        """Whether a label is known only after later arrivals are."""
+        return self.labels in ("held", "simultaneous")
+
+    @property
+    def hold_ticks(self) -> int:
+        """Ticks a post waits until its label is known, where labels are held."""
+        return self.window_ticks if self.labels == "held" else 0
+
+    def check(self, policy: Policy) -> None:
+        """Labels compare posts with each other, so all posts of a store have one window and tick.
+
+        >>> Settings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
+        """
+        mine = (self.tick, self.window_ticks, self.labels)
+        if mine != (policy.tick, policy.window_ticks, policy.labels):
+            raise BadInput(
+                "a policy",
+                "has the tick, window and labels of its store",
+                found=f"tick {policy.tick} s, window {policy.window} s, labels {policy.labels!r}",
+                fix=f"this store has tick {self.tick} s, {self.window_ticks} ticks, {self.labels!r}",
+            )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the store stands: its clock, the last closed tick, its settings, and perhaps its policy."""
+
+    anchor: Anchor
+    closed: int
+    settings: Settings
+    policy: str | None
+
+
+def found(transaction: Transaction, settings: Settings, clock: Clock, policy: str | None = None) -> None:
+    """Give a new store its clock and settings; an old one keeps its own.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> store = memory_store()
+    >>> with store.transaction("closing") as transaction:
+    ...     found(transaction, Settings.of(Policy(epsilon="1", gap="11m")), ManualClock())
+    ...     place(transaction).settings.window_ticks
+    300
+    """
+    transaction.one("lock_close")
+    if transaction.one("place") is not None:
+        return
+    anchor = Anchor.at(clock.read(transaction))
+    transaction.run("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
+    transaction.run(
+        "settle_in",
+        tick=str(settings.tick),
+        window_ticks=settings.window_ticks,
+        labels=settings.labels,
+        personal=int(settings.personal),
+        sealed=int(settings.sealed),
+        policy=policy,
+    )
+
+
+def place(transaction: Transaction) -> Place:
+    """Where the store stands."""
+    row = transaction.one("place")
+    if row is None:
+        raise BadInput(
+            "a store", "has been founded", found="an empty one", fix="found it with its settings"
+        )
+    return Place(
+        Anchor(row["time"], Reading(row["wall"], row["steady"], row["boot"])),
+        row["closed"],
+        _settings(row["tick"], row["window_ticks"], row["labels"], row["personal"], row["sealed"]),
+        row["policy"],
+    )
+
+
+def anchor_row(anchor: Anchor) -> dict[str, object]:
+    """The columns of an anchor."""
+    reading = anchor.reading
+    return {"time": anchor.time, "wall": reading.wall, "steady": reading.steady, "boot": reading.boot}
+
+
+@lru_cache
+def _settings(tick: str, window_ticks: int, labels: LabelRule, personal: int, sealed: int) -> Settings:
+    """Read at every admission, and hardly ever new."""
+    return Settings(
+        tick=Fraction(tick),
+        window_ticks=window_ticks,
+        labels=labels,
+        personal=bool(personal),
+        sealed=bool(sealed),
+    )

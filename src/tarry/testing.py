@@ -1,0 +1,105 @@
+"""For tests of what is built on tarry: a clock moved by hand, a store in memory, an outlet that remembers.
+
+With `Seeded(...).stream(...)` as the entropy of a gate the delays come out the same each time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tarry.core.policy import Policy
+from tarry.keep.clock import MICROS, Clock, Reading
+from tarry.keep.keys import Keys
+from tarry.keep.outlets.outlet import Delivery, Outlet
+from tarry.keep.posts import Release
+from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import Settings, found
+from tarry.keep.vault import Vault
+
+__all__ = ["ListOutlet", "ManualClock", "memory_store", "memory_vault"]
+
+_A_MOMENT = 1_767_225_600 * MICROS  # 2026-01-01T00:00:00Z
+
+
+@dataclass
+class ManualClock:
+    """A clock that stands still until it is moved.
+
+    >>> clock = ManualClock()
+    >>> clock.sleep(1.5)
+    >>> clock.read(None).steady
+    1500000
+    """
+
+    wall: int = _A_MOMENT  # microseconds since 1970
+    steady: int = 0
+    boot: str = "first"
+
+    def read(self, transaction: object = None) -> Reading:  # noqa: ARG002 - one shape for all clocks
+        """Look at the clocks."""
+        return Reading(self.wall, self.steady, self.boot)
+
+    def sleep(self, seconds: float) -> None:
+        """Time goes by."""
+        self.wall += round(seconds * MICROS)
+        self.steady += round(seconds * MICROS)
+
+    def set_wall(self, seconds: float) -> None:
+        """Somebody sets the wall clock forwards, or back."""
+        self.wall += round(seconds * MICROS)
+
+    def reboot(self, name: str) -> None:
+        """The machine starts anew."""
+        self.steady, self.boot = 0, name
+
+
+def memory_store(
+    policy: Policy | None = None, clock: Clock | None = None, *, personal: bool = False
+) -> SqliteStore:
+    """A store that is gone when it is let go of: SQLite's own, in memory, so it behaves like a file.
+
+    >>> memory_store(Policy(epsilon="1", gap="11m")).path
+    ':memory:'
+    """
+    store = SqliteStore(":memory:")
+    if policy is not None:
+        with store.transaction("closing") as transaction:
+            found(transaction, Settings.of(policy, personal=personal), clock or ManualClock())
+    return store
+
+
+def memory_vault(
+    policy: Policy, clock: Clock | None = None, *, personal: bool = False, **outlets: Outlet
+) -> Vault:
+    """A vault in memory, with an outlet named "list" unless others are given.
+
+    >>> list(memory_vault(Policy(epsilon="1", gap="11m")).outlets)
+    ['list']
+    """
+    clock = clock or ManualClock()
+    store = memory_store(policy, clock, personal=personal)
+    return Vault(store, Keys(bytes(32)), outlets or {"list": ListOutlet()}, clock)
+
+
+@dataclass
+class ListOutlet:
+    """Remembers what was delivered; fails as long as `broken` says why.
+
+    >>> outlet = ListOutlet()
+    >>> outlet.check({})
+    >>> outlet.delivered
+    []
+    """
+
+    delivery: Delivery = "at least once"
+    broken: Exception | None = None
+    delivered: list[Release] = field(default_factory=list)
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Anything goes."""
+
+    def deliver(self, release: Release) -> None:
+        """Remember it."""
+        if self.broken is not None:
+            raise self.broken
+        self.delivered.append(release)
