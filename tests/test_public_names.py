@@ -18,10 +18,13 @@ WITHOUT_NAMES = {
     "tarry.__main__": "runs when started, offers nothing",
     "tarry.cli": "a folder of commands",
     "tarry.core": "a folder of modules",
+    "tarry.keep": "a folder of modules",
+    "tarry.keep.outlets": "a folder of outlets",
 }
 PROTOCOL = "a protocol: its implementations have examples"
 OPTIONS = "options of a command: docs/cli.md is generated from them"
 PRINTS = "prints: docs/cli.md and the README show what"
+STORE = "opens one's own store: tests/cli and docs/keeper.md show how"
 FILE = "reads a file or standard input: docs/cli.md shows how"
 #: Public names without an example, and why.
 WITHOUT_EXAMPLE = {
@@ -32,6 +35,20 @@ WITHOUT_EXAMPLE = {
     **{f"tarry.cli.{command}.add_arguments": OPTIONS for command in COMMANDS},
     **{f"tarry.cli.{command}.run": PRINTS for command in COMMANDS},
     "tarry.cli.options.add_json": OPTIONS,
+    "tarry.cli.own.add_hand_in": OPTIONS,
+    "tarry.cli.own.find_post": STORE,
+    "tarry.cli.own.hand_in": STORE,
+    "tarry.cli.own.open_gate": STORE,
+    "tarry.cli.own.see_to_keeper": STORE,
+    "tarry.cli.own.tell_receipt": PRINTS,
+    "tarry.cli.service.install_service": PRINTS,
+    "tarry.cli.service.remove_service": PRINTS,
+    "tarry.keep.clock.Clock": PROTOCOL,
+    "tarry.keep.outlets.outlet.Outlet": PROTOCOL,
+    "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
+    "tarry.keep.seal.Seal": PROTOCOL,
+    "tarry.keep.store.Store": PROTOCOL,
+    "tarry.keep.store.Transaction": PROTOCOL,
     "tarry.cli.options.add_policy_flags": OPTIONS,
     "tarry.cli.options.add_policy_path": OPTIONS,
     "tarry.cli.options.policy_from": FILE,

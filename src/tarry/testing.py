@@ -27,7 +27,7 @@ class ManualClock:
 
     >>> clock = ManualClock()
     >>> clock.sleep(1.5)
-    >>> clock.read(None).steady
+    >>> clock.read().steady
     1500000
     """
 
@@ -35,7 +35,7 @@ class ManualClock:
     steady: int = 0
     boot: str = "first"
 
-    def read(self, transaction: object = None) -> Reading:  # noqa: ARG002 - one shape for all clocks
+    def read(self, database: int | None = None) -> Reading:  # noqa: ARG002 - this clock alone decides
         """Look at the clocks."""
         return Reading(self.wall, self.steady, self.boot)
 

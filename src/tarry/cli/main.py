@@ -1,6 +1,7 @@
 """`tarry`: finds the command, and turns errors into one sentence and an exit code.
 
-Exit codes: 0 done, 1 a promise is broken (`verify`), 2 something given is wrong or impossible.
+Exit codes: 0 done, 1 a promise is broken (`verify`) or an act did not leave (`--wait`), 2 something
+given is wrong or impossible.
 A command's file is loaded only when that command runs, so `tarry --help` costs next to nothing.
 """
 
@@ -20,6 +21,13 @@ COMMANDS = {
     "verify": "check a policy's promise exactly: holds, or a witness",
     "explain": "what a policy promises and what it does not, in words",
     "delay": "draw one delay now, in seconds, from the secure source",
+    "run": "run a command after its random delay",
+    "git": "push commits after their random delay",
+    "mail": "send a mail after its random delay",
+    "queue": "what waits in your own store, and when it leaves",
+    "withdraw": "take a waiting act back",
+    "repeat": "hand a parked act in again",
+    "keeper": "release what is due, now and from now on",
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
@@ -113,9 +121,10 @@ def _help() -> str:
 def _join_negatives(words: list[str]) -> list[str]:
     """`--gap -5m` as `--gap=-5m`, so that the rule about negative gaps answers and not the parser."""
     joined: list[str] = []
-    for word in words:
+    own = words.index("--") if "--" in words else len(words)  # what follows belongs to another program
+    for word in words[:own]:
         if joined and re.match(r"-[\d.]", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
             joined[-1] += f"={word}"
         else:
             joined.append(word)
-    return joined
+    return joined + words[own:]

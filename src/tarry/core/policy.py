@@ -122,7 +122,7 @@ class Policy:
         """The part of epsilon that one event may cost."""
         return event_share(self.epsilon, self.labels, self.cover)
 
-    @property
+    @cached_property
     def window_ticks(self) -> int:
         """H: the window in ticks."""
         return ticks_up(self.window, self.tick)
@@ -132,7 +132,7 @@ class Policy:
         """Ticks an event waits until its label is known: the window, where labels are held."""
         return self.window_ticks if self.labels == "held" else 0
 
-    @property
+    @cached_property
     def deadline_tick(self) -> int | None:
         """The last tick that ends by the deadline; arrivals stamped later come too late."""
         return None if self.deadline_at is None else int(self.deadline_at // self.tick)
@@ -169,7 +169,15 @@ class Policy:
         >>> Policy(epsilon="1", gap="300s", window="0s", weight="1").mechanism().pair.batched.maximum
         762
         """
-        key = self.gap if gap is None else gap
+        if gap is None or gap is self.gap:
+            return self._default
+        return self._mechanism(gap)
+
+    @cached_property
+    def _default(self) -> Mechanism:
+        return self._mechanism(self.gap)
+
+    def _mechanism(self, key: Fraction) -> Mechanism:
         if key not in self._built:
             self._built[key] = Mechanism(pair=self._pair(self._ask(key)), hold=self.hold_ticks)
         return self._built[key]

@@ -7,7 +7,7 @@ tick closing and other admissions wait as briefly as possible.
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput
@@ -17,18 +17,17 @@ from tarry.keep.clock import advance, now_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import new_receipt, receipt_hash
 from tarry.keep.posts import Post, Receipt
-from tarry.keep.prospects import Prospect, behind_parents, prospect
+from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of
 from tarry.keep.store import Place, Row, Transaction, place
 from tarry.keep.vault import Vault
 
-__all__ = ["Candidate", "accept", "prepare"]
+__all__ = ["accept", "prepare"]
 
 _MOST_CONTENT = 16 << 20
 _MOST_NAME = 4096
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A post on its way in: checked, hashed, drawn and sealed."""
 
     post: Post
@@ -53,6 +52,7 @@ def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candi
     """
     _check(vault, post)
     number = int.from_bytes(os.urandom(8)) >> 1
+    options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
     return Candidate(
         post,
         number,
@@ -61,7 +61,7 @@ def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candi
         vault.keys.pseudonym(post.actor, post.target),
         draw_pair(policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
-        vault.seal.shut(number, "options", json.dumps(dict(post.options), sort_keys=True).encode()),
+        vault.seal.shut(number, "options", options),
     )
 
 
@@ -79,14 +79,12 @@ def accept(
     ...     accept(transaction, vault, policy, [prepare(vault, policy, Secure(), post)])[0].status.state
     'waiting'
     """
-    transaction.one("lock_admission")
+    transaction.lock_actors({each.actor for each in candidates})
     here = _here(transaction, vault, policy)
-    now = advance(here.anchor, vault.clock.read(transaction)).time
+    now = advance(here.anchor, vault.clock.read(here.now)).time
     tick = max(now_tick(now, policy.tick), here.closed + 1)
     _check_period(policy, tick)
-    for actor in sorted({each.actor for each in candidates}):
-        transaction.one("lock_actor", number=int.from_bytes(actor[:8], signed=True))
-    clerk = _Clerk(transaction, vault, policy, here.closed, tick)
+    clerk = _Clerk(transaction, vault, policy, here, tick)
     receipts = [clerk.accept(each) for each in candidates]
     clerk.write()
     return receipts
@@ -96,16 +94,18 @@ class _Clerk:
     """Writes the rows of the posts of one transaction."""
 
     def __init__(
-        self, transaction: Transaction, vault: Vault, policy: Policy, closed: int, tick: int
+        self, transaction: Transaction, vault: Vault, policy: Policy, here: Place, tick: int
     ) -> None:
         self._transaction, self._vault, self._policy = transaction, vault, policy
-        self._closed, self._tick = closed, tick
+        self._here, self._tick, self._settings = here, tick, here.settings
+        self._deadline = policy.deadline_tick
+        self._period = "" if policy.starts_at is None else str(policy.starts_at)
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
 
     def accept(self, each: Candidate) -> Receipt:
         parent = _parent(self._transaction, each)
-        old = self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._closed)
+        old = self._heirloom(each)
         ticks = self._arrive(each) if old is None else self._inherit(each, old)
         self._posts.append(
             {
@@ -120,9 +120,10 @@ class _Clerk:
                 "pseudonym": each.pseudonym,
             }
         )
-        if not self._vault.settings.waits_for_label or each.post.depends_on:
-            self.write()  # the next one's label, or parent, may be this one
-        ticks = behind_parents(self._transaction, self._vault.settings, ticks, parent)
+        if not self._settings.waits_for_label:
+            self.write()  # the next one's label may look at this one
+        if parent is not None:
+            ticks = behind_parents(self._transaction, self._settings, ticks, parent)
         return Receipt(each.secret, each.id, ticks.status("waiting", self._policy.tick))
 
     def write(self) -> None:
@@ -134,28 +135,40 @@ class _Clerk:
             self._transaction.many("insert_arrival", self._arrivals)
             self._arrivals = []
 
+    def _heirloom(self, each: Candidate) -> Row | None:
+        if not self._here.heirlooms:
+            return None
+        return self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._here.closed)
+
     def _arrive(self, each: Candidate) -> Prospect:
-        last = self._transaction.one("last_arrival", actor=each.actor)
-        arrival = max(self._tick, (last and last["arrival"]) or self._tick)
+        arrival = self._stamp(each)
         label = self._label(each, arrival)
-        row = {
-            "id": each.id,
-            "actor": each.actor,
-            "pseudonym": each.pseudonym,
-            "arrival": arrival,
-            "declared": int(each.post.more_to_come),
-            "unbatched": each.draws.unbatched,
-            "batched": each.draws.batched,
-            "deadline": self._policy.deadline_tick,
-            "label": label,
-            "period": "" if self._policy.starts_at is None else str(self._policy.starts_at),
-        }
-        self._arrivals.append(row)
-        return prospect({**row, "release": None, "shift": 0}, self._vault.settings)
+        self._arrivals.append(
+            {
+                "id": each.id,
+                "actor": each.actor,
+                "pseudonym": each.pseudonym,
+                "arrival": arrival,
+                "declared": int(each.post.more_to_come),
+                "unbatched": each.draws.unbatched,
+                "batched": each.draws.batched,
+                "deadline": self._deadline,
+                "label": label,
+                "period": self._period,
+            }
+        )
+        return prospect_of(arrival, each.draws, label, self._settings, self._deadline)
+
+    def _stamp(self, each: Candidate) -> int:
+        """This tick; but if the clock leaned back meanwhile, not before the actor's last arrival."""
+        if self._here.latest is None or self._here.latest <= self._tick:
+            return self._tick
+        last = self._transaction.one("last_arrival", actor=each.actor)
+        return max(self._tick, (last and last["arrival"]) or self._tick)
 
     def _label(self, each: Candidate, arrival: int) -> int | None:
         """The label, where it is known at admission."""
-        settings, who = self._vault.settings, {"actor": each.actor}
+        settings, who = self._settings, {"actor": each.actor}
         if settings.waits_for_label:
             return None
         if settings.labels == "none":
@@ -171,9 +184,9 @@ class _Clerk:
 
     def _inherit(self, each: Candidate, old: Row) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
-        self._transaction.run("bequeath_post", id=old["id"], closed=self._closed)
+        self._transaction.run("bequeath_post", id=old["id"], closed=self._here.closed)
         self._transaction.run("bequeath_arrival", id=old["id"], heir=each.id)
-        return prospect(old, self._vault.settings)
+        return prospect(old, self._settings)
 
 
 def _check(vault: Vault, post: Post) -> None:
@@ -201,6 +214,8 @@ def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
 
 def _check_period(policy: Policy, tick: int) -> None:
     """A policy outside its period, or past its deadline, protects nobody."""
+    if policy.starts_at is policy.ends_at is policy.deadline_at is None:
+        return
     at = tick * policy.tick
     if policy.starts_at is not None and at < policy.starts_at:
         raise _outside("from", "has come", "before it", "wait for it")
@@ -215,9 +230,13 @@ def _outside(name: str, rule: str, found: str, fix: str) -> BadInput:
 
 def _parent(transaction: Transaction, each: Candidate) -> Row | None:
     """The waiting post that goes first; a visible one needs no waiting for."""
-    if each.post.depends_on is None:
+    first = each.post.depends_on
+    if first is None:
         return None
-    parent = transaction.one("by_receipt", receipt=receipt_hash(each.post.depends_on))
+    if isinstance(first, int):
+        parent = transaction.one("by_id", id=first)
+    else:
+        parent = transaction.one("by_receipt", receipt=receipt_hash(first))
     if parent is not None and parent["state"] == "released":
         return None
     if (

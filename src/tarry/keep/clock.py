@@ -14,12 +14,7 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-from tarry.core.ticks import ticks_up
-
-if TYPE_CHECKING:
-    from tarry.keep.store import Transaction
+from typing import Protocol
 
 __all__ = ["MICROS", "Anchor", "Clock", "Reading", "SystemClock", "advance", "last_past_tick", "now_tick"]
 
@@ -60,8 +55,8 @@ class Anchor:
 class Clock(Protocol):
     """Where readings come from. A store on several machines reads its database's wall clock."""
 
-    def read(self, transaction: "Transaction") -> Reading:
-        """Look at the clocks."""
+    def read(self, database: int | None = None) -> Reading:
+        """Look at the clocks; `database` is the wall clock of a database that has one."""
         ...
 
 
@@ -88,7 +83,7 @@ def now_tick(micros: int, tick: Fraction) -> int:
     >>> now_tick(1_000_000, Fraction(1)), now_tick(1_000_001, Fraction(1))
     (1, 2)
     """
-    return ticks_up(Fraction(micros, MICROS), tick)
+    return -(-micros * tick.denominator // (tick.numerator * MICROS))
 
 
 def last_past_tick(micros: int, tick: Fraction) -> int:
@@ -104,7 +99,7 @@ class SystemClock:
     """This machine's clocks. On Linux the steady one counts sleep, and all processes share it.
 
     >>> clock = SystemClock()
-    >>> clock.read(None).steady <= clock.read(None).steady
+    >>> clock.read().steady <= clock.read().steady
     True
     """
 
@@ -112,10 +107,11 @@ class SystemClock:
         self._steady = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
         self._boot = _boot()
 
-    def read(self, transaction: "Transaction | None" = None) -> Reading:  # noqa: ARG002 - one shape for all clocks
-        """Look at the clocks."""
+    def read(self, database: int | None = None) -> Reading:
+        """Look at the clocks. A database's wall clock, which machines share, goes before one's own."""
         steady = time.clock_gettime_ns(self._steady)
-        return Reading(time.time_ns() // 1000, steady // 1000, self._boot)
+        wall = time.time_ns() // 1000 if database is None else database
+        return Reading(wall, steady // 1000, self._boot)
 
 
 def _boot() -> str:

@@ -45,9 +45,8 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     ...     close_ticks(transaction, Keys(bytes(32)), clock).missed
     1
     """
-    transaction.one("lock_close")
     here = place(transaction)
-    anchor = advance(here.anchor, clock.read(transaction))
+    anchor = advance(here.anchor, clock.read(here.now))
     tick, settings = last_past_tick(anchor.time, here.settings.tick), here.settings
     if tick <= here.closed:
         return Closed(here.closed, 0, 0)

@@ -15,7 +15,7 @@ from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.keys import receipt_hash
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.prospects import behind_parents, prospect
-from tarry.keep.store import Row, Transaction
+from tarry.keep.store import Kind, Row, Transaction
 from tarry.keep.vault import Vault
 
 __all__ = ["Gate"]
@@ -36,6 +36,8 @@ class Gate:
         vault.settings.check(policy)
         self.vault, self.policy = vault, policy
         self._entropy = entropy or Secure()
+        # In one person's own store an admission closes ticks too, which happens alone.
+        self._admitting: Kind = "closing" if vault.settings.personal else "admitting"
 
     def admit(self, post: Post) -> Receipt:
         """Accept a post: when this returns, it is stored and will leave at its tick."""
@@ -44,12 +46,12 @@ class Gate:
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
         candidates = [prepare(self.vault, self.policy, self._entropy, post) for post in posts]
-        with self.vault.store.transaction("admitting") as transaction:
+        with self.vault.store.transaction(self._admitting) as transaction:
             return accept(transaction, self.vault, self.policy, candidates)
 
     def status(self, receipt: str) -> Status:
         """When a post leaves, as far as that is known, or what became of it."""
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             return self._status(transaction, _find(transaction, receipt))
 
     def replace(self, receipt: str, content: bytes, options: Mapping[str, Any] | None = None) -> Status:
@@ -85,7 +87,7 @@ class Gate:
 
         It waits again like any other: leaving at once would show when its owner was at the keyboard.
         """
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             row = _by_id(transaction, post)
             if row["state"] != "parked":
                 raise TooLate(_last_state(row))
@@ -95,7 +97,7 @@ class Gate:
             actor=actor, target=row["target"], outlet=row["outlet"], content=content, options=options
         )
         candidate = prepare(self.vault, self.policy, self._entropy, again)
-        with self.vault.store.transaction("admitting") as transaction:
+        with self.vault.store.transaction(self._admitting) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):
                 raise TooLate("not parked any more")
@@ -107,16 +109,27 @@ class Gate:
             if not transaction.run("unpark", id=post):
                 raise TooLate(_last_state(_by_id(transaction, post)))
 
+    def key_of(self, receipt: str) -> int | None:
+        """The key of the post that a receipt names, if there is one."""
+        with self.vault.store.transaction("reading") as transaction:
+            row = transaction.one("by_receipt", receipt=receipt_hash(receipt))
+        return None if row is None else int(row["id"])
+
+    def options_of(self, post: int) -> Mapping[str, Any]:
+        """What the outlet of a waiting post was told, for the owner of the store."""
+        with self.vault.store.transaction("reading") as transaction:
+            return self._options(transaction, _by_id(transaction, post))
+
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner."""
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             return [(row, self._status(transaction, row)) for row in transaction.all("not_done")]
 
     def batched_acts(self, actor: str) -> int:
         """How many batched acts the ledger has counted for an actor in this policy's period."""
         keys = self.vault.keys
         period = "" if self.policy.starts_at is None else str(self.policy.starts_at)
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             row = transaction.one("account", account=keys.account(keys.actor(actor)), period=period)
         return 0 if row is None else int(row["batched"])
 

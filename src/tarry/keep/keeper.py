@@ -94,7 +94,7 @@ class Keeper:
         return int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
 
     def _seconds_until(self, moment: int | None) -> float:
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             now = self.vault.now(transaction)
         return max(0.0, ((moment or now) - now) / MICROS)
 
@@ -104,7 +104,7 @@ class Keeper:
                 self._traces = not self.vault.store.clear_traces()
 
     def _is_empty(self) -> bool:
-        with self.vault.store.transaction("working") as transaction:
+        with self.vault.store.transaction("reading") as transaction:
             row = transaction.one("busy_until")
         return row is not None and not row["waiting"] and not row["arrivals"]
 

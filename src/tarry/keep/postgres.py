@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import NotPossible
-from tarry.keep.clock import Clock, Reading, SystemClock
+from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.queries import migrations, queries
-from tarry.keep.store import Kind, Row, Transaction
+from tarry.keep.store import Kind, Row
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["DatabaseClock", "PostgresStore"]
+__all__ = ["PostgresStore"]
 
 _MIGRATING = 7462  # an advisory lock of its own
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -45,16 +45,25 @@ class PostgresStore:
         self._migrate()
 
     def clock(self) -> Clock:
-        """The database's wall clock, which all machines share, beside this one's steady clock."""
-        return DatabaseClock()
+        """The database's wall clock, which all machines share, beside this one's steady clock.
+
+        Whoever closes ticks keeps the store's clock from jumping with its own steady clock; everybody
+        else follows the database's wall clock from where the last close has left it.
+        """
+        return SystemClock()
 
     @contextmanager
-    def transaction(self, kind: Kind) -> Iterator["PostgresTransaction"]:  # noqa: ARG002 - locks are statements
+    def transaction(self, kind: Kind) -> Iterator["PostgresTransaction"]:
         """One unit of work, durable when the block ends."""
         try:
             connection = self._connection()
-            with connection.transaction():
+            connection.execute(_QUERIES[f"begin_{kind}"])
+            try:
                 yield PostgresTransaction(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
         except self._psycopg.OperationalError as error:
             self.close()
             raise Unavailable(f"the store cannot be used: {_first_line(error)}") from error
@@ -80,6 +89,13 @@ class PostgresStore:
             connection.execute("SET synchronous_commit = on")
             self._mine.connection, self._mine.process = connection, os.getpid()
         return connection
+
+    def _roll_back(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
+        try:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+        except self._psycopg.Error:  # the error that led here is the one to tell
+            self.close()
 
     def _migrate(self) -> None:
         """Apply the scripts that this store has not seen, one process at a time."""
@@ -116,28 +132,21 @@ class PostgresTransaction:
         """How many rows a change has touched."""
         return self._connection.execute(_QUERIES[name], values).rowcount
 
+    def lock_actors(self, actors: Iterable[bytes]) -> None:
+        """Wait for other admissions of these actors."""
+        numbers = [int.from_bytes(actor[:8], signed=True) for actor in actors]
+        self._connection.execute(_QUERIES["lock_actors"], {"numbers": numbers})
+
+    def wall(self) -> int | None:
+        """The database's wall clock."""
+        row = self.one("now")
+        return None if row is None else int(row["now"])
+
     def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
         """One change for each of many rows, sent without waiting for each answer."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_QUERIES[name], list(rows))
             return max(0, cursor.rowcount)
-
-
-class DatabaseClock:
-    """Wall time from the database, steady time from this machine.
-
-    Whoever closes ticks keeps the store's clock from jumping with its own steady clock; everybody else
-    follows the database's wall clock from where the last close has left it.
-    """
-
-    def __init__(self) -> None:
-        self._system = SystemClock()
-
-    def read(self, transaction: Transaction) -> Reading:
-        """Look at the clocks."""
-        here = self._system.read()
-        row = transaction.one("now")
-        return Reading(row["wall"] if row else here.wall, here.steady, here.boot)
 
 
 _QUERIES = {

@@ -28,7 +28,9 @@ class Post:
     options: Mapping[str, Any] = field(default_factory=dict)  # for the outlet, as JSON knows them
     track: str | None = None  # a public group of targets that may set the gap
     more_to_come: bool = False  # "I will post more within the window" (labels declared)
-    depends_on: str | None = None  # receipt of one's own post on the same target that goes first
+    depends_on: str | int | None = (
+        None  # receipt, or key, of one's own post on the same target that goes first
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from tarry.core.release import Draws, release_tick
 from tarry.keep.posts import State, Status
 from tarry.keep.store import Row, Settings, Transaction
 
-__all__ = ["Prospect", "behind_parents", "prospect"]
+__all__ = ["Prospect", "behind_parents", "prospect", "prospect_of"]
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,27 @@ def prospect(row: Row, settings: Settings) -> Prospect:
     if row["release"] is not None or row["arrival"] is None:
         return Prospect(row["release"], row["release"])
     draws = Draws(row["unbatched"], row["batched"])
-    labels = (False, True) if row["label"] is None else (bool(row["label"]),)
-    ticks = [
-        row["shift"]
-        + release_tick(
-            row["arrival"], draws, batched=batched, hold=settings.hold_ticks, deadline=row["deadline"]
-        )
-        for batched in labels
-    ]
-    return Prospect(min(ticks), max(ticks))
+    ticks = prospect_of(row["arrival"], draws, row["label"], settings, row["deadline"])
+    return Prospect((ticks.earliest or 0) + row["shift"], (ticks.latest or 0) + row["shift"])
+
+
+def prospect_of(
+    arrival: int, draws: Draws, label: int | None, settings: Settings, deadline: int | None
+) -> Prospect:
+    """What an arrival and its draws tell of the release.
+
+    >>> from tarry.core.policy import Policy
+    >>> settings = Settings.of(Policy(epsilon="1", gap="11s", window="5s"))
+    >>> prospect_of(10, Draws(0, 7), None, settings, None), prospect_of(10, Draws(0, 7), 1, settings, None)
+    (Prospect(earliest=15, latest=22), Prospect(earliest=22, latest=22))
+    """
+    hold = settings.hold_ticks
+    if label is not None:
+        one = release_tick(arrival, draws, batched=bool(label), hold=hold, deadline=deadline)
+        return Prospect(one, one)
+    lone = release_tick(arrival, draws, batched=False, hold=hold, deadline=deadline)
+    batched = release_tick(arrival, draws, batched=True, hold=hold, deadline=deadline)
+    return Prospect(min(lone, batched), max(lone, batched))
 
 
 def behind_parents(

@@ -31,7 +31,11 @@ _CUT_OFF = "its delivery was cut off and may or may not have happened: look, the
 
 @dataclass(frozen=True)
 class Claim:
-    """Posts that one worker has taken, with the token that proves it."""
+    """Posts that one worker has taken, with the token that proves it.
+
+    >>> Claim(token=7, outlet="list", posts=()).posts
+    ()
+    """
 
     token: int
     outlet: str
@@ -40,7 +44,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one delivery ended."""
+    """How one delivery ended.
+
+    >>> Outcome(post=1, attempt=1).problem
+    ''
+    """
 
     post: int
     attempt: int

@@ -4,6 +4,7 @@
 what is erased, and emptying the log (`clear_traces`) removes the copies it held.
 """
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -18,7 +19,7 @@ from tarry.keep.store import Kind, Row
 
 __all__ = ["SqliteStore"]
 
-_PATIENCE_S = 10.0
+_PATIENCE_MS = 10_000
 _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
 
 
@@ -33,10 +34,11 @@ class SqliteStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
+        self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
         self._turn = threading.RLock()
-        self._shared = self._connect() if self.path == ":memory:" else None
+        self._shared = self._connect(":memory:") if self.path == ":memory:" else None
         self._migrate()
 
     def clock(self) -> Clock:
@@ -44,12 +46,13 @@ class SqliteStore:
         return SystemClock()
 
     @contextmanager
-    def transaction(self, kind: Kind) -> Iterator["SqliteTransaction"]:  # noqa: ARG002 - a writer is alone in SQLite
+    def transaction(self, kind: Kind) -> Iterator["SqliteTransaction"]:
         """One unit of work, durable when the block ends."""
         with self._turn:
             try:
                 connection = self._connection()
-                connection.execute("BEGIN IMMEDIATE")
+                # A writer is alone in SQLite, whatever it writes.
+                connection.execute("BEGIN" if kind == "reading" else "BEGIN IMMEDIATE")
                 try:
                     yield SqliteTransaction(connection)
                     connection.execute("COMMIT")
@@ -65,8 +68,12 @@ class SqliteStore:
         if self._shared:
             return True
         try:
-            busy = self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except sqlite3.OperationalError as error:
+            with self._turn:
+                connection = self._connection()
+                connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS // 100}")  # or at the next tick
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+        except (sqlite3.OperationalError, OSError) as error:
             self._forget_connection()
             raise Unavailable(f"the store cannot be used: {error}") from error
         return not busy
@@ -79,18 +86,31 @@ class SqliteStore:
         if self._shared:
             return self._shared
         connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
-        if connection is None or self._mine.process != os.getpid():
-            connection = self._connect()
-            self._mine.connection, self._mine.process = connection, os.getpid()
+        # What is written to a file that was moved or deleted is lost: look whether it is still this one.
+        status = self._file.stat()
+        mine = (os.getpid(), status.st_dev, status.st_ino)
+        if connection is None or self._mine.file != mine:
+            self._forget_connection()
+            # A file that is gone stays gone until somebody brings it back.
+            connection = self._connect(f"{self._file.as_uri()}?mode=rw")
+            self._mine.connection, self._mine.file = connection, mine
         return connection
 
-    def _connect(self) -> sqlite3.Connection:
-        if self.path != ":memory:":
-            # Born private: SQLite gives its log the rights of the file.
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+    def _make_file(self) -> None:
+        """Born private: SQLite gives its log the rights of the file.
+
+        A file that is there is not opened: closing it again would drop, without a word, every lock that
+        this process holds on it, and another process could then throw away a log that is in use.
+        """
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    @staticmethod
+    def _connect(where: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path,
-            timeout=_PATIENCE_S,
+            where,
+            uri=True,
+            timeout=_PATIENCE_MS / 1000,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
@@ -103,7 +123,7 @@ class SqliteStore:
     def _forget_connection(self) -> None:
         connection = getattr(self._mine, "connection", None)
         self._mine.connection = None
-        if connection is not None and self._mine.process == os.getpid():
+        if connection is not None and self._mine.file[0] == os.getpid():
             connection.close()
 
     @staticmethod
@@ -117,6 +137,8 @@ class SqliteStore:
     def _migrate(self) -> None:
         """Apply the scripts that this store has not seen, each with its number in one transaction."""
         try:
+            if not self._shared:
+                self._make_file()
             connection = self._connection()
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
             connection.execute("BEGIN IMMEDIATE")
@@ -159,6 +181,13 @@ class SqliteTransaction:
     def run(self, name: str, **values: object) -> int:
         """How many rows a change has touched."""
         return self._connection.execute(_QUERIES[name], values).rowcount
+
+    def lock_actors(self, actors: Iterable[bytes]) -> None:
+        """Nothing to wait for: a writer is alone."""
+
+    def wall(self) -> int | None:
+        """A file has no clock."""
+        return None
 
     def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
         """One change for each of many rows."""

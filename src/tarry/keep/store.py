@@ -1,8 +1,8 @@
 """What a store is: transactions in which the keeper asks its questions by name.
 
-Three kinds of transaction. *Admitting* ones may run beside each other, *closing* a tick happens
-alone, and *working* ones (claim, mark, change a post) need neither. Each is one unit: all of it is
-written down, durably, when the block ends, or none of it.
+Four kinds of transaction. *Admitting* ones may run beside each other, *closing* a tick happens alone,
+*working* ones (claim, mark, change a post) need neither, and *reading* ones change nothing. Each is one
+unit: all of it is written down, durably, when the block ends, or none of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
 
 __all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "found", "place"]
 
-Kind = Literal["admitting", "closing", "working"]
+Kind = Literal["admitting", "closing", "working", "reading"]
 Row = Mapping[str, Any]
 
 
@@ -35,6 +35,14 @@ class Transaction(Protocol):
 
     def run(self, name: str, **values: object) -> int:
         """How many rows a change has touched."""
+        ...
+
+    def lock_actors(self, actors: Iterable[bytes]) -> None:
+        """Wait for other admissions of these actors, and keep them waiting until the end."""
+        ...
+
+    def wall(self) -> int | None:
+        """The wall clock of a database that has one, in microseconds since 1970."""
         ...
 
     def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
@@ -114,12 +122,21 @@ class Settings:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the store stands: its clock, the last closed tick, its settings, and perhaps its policy."""
+    """Where the store stands: its clock, the last closed tick, its settings, and perhaps its policy.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
+    ...     place(transaction).heirlooms
+    False
+    """
 
     anchor: Anchor
     closed: int
     settings: Settings
     policy: str | None
+    latest: int | None  # arrival tick of any actor
+    heirlooms: bool  # whether any withdrawn post may still have an heir
+    now: int | None  # wall clock of a database that has one
 
 
 def found(transaction: Transaction, settings: Settings, clock: Clock, policy: str | None = None) -> None:
@@ -132,10 +149,9 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
     ...     place(transaction).settings.window_ticks
     300
     """
-    transaction.one("lock_close")
     if transaction.one("place") is not None:
         return
-    anchor = Anchor.at(clock.read(transaction))
+    anchor = Anchor.at(clock.read(transaction.wall()))
     transaction.run("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
     transaction.run(
         "settle_in",
@@ -149,7 +165,13 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
 
 
 def place(transaction: Transaction) -> Place:
-    """Where the store stands."""
+    """Where the store stands.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
+    ...     place(transaction).settings.labels
+    'held'
+    """
     row = transaction.one("place")
     if row is None:
         raise BadInput(
@@ -160,6 +182,9 @@ def place(transaction: Transaction) -> Place:
         row["closed"],
         _settings(row["tick"], row["window_ticks"], row["labels"], row["personal"], row["sealed"]),
         row["policy"],
+        row["latest"],
+        bool(row["heirlooms"]),
+        row["now"],
     )
 
 

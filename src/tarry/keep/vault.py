@@ -26,10 +26,11 @@ class Vault:
     ) -> None:
         self.store, self.keys, self.outlets = store, keys, outlets
         self.clock: Clock = clock or store.clock()
-        with store.transaction("working") as transaction:
+        with store.transaction("reading") as transaction:
             self.settings: Settings = place(transaction).settings
         self.seal: Seal = Sealed(keys.seal) if self.settings.sealed else Open()
 
     def now(self, transaction: Transaction) -> int:
         """The store's clock, in microseconds since 1970."""
-        return advance(place(transaction).anchor, self.clock.read(transaction)).time
+        here = place(transaction)
+        return advance(here.anchor, self.clock.read(here.now)).time

@@ -1,16 +1,36 @@
 -- What PostgreSQL says in its own way.
 
--- name: lock_admission
+-- name: begin_working
+BEGIN
+
+-- name: begin_reading
+BEGIN READ ONLY
+
+-- name: begin_admitting
 -- Admissions share this lock, closing a tick takes it alone: every arrival stamped up to a tick is
 -- stored when the tick closes.
-SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
+BEGIN; SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
 
--- name: lock_close
-SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
+-- name: begin_closing
+BEGIN; SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
 
--- name: lock_actor
--- Admissions of one actor come one after the other.
-SELECT pg_advisory_xact_lock(:number)
+-- name: lock_actors
+-- Admissions of one actor come one after the other; always in the same order, so that nobody waits
+-- for somebody who waits for them.
+SELECT pg_advisory_xact_lock(number) FROM (SELECT unnest(CAST(:numbers AS bigint[])) AS number ORDER BY 1) AS n
+
+-- name: now
+-- The database's wall clock, in microseconds.
+SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
+
+-- name: place
+-- As in queries.sql, with the database's wall clock in microseconds.
+SELECT c.time, c.wall, c.steady, c.boot, c.closed,
+       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
+       (SELECT max(arrival) FROM arrivals) AS latest,
+       EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
+FROM clock c, settings s
 
 -- name: claim
 -- Due posts, in order of their ticks and at random inside one, none before the post it depends on;
@@ -28,7 +48,3 @@ WHERE id IN (
     FOR UPDATE OF d SKIP LOCKED
 )
 RETURNING id, target, outlet, options, content, release, attempts
-
--- name: now
--- The database's wall clock, in microseconds.
-SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS wall

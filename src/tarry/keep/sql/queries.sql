@@ -2,9 +2,13 @@
 -- stands in postgres.sql, what SQLite does in sqlite.sql.
 
 -- name: place
--- The store's clock, its last closed tick, and what all posts share.
+-- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
+-- again for each post, the latest arrival and whether any withdrawn post may still have an heir.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
-       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy
+       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
+       (SELECT max(arrival) FROM arrivals) AS latest,
+       EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       NULL AS now
 FROM clock c, settings s
 
 -- name: found

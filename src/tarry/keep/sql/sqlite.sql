@@ -1,15 +1,5 @@
 -- What SQLite says in its own way.
 
--- name: lock_admission
--- A write transaction is alone already.
-SELECT 1
-
--- name: lock_close
-SELECT 1
-
--- name: lock_actor
-SELECT 1
-
 -- name: claim
 -- Due posts, in order of their ticks and at random inside one, none before the post it depends on.
 UPDATE posts SET claim = :claim, until = :until, once = :once, attempts = attempts + 1

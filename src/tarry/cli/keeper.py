@@ -1,0 +1,62 @@
+"""Release what is due, now and from now on: the one process that lets acts out.
+
+In the foreground until stopped, or as a user service of systemd (--install). Where none runs, handing an
+act in starts one in the background, which ends when nothing waits any more (--until-empty). While none
+runs nothing leaves, and what waits moves later by as long: letting it all out together would show whose
+it is.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from tarry.cli.options import add_json
+from tarry.cli.service import install_service, remove_service
+from tarry.keep.home import Home
+from tarry.keep.keeper import Keeper
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry keeper`."""
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
+    how.add_argument("--install", action="store_true", help="run as a user service of systemd from now on")
+    how.add_argument("--remove", action="store_true", help="remove that service")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Keep."""
+    if arguments.install or arguments.remove:
+        return (install_service if arguments.install else remove_service)(as_json=arguments.json)
+
+    def tell(sentence: str) -> None:
+        print(json.dumps({"said": sentence}) if arguments.json else sentence, file=sys.stdout, flush=True)
+
+    home = Home.of(os.environ)
+    if not home.is_founded():
+        home.gate(home.first_policy()[0])
+    while True:
+        with home.keeping() as mine:
+            if not mine:
+                if not arguments.until_empty:  # a person asked for one, and not another act for any
+                    tell("a keeper runs already")
+                return 0
+            _keep(home, tell, until_empty=arguments.until_empty)
+            if not arguments.until_empty:
+                return 0
+        # Whoever handed something in while this one was ending has seen it run, and started none.
+        if not any(status.state == "waiting" for _, status in home.gate().posts()):
+            return 0
+
+
+def _keep(home: Home, tell: Callable[[str], None], *, until_empty: bool) -> None:
+    keeper = Keeper(home.gate().vault, tell=tell)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: keeper.stop())
+    keeper.run(until_empty=until_empty)

@@ -1,0 +1,49 @@
+"""Send a mail after its random delay. The text is read from standard input.
+
+Its date is the moment of its release, and its Message-ID is random. The server comes from --server or
+$TARRY_SMTP; a password, if it needs one, from a file that is read when the mail leaves.
+
+  tarry mail --from nym@example.org --to chair@example.net --subject "Paper 3" < review.txt
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from tarry.cli.own import add_hand_in, hand_in, open_gate
+from tarry.core.errors import BadInput
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry mail`."""
+    parser.add_argument("--from", dest="sender", metavar="ADDRESS", required=True, help="who writes")
+    told = "to whom (may be given again)"
+    parser.add_argument("--to", metavar="ADDRESS", action="append", required=True, help=told)
+    parser.add_argument("--subject", default="", help="the subject")
+    told = "smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
+    parser.add_argument("--server", metavar="URL", help=told)
+    parser.add_argument("--password-file", metavar="FILE", help="a file with the password of the server")
+    add_hand_in(parser, "the first recipient")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand the mail in."""
+    server = arguments.server or os.environ.get("TARRY_SMTP")
+    if not server:
+        raise BadInput("the mail server", "is known", found="none", fix="give --server, or set TARRY_SMTP")
+    options = {"server": server, "from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
+    if arguments.password_file:
+        options["password_file"] = str(Path(arguments.password_file).absolute())
+    return hand_in(
+        arguments,
+        open_gate(arguments),
+        {
+            "target": arguments.target or arguments.to[0],
+            "outlet": "mail",
+            "content": sys.stdin.buffer.read(),
+            "options": options,
+        },
+    )

@@ -1,0 +1,190 @@
+"""What the commands of one's own store share: opening it, naming posts, seeing to a keeper."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from tarry.cli.options import add_json, read_policy_path
+from tarry.cli.show import print_json, rounded
+from tarry.core.errors import BadInput
+from tarry.core.plan import plan
+from tarry.core.policy import Policy
+from tarry.core.promise import promise
+from tarry.keep.gate import Gate
+from tarry.keep.home import ME, Home
+from tarry.keep.posts import Post, Receipt, Status
+from tarry.keep.store import Row
+
+__all__ = [
+    "add_hand_in",
+    "find_post",
+    "hand_in",
+    "name",
+    "open_gate",
+    "see_to_keeper",
+    "tell_receipt",
+    "when",
+]
+
+_SHORTEST_NAME = 4
+
+
+def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
+    """The options of every command that hands a post in; `target` says what it is unless named."""
+    told = "what is acted on: acts on different targets are the ones that must not be linked"
+    parser.add_argument(
+        "--target", required=target is None, help=told + (f" (default {target})" if target else "")
+    )
+    parser.add_argument(
+        "--policy", metavar="FILE", help="the policy file (default: your own, made on first use)"
+    )
+    parser.add_argument("--track", help="its track, for policies with gaps by track")
+    parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
+    parser.add_argument(
+        "--after", metavar="ID", help="leave after this waiting post of yours on the same target"
+    )
+    parser.add_argument("--wait", action="store_true", help="wait here until it has left")
+    add_json(parser)
+
+
+def hand_in(arguments: argparse.Namespace, gate: Gate, post: dict[str, Any]) -> int:
+    """Admit a post, see to a keeper, and tell when it will leave."""
+    depends_on = post.pop("depends_on", None)
+    if arguments.after is not None:
+        depends_on = find_post(gate, arguments.after)["id"]
+    receipt = gate.admit(
+        Post(
+            actor=ME,
+            track=arguments.track,
+            more_to_come=arguments.more,
+            depends_on=depends_on,
+            **post,
+        )
+    )
+    started = see_to_keeper(Home.of(os.environ))
+    tell_receipt(receipt, started=started, as_json=arguments.json)
+    return _wait(gate, receipt) if arguments.wait else 0
+
+
+def open_gate(arguments: argparse.Namespace) -> Gate:
+    """The gate of one's own store, under the named policy or one's own."""
+    home, made = Home.of(os.environ), False
+    if arguments.policy is not None:
+        policy = read_policy_path(arguments.policy)
+    else:
+        policy, made = home.first_policy()
+    if made and not arguments.json:
+        print(_introduction(policy, home), file=sys.stderr)
+    return home.gate(policy)
+
+
+def find_post(gate: Gate, text: str) -> Row:
+    """The waiting or parked post that a receipt, an id, or the beginning of one names."""
+    key = gate.key_of(text)
+    begins = text.lower() if len(text) >= _SHORTEST_NAME else None
+    found = [
+        row
+        for row, _ in gate.posts()
+        if row["id"] == key or (begins and name(row["id"]).startswith(begins))
+    ]
+    if len(found) != 1:
+        raise BadInput(
+            "a post",
+            f"is named by its receipt, or by {_SHORTEST_NAME} or more characters of its id",
+            found=f"{text!r}, which {'several share' if found else 'none has'}",
+            fix="tarry queue lists them",
+        )
+    return found[0]
+
+
+def name(post: int) -> str:
+    """The id of a post, as it is shown.
+
+    >>> name(255)
+    '00000000000000ff'
+    """
+    return f"{post:016x}"
+
+
+def when(status: Status) -> str:
+    """When a post leaves, in local time.
+
+    >>> when(Status(state="waiting", earliest=None, latest=None, tick=Fraction(1)))
+    'soon'
+    """
+    if status.between is None:
+        return "soon"
+    early, late = map(_local, status.between)
+    return early if early == late else f"{early} or {late}"
+
+
+def see_to_keeper(home: Home) -> bool:
+    """Start a keeper in the background if none runs; it ends by itself when nothing waits."""
+    if home.is_kept():
+        return False
+    log = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        subprocess.Popen(
+            [sys.executable, "-m", "tarry", "keeper", "--until-empty"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+    return True
+
+
+def tell_receipt(receipt: Receipt, *, started: bool, as_json: bool) -> None:
+    """What the author is told: when it leaves, and how to take it back."""
+    status = receipt.status
+    if as_json:
+        early, late = status.between or (None, None)
+        print_json(
+            {
+                "receipt": receipt.secret,
+                "id": name(receipt.post),
+                "state": status.state,
+                "release_at": status.release_at,
+                "earliest_at": early,
+                "latest_at": late,
+                "keeper_started": started,
+            }
+        )
+        return
+    print(f"leaves    {when(status)}")
+    print(f"receipt   {name(receipt.post)}")
+    print(f"take back tarry withdraw {name(receipt.post)[:8]}")
+
+
+def _wait(gate: Gate, receipt: Receipt) -> int:
+    """Until it has left; 1 if it did not."""
+    pause = min(1.0, float(gate.policy.tick))
+    while (status := gate.status(receipt.secret)).state == "waiting":
+        time.sleep(pause)
+    if status.state == "released":
+        return 0
+    print(f"tarry: it is {status.state}: {status.problem or 'taken back'}", file=sys.stderr)
+    return 1
+
+
+def _introduction(policy: Policy, home: Home) -> str:
+    """Two sentences for somebody who has just met the policy: what it promises, what it costs."""
+    costs = plan(policy)
+    waits = (
+        f"Each act waits {rounded(costs.unbatched.mean)} on average, {rounded(costs.batched.mean)} if "
+        f"batched with another, and {rounded(costs.batched.maximum)} at most; change that in "
+        f"{home.policy_path}, and read with tarry explain {home.policy_path} what is not promised."
+    )
+    return f"{promise(policy).promised[0]} {waits}\n"
+
+
+def _local(seconds: Fraction) -> str:
+    return f"{datetime.fromtimestamp(float(seconds), tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}"

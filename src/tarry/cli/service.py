@@ -1,0 +1,80 @@
+"""The keeper as a user service of systemd."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tarry.cli.show import print_json
+
+__all__ = ["install_service", "remove_service", "unit"]
+
+_NAME = "tarry-keeper.service"
+
+
+def unit(python: str, home: str | None) -> str:
+    """The text of the service.
+
+    >>> "keeper" in unit("/usr/bin/python3", None)
+    True
+    """
+    place = f'Environment="TARRY_HOME={_escaped(home)}"\n' if home else ""
+    return f"""[Unit]
+Description=tarry keeper: lets delayed acts out at their time
+
+[Service]
+ExecStart="{_escaped(python)}" -m tarry keeper
+{place}Restart=on-failure
+RestartSec=5
+UMask=0077
+# A command that is being run is not cut off with the keeper.
+KillMode=mixed
+TimeoutStopSec=600
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def install_service(*, as_json: bool) -> int:
+    """Write the unit and start it; where systemd is not to be had, say what to do."""
+    path = _path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(unit(sys.executable, os.environ.get("TARRY_HOME")), encoding="utf-8")
+    started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _NAME)
+    then = "and started it" if started else f"; start it with: systemctl --user enable --now {_NAME}"
+    return _tell(f"wrote {path} {then}".replace(" ;", ";"), path, started=started, as_json=as_json)
+
+
+def remove_service(*, as_json: bool) -> int:
+    """Stop it and remove the unit."""
+    path = _path()
+    _systemctl("disable", "--now", _NAME)
+    path.unlink(missing_ok=True)
+    return _tell(f"removed {path}", path, started=False, as_json=as_json)
+
+
+def _tell(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
+    if as_json:
+        print_json({"unit": str(path), "started": started})
+    else:
+        print(sentence)
+    return 0
+
+
+def _path() -> Path:
+    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config, "systemd", "user", _NAME)
+
+
+def _systemctl(*words: str) -> bool:
+    if shutil.which("systemctl") is None:
+        return False
+    ended = subprocess.run(["systemctl", "--user", *words], capture_output=True, check=False)
+    return ended.returncode == 0
+
+
+def _escaped(text: str) -> str:
+    """Inside quotes systemd reads backslashes, quotes and percent signs in its own way."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

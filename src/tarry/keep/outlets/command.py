@@ -1,0 +1,114 @@
+"""The command outlet: a program is run at the release, as its owner would have run it.
+
+At most once: "started" is written down first, and a run that a crash cut off is parked, never repeated.
+The program sees the words, the directory and the environment that were kept for it and nothing else, so
+it cannot tell when it was handed in. What it prints goes to a private file named by its random id.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused
+from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.posts import Release
+
+__all__ = ["Command", "command_options"]
+
+#: Kept without being named: a program hardly runs without them, and they say nothing of the moment.
+ALWAYS_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
+
+
+def command_options(
+    argv: list[str], directory: Path, environment: Mapping[str, str], named: list[str]
+) -> dict[str, Any]:
+    """What is kept of a command: its words, its directory, and the named variables.
+
+    >>> command_options(["git", "push"], Path("/"), {"PATH": "/bin", "EDITOR": "vi"}, ["EDITOR"])[
+    ...     "environment"
+    ... ]
+    {'PATH': '/bin', 'EDITOR': 'vi'}
+    """
+    missing = [name for name in named if name not in environment]
+    if missing:
+        raise BadInput(
+            "a kept variable", "is set", found=f"no {missing[0]}", fix="set it, or do not name it"
+        )
+    kept = {name: environment[name] for name in (*ALWAYS_KEPT, *named) if name in environment}
+    return {"argv": argv, "directory": str(directory), "environment": kept}
+
+
+class Command:
+    """Runs programs; their output lands in a folder of the owner's.
+
+    >>> from fractions import Fraction
+    >>> from tempfile import mkdtemp
+    >>> outlet = Command(Path(mkdtemp()))
+    >>> options = {"argv": ["/bin/cat"], "directory": "/", "environment": {}}
+    >>> outlet.deliver(Release(id="ab12", target="x", content=b"hello", options=options, at=Fraction(0)))
+    >>> (outlet.outputs / "ab12").read_text()
+    'hello'
+    """
+
+    delivery: Delivery = "at most once"
+
+    def __init__(self, outputs: Path) -> None:
+        self.outputs = outputs
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse what cannot be run, while somebody reads it."""
+        argv = options.get("argv")
+        if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
+            raise BadInput("a command", "is a list of words", found=repr(argv))
+        if any("\0" in word for word in argv):
+            raise BadInput("a command", "has no NUL in its words", found="one")
+        directory = Path(str(options.get("directory", "")))
+        if not directory.is_absolute() or not directory.is_dir():
+            raise BadInput("the directory of a command", "is there", found=repr(str(directory)))
+        environment = options.get("environment")
+        if not isinstance(environment, Mapping):
+            raise BadInput("the environment of a command", "is a table", found=repr(environment))
+        if _which(argv[0], directory, environment) is None:
+            raise BadInput(
+                "a command",
+                "begins with a program that can be run",
+                found=repr(argv[0]),
+                fix="check its name",
+            )
+
+    def deliver(self, release: Release) -> None:
+        """Run it, and wait for its end."""
+        options = release.options
+        self.outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        output = self.outputs / release.id
+        program = _which(options["argv"][0], Path(options["directory"]), options["environment"])
+        try:
+            with os.fdopen(os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                ended = subprocess.run(
+                    options["argv"],
+                    executable=program,
+                    cwd=options["directory"],
+                    env=dict(options["environment"]),
+                    input=release.content,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # a signal meant for the keeper does not end it
+                    check=False,
+                )
+        except OSError as error:
+            raise Refused(f"the command could not be started: {error.strerror}") from error
+        if ended.returncode:
+            raise Refused(f"the command ended with {ended.returncode}; what it printed is in {output}")
+
+
+def _which(program: str, directory: Path, environment: Mapping[str, str]) -> str | None:
+    """The program as the shell would find it, in the kept directory and on the kept PATH."""
+    if "/" in program:
+        places = [directory / program]
+    else:
+        path = environment.get("PATH", os.defpath)
+        places = [directory / folder / program for folder in path.split(os.pathsep)]
+    return next((str(p) for p in places if p.is_file() and os.access(p, os.X_OK)), None)

@@ -1,0 +1,162 @@
+"""A feed file: one line of JSON for each release, for anybody who follows the file to read.
+
+A line holds the id, the target, the moment of the tick and the content, and nothing else. Lines stand in
+the order of their ticks and, inside a tick, in a random one; the file's own times tell when it was last
+appended to, which is a release.
+
+Exactly once: the line is on the disk before the release counts as delivered, a later try looks whether its
+id is there already, and what a crash has left of a line is cut off. Whoever moves the file away (to rotate
+it) takes that memory with it, so do it while nothing waits.
+"""
+
+import base64
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.posts import Release
+
+__all__ = ["FeedFile"]
+
+_CHUNK = 1 << 16
+#: Not a matter of time: a person has to look.
+_HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
+
+
+class FeedFile:
+    """Appends to one file, which is made, readable by its owner alone, when it is not there yet.
+
+    Programs that change the file take the same lock (`flock`) first.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> feed = FeedFile(Path(folder.name) / "feed.jsonl")
+    >>> feed.deliver(Release(id="ab", target="paper 3", content=b"I agree.", at=Fraction(60)))
+    >>> print(feed.path.read_text(), end="")
+    {"id": "ab", "target": "paper 3", "at": "1970-01-01T00:01:00Z", "content": "I agree."}
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def delivery(self) -> Delivery:
+        """A second try finds the first one's line."""
+        return "exactly once"
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """A feed has no options, and lies in a folder that exists."""
+        if options:
+            raise BadInput("a post to a feed", "has no options", found=", ".join(map(str, options)))
+        if not self.path.parent.is_dir():
+            raise BadInput("the folder of a feed", "exists", found=f"no folder {self.path.parent}")
+        if self.path.exists() and not self.path.is_file():
+            raise BadInput("a feed", "is a file", found=f"something else at {self.path}")
+
+    def deliver(self, release: Release) -> None:
+        """Append the line, unless a try before this one did."""
+        if release.options:
+            raise Refused("a post to a feed has no options")
+        try:
+            with _locked(self.path) as file:
+                end = _cut_off_rest(file)
+                if release.attempt == 1 or not _holds(file, _head(release)):
+                    _append(file, end, _line(release))
+                os.fsync(file)
+        except OSError as error:
+            trouble = Refused if error.errno in _HOPELESS else Unreachable
+            raise trouble(f"the feed cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """The open file, ours alone."""
+    born = not path.exists()
+    # Not blocking: a pipe without a reader would hold the worker for ever.
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if born:
+            _sync_folder(path.parent)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is durable when its folder is."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _cut_off_rest(file: int) -> int:
+    """Remove what a crash has left of a line; where the file ends now."""
+    size = end = os.fstat(file).st_size
+    while end:
+        start = max(0, end - _CHUNK)
+        chunk = os.pread(file, end - start, start)
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(file, end)
+    return end
+
+
+def _holds(file: int, head: bytes) -> bool:
+    """Whether a line begins like this."""
+    with os.fdopen(os.dup(file), "rb") as lines:
+        lines.seek(0)
+        return any(line.startswith(head) for line in lines)
+
+
+def _append(file: int, end: int, line: bytes) -> None:
+    rest = memoryview(line)
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        with contextlib.suppress(OSError):  # the next try cuts it off
+            os.ftruncate(file, end)
+        raise
+
+
+def _head(release: Release) -> bytes:
+    """How the line of a release begins, and no other does: inside a text the quotes would be escaped."""
+    return f'{{"id": {json.dumps(release.id)}, '.encode()
+
+
+def _line(release: Release) -> bytes:
+    """Plain ASCII: no reader sees a line end inside."""
+    told = {"id": release.id, "target": release.target, "at": _moment(release.at)}
+    try:
+        told["content"] = release.content.decode()
+    except UnicodeDecodeError:
+        told["content_base64"] = base64.b64encode(release.content).decode()
+    return json.dumps(told).encode() + b"\n"
+
+
+def _moment(at: Fraction) -> str:
+    """ISO 8601 in UTC; of a tick between microseconds, the one before it."""
+    micros = int(at * 1_000_000)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,247 @@
+"""A git push of a commit that was named at admission, whatever becomes of the branch meanwhile.
+
+What a push shows, beside its content: names and addresses of authors and committers, which are the user's
+own choice, and their dates with the time zone, which tell when the work was done. With `redate` the commits
+that nobody has seen yet are dated to the release (+0000) when they leave; signed ones are refused, for
+a signature holds the date. Commits that are public already keep theirs. The server sees who connects, from
+where, and with what program: two pseudonyms with one key are linked without any clock. Nothing connects to
+it before the release. Reflogs, and what `refs/tarry` remembers of redated commits, stay in the repository:
+do not push with `--mirror`, which would send them too.
+
+Exactly once: a second try finds the commit there, or below what was pushed since. It never forces. After a
+push with `redate` the local branch moves to the redated commits if it still stands where it stood; if it
+has gone on, the next waiting push builds on them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlets.git_process import Ran, run_git, run_git_outside
+from tarry.keep.outlets.git_redate import REDATED, check_redatable, redate
+from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.posts import Release
+
+__all__ = ["Git", "waiting_push"]
+
+_LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
+_NEEDED = {"repository": str, "remote": str, "branch": str, "commit": str, "redate": bool}
+_PUSH = (
+    "push",
+    "--porcelain",
+    "--no-progress",
+    "--no-follow-tags",
+    "--no-signed",
+    "--recurse-submodules=no",
+)
+#: Rejections that may pass: somebody else was in the way, or the answer was lost.
+_PASSING = ("[remote failure]", "cannot lock ref", "failed to update ref", "unpacker error")
+
+
+@dataclass(frozen=True)
+class _Push:
+    """The options, once they are known to be well formed."""
+
+    repository: str
+    remote: str
+    branch: str  # without refs/heads/
+    commit: str
+    redate: bool
+    address: str | None  # of the remote, without a user
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.branch}"
+
+
+def waiting_push(
+    repository: str | Path, remote: str, branch: str | None = None, *, redate: bool = False
+) -> dict[str, Any]:
+    """The options of a push of what a branch (the one checked out, if none is named) holds now.
+
+    Looks at the repository alone: asking the server would show it an arrival.
+
+    >>> waiting_push("/", "origin", "main")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: a push begins in a git repository, found /
+    """
+    top = run_git(repository, "rev-parse", "--show-toplevel")
+    if top.code:  # a bare one has no working tree
+        top = run_git(repository, "rev-parse", "--absolute-git-dir")
+    if top.code:
+        raise BadInput("a push", "begins in a git repository", found=repository)
+    if branch is None:
+        head = run_git(top.text, "symbolic-ref", "--quiet", "HEAD")
+        if head.code:
+            raise BadInput("a push", "names a branch", found="none checked out")
+        branch = head.text
+    short = branch.removeprefix("refs/heads/")
+    commit = run_git(top.text, "rev-parse", "--verify", "--quiet", f"refs/heads/{short}^{{commit}}")
+    if commit.code:
+        raise BadInput("a push", "names a branch of the repository", found=repr(branch))
+    named = {"repository": top.text, "remote": remote, "branch": short, "commit": commit.text}
+    options = {**named, "redate": redate, "address": _address(top.text, remote)}
+    Git().check(options)
+    return options
+
+
+class Git:
+    """Pushes a commit: `repository`, `remote`, `branch`, `commit`, `redate` and, to make sure, `address`.
+
+    >>> Git().delivery
+    'exactly once'
+    """
+
+    delivery: Delivery = "exactly once"
+
+    def __init__(self, *, timeout_s: float = 300) -> None:
+        self._timeout_s = timeout_s
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse what is not there, what is out already, and what cannot be dated anew."""
+        push = _read(options)
+        _look(push)
+        tracked = f"refs/remotes/{push.remote}/{push.branch}"
+        if not run_git(push.repository, "merge-base", "--is-ancestor", push.commit, tracked).code:
+            raise BadInput("a push", "brings the remote something new", found="nothing to push")
+        if push.redate:
+            _check_tracked(push)
+            check_redatable(push.repository, push.commit)
+
+    def deliver(self, release: Release) -> None:
+        """Push, or tell why not."""
+        try:
+            push = _read(release.options)
+            _look(push)
+            if push.redate:
+                self._push_redated(push, release)
+            else:
+                self._push(push, push.commit)
+        except BadInput as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Unreachable(f"git cannot be run: {error}") from error
+
+    def _push_redated(self, push: _Push, release: Release) -> None:
+        names = redate(push.repository, push.commit, self._date(push, release))
+        tip = names.get(push.commit, push.commit)
+        _update_refs(push, [f"update {_LEAVING}{push.commit} {tip}"])
+        self._push(push, tip)
+        seen = [f"update {REDATED}{old} {new}" for old, new in names.items()]
+        _update_refs(push, [*seen, f"delete {_LEAVING}{push.commit}"])
+        # Only if it still stands where it stood; the trees are the same, so no file changes.
+        run_git(push.repository, "update-ref", "-m", "tarry: redated", push.ref, tip, push.commit)
+
+    def _date(self, push: _Push, release: Release) -> int:
+        """The release; but a try that came through and was cut off afterwards has set the date for good."""
+        if release.attempt > 1:
+            show = ("show", "-s", "--format=%H %ct", _LEAVING + push.commit, "--")
+            before = run_git(push.repository, *show)
+            if not before.code:
+                tip, date = before.text.split()
+                if self._is_there(push, tip):
+                    return int(date)
+        return int(release.at)
+
+    def _push(self, push: _Push, tip: str) -> None:
+        ran = self._outside(push, *_PUSH, push.remote, f"{tip}:{push.ref}")
+        if not ran.code:
+            return
+        rejected = [line for line in ran.text.splitlines() if line.startswith("!")]
+        if not rejected:
+            raise Unreachable(f"git cannot push now: {ran.words}")
+        reason = rejected[0].split("\t")[-1]
+        if any(passing in reason for passing in _PASSING):
+            raise Unreachable(f"git cannot push now: {reason}; {ran.words}")
+        if reason.startswith("[rejected]") and self._is_there(push, tip):
+            return
+        raise Refused(f"the push was rejected: {'; '.join(filter(None, (reason, ran.words)))}")
+
+    def _is_there(self, push: _Push, commit: str) -> bool:
+        """Whether the remote's branch contains a commit."""
+        there = self._outside(push, "ls-remote", push.remote, push.ref)
+        if there.code:
+            raise Unreachable(f"git cannot ask the remote now: {there.words}")
+        tips = [line.split("\t")[0] for line in there.text.splitlines() if line.endswith(f"\t{push.ref}")]
+        if not tips:
+            return False
+        if tips[0] != commit:
+            only = ("--no-tags", "--no-write-fetch-head", "--refmap=", "--recurse-submodules=no", "--quiet")
+            fetched = self._outside(push, "fetch", *only, push.remote, push.ref)
+            if fetched.code:
+                raise Unreachable(f"git cannot ask the remote now: {fetched.words}")
+        return not run_git(push.repository, "merge-base", "--is-ancestor", commit, tips[0]).code
+
+    def _outside(self, push: _Push, *words: str) -> Ran:
+        return run_git_outside(push.repository, *words, timeout_s=self._timeout_s)
+
+
+def _read(options: Mapping[str, Any]) -> _Push:
+    if unknown := set(options) - {*_NEEDED, "address"}:
+        known = ", ".join(_NEEDED)
+        raise BadInput("an option of a push", f"is one of {known} and address", found=min(unknown))
+    for name, kind in _NEEDED.items():
+        value = options.get(name)
+        if not isinstance(value, kind) or (isinstance(value, str) and not _is_text(value)):
+            raise BadInput(f"the {name} of a push", "is given", found=ascii(value))
+    push = _Push(**{**options, "address": options.get("address")})
+    if not Path(push.repository).is_absolute():
+        raise BadInput("the repository of a push", "is an absolute path", found=repr(push.repository))
+    if not _HASH.fullmatch(push.commit):
+        raise BadInput("the commit of a push", "is a whole hash", found=repr(push.commit))
+    short = push.branch.removeprefix("refs/heads/")
+    if short.startswith(("-", "refs/")) or not _is_ref(f"refs/heads/{short}"):
+        raise BadInput("the branch of a push", "has the name of a branch", found=repr(push.branch))
+    return _Push(push.repository, push.remote, short, push.commit, push.redate, push.address)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a program can be given it as a word."""
+    return bool(value) and "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _is_ref(name: str) -> bool:
+    return not run_git("/", "check-ref-format", name).code
+
+
+def _look(push: _Push) -> None:
+    """All that can be seen without asking anybody else."""
+    if run_git(push.repository, "rev-parse", "--git-dir").code:
+        raise BadInput("the repository of a push", "is a git repository", found=push.repository)
+    address = _address(push.repository, push.remote)
+    if push.address not in {None, address}:
+        fix = "if that is right, withdraw the push and hand it in again"
+        raise BadInput("the remote of a push", "has the address it had then", found=address, fix=fix)
+    if run_git(push.repository, "cat-file", "-e", f"{push.commit}^{{commit}}").code:
+        raise BadInput("the commit of a push", "is in the repository", found=push.commit)
+
+
+def _check_tracked(push: _Push) -> None:
+    """Without remote-tracking branches all of history would look unseen, and be dated anew."""
+    if run_git(push.repository, "config", "--get-all", f"remote.{push.remote}.fetch").code:
+        fix = (
+            f"git config remote.{push.remote}.fetch '+refs/heads/*:refs/remotes/{push.remote}/*', and fetch"
+        )
+        raise BadInput("the remote of a push with redate", "has tracking branches", found="none", fix=fix)
+
+
+def _address(repository: str, remote: str) -> str:
+    """Where a remote is; a user, or a password, is none of the store's business."""
+    known = run_git(repository, "remote").text.splitlines()
+    if remote not in known:
+        raise BadInput(
+            "the remote of a push", f"is one of {', '.join(known) or 'none'}", found=repr(remote)
+        )
+    return _USER_IN_URL.sub("", run_git(repository, "remote", "get-url", "--push", remote).text)
+
+
+def _update_refs(push: _Push, commands: list[str]) -> None:
+    ran = run_git(push.repository, "update-ref", "--stdin", stdin="\n".join([*commands, ""]).encode())
+    if ran.code:
+        raise Unreachable(f"the repository cannot be written: {ran.words}")
