@@ -92,6 +92,7 @@ class ListOutlet:
     """
 
     delivery: Delivery = "at least once"
+    batch: int = 500
     broken: Exception | None = None
     delivered: list[Release] = field(default_factory=list)
 

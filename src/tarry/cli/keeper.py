@@ -11,9 +11,11 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 
 from tarry.cli.options import add_json
+from tarry.cli.own import introduction
 from tarry.cli.service import install_service, remove_service
 from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
@@ -38,25 +40,33 @@ def run(arguments: argparse.Namespace) -> int:
     def tell(sentence: str) -> None:
         print(json.dumps({"said": sentence}) if arguments.json else sentence, file=sys.stdout, flush=True)
 
-    home = Home.of(os.environ)
+    home, stopping = Home.of(os.environ), threading.Event()
     if not home.is_founded():
-        home.gate(home.first_policy()[0])
+        policy, made = home.first_policy()
+        home.gate(policy)
+        if made and not arguments.json:
+            print(introduction(policy, home), file=sys.stderr)
     while True:
         with home.keeping() as mine:
             if not mine:
                 if not arguments.until_empty:  # a person asked for one, and not another act for any
                     tell("a keeper runs already")
                 return 0
-            _keep(home, tell, until_empty=arguments.until_empty)
-            if not arguments.until_empty:
+            _keep(home, tell, stopping, until_empty=arguments.until_empty)
+            if stopping.is_set() or not arguments.until_empty:
                 return 0
         # Whoever handed something in while this one was ending has seen it run, and started none.
         if not any(status.state == "waiting" for _, status in home.gate().posts()):
             return 0
 
 
-def _keep(home: Home, tell: Callable[[str], None], *, until_empty: bool) -> None:
+def _keep(home: Home, tell: Callable[[str], None], stopping: threading.Event, *, until_empty: bool) -> None:
     keeper = Keeper(home.gate().vault, tell=tell)
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        keeper.stop()
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: keeper.stop())
+        signal.signal(number, stop)
     keeper.run(until_empty=until_empty)

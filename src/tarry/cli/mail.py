@@ -43,7 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
         {
             "target": arguments.target or arguments.to[0],
             "outlet": "mail",
-            "content": sys.stdin.buffer.read(),
+            "content": _text(),
             "options": options,
         },
     )
+
+
+def _text() -> bytes:
+    text = sys.stdin.buffer.read()
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        raise BadInput("the text of a mail", "is UTF-8", found="other bytes") from None
+    return text

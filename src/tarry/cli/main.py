@@ -31,6 +31,7 @@ COMMANDS = {
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
+_RUNS_A_COMMAND = "run"  # its last words belong to another program, and are left as they are
 
 
 class UsageError(Exception):
@@ -63,8 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.filename:
+            print(f"tarry: {error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
+        else:
+            print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
     except KeyboardInterrupt:
         return STOPPED
@@ -83,7 +87,9 @@ def _command(name: str, words: list[str]) -> int:
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        return int(command.run(parser.parse_args(_join_negatives(words))))
+        if name == _RUNS_A_COMMAND:
+            return int(command.run(parser.parse_args(words)))
+        return int(command.run(parser.parse_intermixed_args(_join_negatives(words))))
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
@@ -121,10 +127,9 @@ def _help() -> str:
 def _join_negatives(words: list[str]) -> list[str]:
     """`--gap -5m` as `--gap=-5m`, so that the rule about negative gaps answers and not the parser."""
     joined: list[str] = []
-    own = words.index("--") if "--" in words else len(words)  # what follows belongs to another program
-    for word in words[:own]:
+    for word in words:
         if joined and re.match(r"-[\d.]", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
             joined[-1] += f"={word}"
         else:
             joined.append(word)
-    return joined + words[own:]
+    return joined

@@ -7,6 +7,8 @@ import sys
 import time
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import ceil
+from pathlib import Path
 from typing import Any
 
 from tarry.cli.options import add_json, read_policy_path
@@ -16,7 +18,7 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.keep.gate import Gate
-from tarry.keep.home import ME, Home
+from tarry.keep.home import ME, Home, places
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.store import Row
 
@@ -24,6 +26,7 @@ __all__ = [
     "add_hand_in",
     "find_post",
     "hand_in",
+    "introduction",
     "name",
     "open_gate",
     "see_to_keeper",
@@ -66,8 +69,9 @@ def hand_in(arguments: argparse.Namespace, gate: Gate, post: dict[str, Any]) -> 
             **post,
         )
     )
-    started = see_to_keeper(Home.of(os.environ))
-    tell_receipt(receipt, started=started, as_json=arguments.json)
+    home = Home.of(os.environ)
+    output = home.output_of(gate, receipt.post) if post["outlet"] == "command" else None
+    tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
     return _wait(gate, receipt) if arguments.wait else 0
 
 
@@ -79,13 +83,13 @@ def open_gate(arguments: argparse.Namespace) -> Gate:
     else:
         policy, made = home.first_policy()
     if made and not arguments.json:
-        print(_introduction(policy, home), file=sys.stderr)
+        print(introduction(policy, home), file=sys.stderr)
     return home.gate(policy)
 
 
 def find_post(gate: Gate, text: str) -> Row:
     """The waiting or parked post that a receipt, an id, or the beginning of one names."""
-    key = gate.key_of(text)
+    key = gate.key_of(text) if text.isascii() else None
     begins = text.lower() if len(text) >= _SHORTEST_NAME else None
     found = [
         row
@@ -127,22 +131,16 @@ def see_to_keeper(home: Home) -> bool:
     """Start a keeper in the background if none runs; it ends by itself when nothing waits."""
     if home.is_kept():
         return False
-    log = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     try:
-        subprocess.Popen(
-            [sys.executable, "-m", "tarry", "keeper", "--until-empty"],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    finally:
-        os.close(log)
+        _start_keeper(home)
+    except OSError as error:  # what was handed in is safe, and its receipt must be told
+        told = f"no keeper could be started ({error.strerror}), and nothing leaves until one runs"
+        print(f"tarry: {told}: start one with tarry keeper", file=sys.stderr)
+        return False
     return True
 
 
-def tell_receipt(receipt: Receipt, *, started: bool, as_json: bool) -> None:
+def tell_receipt(receipt: Receipt, output: Path | None, *, started: bool, as_json: bool) -> None:
     """What the author is told: when it leaves, and how to take it back."""
     status = receipt.status
     if as_json:
@@ -155,13 +153,31 @@ def tell_receipt(receipt: Receipt, *, started: bool, as_json: bool) -> None:
                 "release_at": status.release_at,
                 "earliest_at": early,
                 "latest_at": late,
+                "output": None if output is None else str(output),
                 "keeper_started": started,
             }
         )
         return
-    print(f"leaves    {when(status)}")
-    print(f"receipt   {name(receipt.post)}")
-    print(f"take back tarry withdraw {name(receipt.post)[:8]}")
+    print(f"leaves     {when(status)}")
+    if output is not None:
+        print(f"prints to  {output}")
+    print(f"take back  tarry withdraw {name(receipt.post)[:8]}")
+
+
+def _start_keeper(home: Home) -> None:
+    log = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        subprocess.Popen(
+            [sys.executable, "-m", "tarry", "keeper", "--until-empty"],
+            cwd="/",
+            env={**os.environ, **places(os.environ)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
 
 
 def _wait(gate: Gate, receipt: Receipt) -> int:
@@ -175,15 +191,23 @@ def _wait(gate: Gate, receipt: Receipt) -> int:
     return 1
 
 
-def _introduction(policy: Policy, home: Home) -> str:
-    """Two sentences for somebody who has just met the policy: what it promises, what it costs."""
-    costs = plan(policy)
-    waits = (
-        f"Each act waits {rounded(costs.unbatched.mean)} on average, {rounded(costs.batched.mean)} if "
-        f"batched with another, and {rounded(costs.batched.maximum)} at most; change that in "
-        f"{home.policy_path}, and read with tarry explain {home.policy_path} what is not promised."
+def introduction(policy: Policy, home: Home) -> str:
+    """Two sentences for somebody who has just met the policy: what it costs, what it promises.
+
+    >>> from tarry.keep.home import default_policy
+    >>> introduction(default_policy(), Home.of({"TARRY_HOME": "/tmp/t"}))[:52]
+    'From now on each act waits 1h27m32s on average, 2h5s'
+    """
+    costs, promised = plan(policy), promise(policy)
+    return (
+        f"From now on each act waits {rounded(costs.unbatched.mean)} on average, "
+        f"{rounded(costs.batched.mean)} if batched with another and {rounded(costs.batched.maximum)} at "
+        "most, and for that, if two acts of yours on different targets arrive within "
+        f"{rounded(policy.window)} of each other and nothing else of yours that near, whatever is seen is "
+        f"at most {ceil(promised.odds(2) * 100) / 100} times as likely as if either one had arrived up to "
+        f"{rounded(promised.reach)} later, done by anyone who was not acting elsewhere then. Change it in "
+        f"{home.policy_path}, and read with tarry explain {home.policy_path} what is not promised.\n"
     )
-    return f"{promise(policy).promised[0]} {waits}\n"
 
 
 def _local(seconds: Fraction) -> str:

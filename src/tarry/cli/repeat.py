@@ -7,7 +7,8 @@ import argparse
 import os
 
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, see_to_keeper, tell_receipt
+from tarry.cli.own import find_post, name, see_to_keeper, tell_receipt
+from tarry.core.errors import BadInput
 from tarry.keep.home import ME, Home
 
 __all__ = ["add_arguments", "run"]
@@ -23,6 +24,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Admit it anew."""
     home = Home.of(os.environ)
     gate = home.gate()
-    receipt = gate.repeat_post(find_post(gate, arguments.post)["id"], ME)
-    tell_receipt(receipt, started=see_to_keeper(home), as_json=arguments.json)
+    row = find_post(gate, arguments.post)
+    if row["state"] != "parked":
+        found = f"{name(row['id'])[:8]}, which waits"
+        raise BadInput("a post to repeat", "is parked", found=found, fix="let it leave, or withdraw it")
+    receipt = gate.repeat_post(row["id"], ME)
+    output = home.output_of(gate, receipt.post) if row["outlet"] == "command" else None
+    tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
     return 0

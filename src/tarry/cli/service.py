@@ -4,28 +4,33 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tarry.cli.show import print_json
+from tarry.keep.home import places
 
 __all__ = ["install_service", "remove_service", "unit"]
 
 _NAME = "tarry-keeper.service"
 
 
-def unit(python: str, home: str | None) -> str:
-    """The text of the service.
+def unit(python: str, environment: Mapping[str, str]) -> str:
+    """The text of the service, in an environment that says where the store is.
 
-    >>> "keeper" in unit("/usr/bin/python3", None)
+    >>> "keeper" in unit("/usr/bin/python3", {})
     True
     """
-    place = f'Environment="TARRY_HOME={_escaped(home)}"\n' if home else ""
+    place = "".join(
+        f'Environment="{name}={_escaped(value)}"\n' for name, value in places(environment).items()
+    )
     return f"""[Unit]
 Description=tarry keeper: lets delayed acts out at their time
 
 [Service]
 ExecStart="{_escaped(python)}" -m tarry keeper
-{place}Restart=on-failure
+{place}# Always: where one runs in the background this one ends at once, and takes its place later.
+Restart=always
 RestartSec=5
 UMask=0077
 # A command that is being run is not cut off with the keeper.
@@ -41,7 +46,7 @@ def install_service(*, as_json: bool) -> int:
     """Write the unit and start it; where systemd is not to be had, say what to do."""
     path = _path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(unit(sys.executable, os.environ.get("TARRY_HOME")), encoding="utf-8")
+    path.write_text(unit(sys.executable, os.environ), encoding="utf-8")
     started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _NAME)
     then = "and started it" if started else f"; start it with: systemctl --user enable --now {_NAME}"
     return _tell(f"wrote {path} {then}".replace(" ;", ";"), path, started=started, as_json=as_json)

@@ -57,8 +57,7 @@ def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candi
         post,
         number,
         new_receipt(),
-        vault.keys.actor(post.actor),
-        vault.keys.pseudonym(post.actor, post.target),
+        *_hashes(vault, post),
         draw_pair(policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
@@ -107,6 +106,11 @@ class _Clerk:
         parent = _parent(self._transaction, each)
         old = self._heirloom(each)
         ticks = self._arrive(each) if old is None else self._inherit(each, old)
+        release = ticks.release
+        if parent is not None:
+            above = prospect(parent, self._settings).release
+            release = release if release is None or above is None else max(release, above)
+            ticks = behind_parents(self._transaction, self._settings, ticks, parent)
         self._posts.append(
             {
                 "id": each.id,
@@ -114,7 +118,7 @@ class _Clerk:
                 "outlet": each.post.outlet,
                 "options": each.options,
                 "content": each.content,
-                "release": ticks.release,
+                "release": release,
                 "parent": parent and parent["id"],
                 "receipt": receipt_hash(each.secret),
                 "pseudonym": each.pseudonym,
@@ -122,18 +126,13 @@ class _Clerk:
         )
         if not self._settings.waits_for_label:
             self.write()  # the next one's label may look at this one
-        if parent is not None:
-            ticks = behind_parents(self._transaction, self._settings, ticks, parent)
         return Receipt(each.secret, each.id, ticks.status("waiting", self._policy.tick))
 
     def write(self) -> None:
         """Store what has been collected."""
-        if self._posts:
-            self._transaction.many("insert_post", self._posts)
-            self._posts = []
-        if self._arrivals:
-            self._transaction.many("insert_arrival", self._arrivals)
-            self._arrivals = []
+        self._transaction.many("insert_post", self._posts)
+        self._transaction.many("insert_arrival", self._arrivals)
+        self._posts, self._arrivals = [], []
 
     def _heirloom(self, each: Candidate) -> Row | None:
         if not self._here.heirlooms:
@@ -184,9 +183,17 @@ class _Clerk:
 
     def _inherit(self, each: Candidate, old: Row) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
-        self._transaction.run("bequeath_post", id=old["id"], closed=self._here.closed)
-        self._transaction.run("bequeath_arrival", id=old["id"], heir=each.id)
+        self._transaction.tell("bequeath_post", id=old["id"], closed=self._here.closed)
+        self._transaction.tell("bequeath_arrival", id=old["id"], heir=each.id)
         return prospect(old, self._settings)
+
+
+def _hashes(vault: Vault, post: Post) -> tuple[bytes, bytes]:
+    try:
+        return vault.keys.actor(post.actor), vault.keys.pseudonym(post.actor, post.target)
+    except UnicodeEncodeError:
+        rule = "are Unicode text"
+        raise BadInput("the actor and the target of a post", rule, found="something else") from None
 
 
 def _check(vault: Vault, post: Post) -> None:

@@ -32,10 +32,12 @@ def adopt(transaction: Transaction, keys: Keys, clock: Clock, policy: Policy) ->
     here = place(transaction)
     _check_nothing_is_on_its_way(transaction, here, policy)
     if policy.tick != here.settings.tick:
-        transaction.run("forget_done")  # their release ticks are of another length
         anchor = advance(here.anchor, clock.read(here.now))
-        transaction.run("tick", **anchor_row(anchor), closed=last_past_tick(anchor.time, policy.tick))
-    transaction.run(
+        closed = last_past_tick(anchor.time, policy.tick)
+        transaction.tell("forget_done")  # their release ticks are of another length
+        transaction.tell("recount_parked", closed=closed)
+        transaction.tell("tick", **anchor_row(anchor), closed=closed)
+    transaction.tell(
         "change_settings",
         tick=str(policy.tick),
         window_ticks=policy.window_ticks,
@@ -50,13 +52,16 @@ def _check_nothing_is_on_its_way(transaction: Transaction, here: Place, policy: 
     if busy is None or (not busy["waiting"] and not busy["arrivals"] and busy["last_release"] is None):
         return
     if busy["waiting"]:
-        raise _refusal("posts that wait", "wait for them, or withdraw them")
+        raise _refusal("posts that wait under another", "give that one, or wait for them, or withdraw them")
     old = here.policy and read_policy(here.policy)
     reach = max(each.start_ticks(gap) * each.tick for each in (policy, old) if each for gap in each.gaps)
     quiet = (busy["last_release"] or here.closed) * here.settings.tick + reach + here.settings.tick
     if busy["arrivals"] or here.closed * here.settings.tick < quiet:
         at = datetime.fromtimestamp(float(quiet), tz=UTC).astimezone()
-        raise _refusal("posts that have just left", f"try again after {at:%Y-%m-%d %H:%M}")
+        raise _refusal(
+            "posts that have just left under another",
+            f"give that one, or try again after {at:%Y-%m-%d %H:%M:%S}",
+        )
 
 
 def _refusal(found: str, fix: str) -> BadInput:

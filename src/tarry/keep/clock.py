@@ -11,10 +11,9 @@ only the wall clock is left: then it runs with that.
 import os
 import secrets
 import time
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 __all__ = ["MICROS", "Anchor", "Clock", "Reading", "SystemClock", "advance", "last_past_tick", "now_tick"]
 
@@ -22,8 +21,7 @@ MICROS = 1_000_000
 _LEAN = 16
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """One look at the clocks, in microseconds.
 
     >>> Reading(wall=1_700_000_000_000_000, steady=5, boot="a").boot
@@ -35,8 +33,7 @@ class Reading:
     boot: str  # which run of the steady clock this is; two runs cannot be compared
 
 
-@dataclass(frozen=True)
-class Anchor:
+class Anchor(NamedTuple):
     """The store's clock at its last reading.
 
     >>> Anchor.at(Reading(wall=7, steady=1, boot="a")).time

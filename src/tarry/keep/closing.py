@@ -10,9 +10,10 @@ pseudonyms at one moment, every waiting release moves later by the ticks missed.
 from dataclasses import dataclass
 
 from tarry.core.release import Draws, release_tick
+from tarry.core.ticks import ticks_up
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
-from tarry.keep.store import Settings, Transaction, anchor_row, place
+from tarry.keep.store import Place, Transaction, anchor_row, place
 
 __all__ = ["RECEIPT_DAYS", "Closed", "close_ticks", "shift_everything"]
 
@@ -49,18 +50,19 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     anchor = advance(here.anchor, clock.read(here.now))
     tick, settings = last_past_tick(anchor.time, here.settings.tick), here.settings
     if tick <= here.closed:
+        if anchor.reading.boot != here.anchor.reading.boot:
+            # Or else the clock would stand still until a wall clock that was set back has caught up.
+            transaction.tell("tick", **anchor_row(anchor), closed=here.closed)
         return Closed(here.closed, 0, 0)
     missed = tick - here.closed - 1
     if missed and settings.personal:
         shift_everything(transaction, _ticks_to_shift(transaction, tick, missed), here.closed)
     if settings.waits_for_label:
-        _fix_labels(transaction, settings, here.closed, tick)
-    while transaction.run("raise_children"):
-        pass
+        _fix_labels(transaction, here, tick)
     if missed and not settings.personal:
-        transaction.run("publish_overdue", tick=tick, closed=here.closed)
-    erased = _erase(transaction, keys, settings, tick)
-    transaction.run("tick", **anchor_row(anchor), closed=tick)
+        transaction.tell("publish_overdue", tick=tick, closed=here.closed)
+    erased = _erase(transaction, keys, here, tick)
+    transaction.tell("tick", **anchor_row(anchor), closed=tick)
     return Closed(tick, missed, erased)
 
 
@@ -72,8 +74,8 @@ def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
     >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("closing") as transaction:
     ...     shift_everything(transaction, 5, closed=0)
     """
-    transaction.run("shift_releases", ticks=ticks, closed=closed)
-    transaction.run("shift_pending", ticks=ticks)
+    transaction.tell("shift_releases", ticks=ticks, closed=closed)
+    transaction.tell("shift_pending", ticks=ticks)
 
 
 def _ticks_to_shift(transaction: Transaction, tick: int, missed: int) -> int:
@@ -83,12 +85,13 @@ def _ticks_to_shift(transaction: Transaction, tick: int, missed: int) -> int:
     return missed if first is None else max(missed, tick - first)
 
 
-def _fix_labels(transaction: Transaction, settings: Settings, closed: int, tick: int) -> None:
+def _fix_labels(transaction: Transaction, here: Place, tick: int) -> None:
     """Label the arrivals whose window has passed, and fix the releases that waited for it."""
-    window = settings.window_ticks
-    fresh = {"labelled": closed - window, "ripe": tick - window}
-    if not transaction.run("label", window=window, **fresh):
+    settings, window = here.settings, here.settings.window_ticks
+    fresh = {"labelled": here.closed - window, "ripe": tick - window}
+    if here.oldest is None or here.oldest > fresh["ripe"]:
         return
+    transaction.tell("label", window=window, **fresh)
     transaction.many(
         "fix_release",
         [
@@ -106,12 +109,26 @@ def _fix_labels(transaction: Transaction, settings: Settings, closed: int, tick:
             for row in transaction.all("newly_labelled", **fresh)
         ],
     )
+    while transaction.run("raise_children"):
+        pass
 
 
-def _erase(transaction: Transaction, keys: Keys, settings: Settings, tick: int) -> int:
-    """Forget what no label needs any more; the ledger keeps a count."""
-    window = settings.window_ticks
-    erasable = tick - (2 * window if settings.waits_for_label else window)
+def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int) -> int:
+    """Forget what nothing needs any more."""
+    settings, erased = here.settings, 0
+    erasable = tick - settings.window_ticks * (2 if settings.waits_for_label else 1)
+    if here.oldest is not None and here.oldest <= erasable:
+        erased += _erase_arrivals(transaction, keys, erasable)
+    if here.heirlooms:
+        erased += transaction.run("forget_withdrawn", closed=tick)
+    hour = ticks_up(3600, settings.tick)
+    if tick // hour != here.closed // hour:
+        erased += transaction.run("purge", old=tick - RECEIPT_DAYS * 24 * hour)
+    return erased
+
+
+def _erase_arrivals(transaction: Transaction, keys: Keys, erasable: int) -> int:
+    """No label needs them; the ledger keeps a count."""
     spent = transaction.all("spent", erasable=erasable)
     accounts: dict[tuple[bytes, str], int] = {}
     for row in spent:
@@ -123,8 +140,4 @@ def _erase(transaction: Transaction, keys: Keys, settings: Settings, tick: int) 
             for (account, period), batched in sorted(accounts.items())
         ],
     )
-    erased = transaction.run("erase", erasable=erasable)
-    erased += transaction.run("forget_withdrawn", closed=tick)
-    day = int(86_400 / settings.tick) + 1
-    erased += transaction.run("purge", old=tick - RECEIPT_DAYS * day)
-    return erased
+    return transaction.run("erase", erasable=erasable)

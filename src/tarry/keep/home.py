@@ -6,6 +6,7 @@ the one does not carry the other.
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from tarry.keep.vault import Vault
 if TYPE_CHECKING:
     from tarry.keep.outlets.outlet import Outlet
 
-__all__ = ["DEFAULT_POLICY", "ME", "Home", "default_policy"]
+__all__ = ["DEFAULT_POLICY", "ME", "Home", "default_policy", "places"]
 
 #: The actor of one's own store: all of one's pseudonyms are one person, which is the point.
 ME = "me"
@@ -42,6 +43,16 @@ def default_policy() -> Policy:
     Fraction(3600, 1)
     """
     return Policy(**DEFAULT_POLICY)  # type: ignore[arg-type]
+
+
+def places(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that say where the files are, for a process that begins in another directory.
+
+    >>> places({"TARRY_HOME": "/tmp/t", "LANG": "C"})
+    {'TARRY_HOME': '/tmp/t'}
+    """
+    given = {name: environment.get(name) for name in ("TARRY_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    return {name: str(Path(path).absolute()) for name, path in given.items() if path}
 
 
 @dataclass(frozen=True)
@@ -86,13 +97,22 @@ class Home:
         """What a keeper in the background says."""
         return self.state / "keeper.log"
 
+    @property
+    def outputs(self) -> Path:
+        """Where the outputs of commands land."""
+        return self.state / "output"
+
+    def output_of(self, gate: Gate, post: int) -> Path:
+        """Where the output of one command will be."""
+        return self.outputs / gate.vault.keys.public_id(post)
+
     def outlets(self) -> "dict[str, Outlet]":
         """The outlets of one's own store."""
         from tarry.keep.outlets.command import Command  # noqa: PLC0415 - only what is used is loaded
         from tarry.keep.outlets.git import Git  # noqa: PLC0415
         from tarry.keep.outlets.mail import Mail  # noqa: PLC0415
 
-        return {"command": Command(self.state / "output"), "git": Git(), "mail": Mail()}
+        return {"command": Command(self.outputs), "git": Git(), "mail": Mail()}
 
     def is_founded(self) -> bool:
         """Whether anything was ever handed in."""
@@ -105,14 +125,22 @@ class Home:
             return read_policy(self.policy_path.read_text(encoding="utf-8")), False
         except FileNotFoundError:
             policy = default_policy()
-            self.policy_path.write_text(write_policy(policy), encoding="utf-8")
+            _write_new(self.policy_path, write_policy(policy).encode())
             return policy, True
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput("the policy file", "can be read", found=str(error)) from None
+        except BadInput as error:
+            what = f"in {self.policy_path}, {error.what}"
+            raise BadInput(what, error.rule, found=error.found, fix=error.fix) from None
+        except OSError as error:
+            found = f"{str(self.policy_path)!r}: {error.strerror}"
+            raise BadInput("the policy file", "must be a file one can read", found=found) from None
+        except UnicodeDecodeError:
+            raise BadInput("the policy file", "is UTF-8 text", found=repr(str(self.policy_path))) from None
 
     def gate(self, policy: Policy | None = None) -> Gate:
         """The gate of the store, which is made if need be; another policy is adopted if that is safe."""
-        keys, store = self._keys(founding=policy is not None), SqliteStore(self.store_path)
+        if policy is None and not self.is_founded():
+            raise NotPossible(f"nothing was ever handed in here: {self.state} has no store")
+        keys, store = self._keys(), SqliteStore(self.store_path)
         if policy is not None:
             sealed = find_spec("cryptography") is not None
             settings = Settings.of(policy, personal=True, sealed=sealed)
@@ -126,42 +154,55 @@ class Home:
     @contextmanager
     def keeping(self) -> Iterator[bool]:
         """Be the keeper of this store for a while; False if there is one already."""
-        self._make_folders()
-        lock = os.open(self.state / "keeper.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-        finally:
-            os.close(lock)
+        with self._lock() as lock:
+            # Whoever only looks whether a keeper runs is in the way for a moment, and no keeper.
+            while not (mine := _locked(lock, fcntl.LOCK_EX)) and _locked(lock, fcntl.LOCK_SH):
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            yield mine
 
     def is_kept(self) -> bool:
         """Whether a keeper runs."""
-        with self.keeping() as mine:
-            return not mine
+        with self._lock() as lock:
+            return not _locked(lock, fcntl.LOCK_SH)
+
+    @contextmanager
+    def _lock(self) -> Iterator[int]:
+        self._make_folders()
+        lock = os.open(self.state / "keeper.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            yield lock
+        finally:
+            os.close(lock)
 
     def _make_folders(self) -> None:
         for folder in {self.config, self.state}:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _keys(self, *, founding: bool) -> Keys:
+    def _keys(self) -> Keys:
         self._make_folders()
         if not self.key_path.exists():
-            if self.is_founded() or not founding:
+            if self.is_founded() and not self.key_path.exists():
                 raise NotPossible(f"the key of the store is gone: put {self.key_path} back in its place")
-            self._write_key()
+            _write_new(self.key_path, new_key())
         return Keys(self.key_path.read_bytes())
 
-    def _write_key(self) -> None:
-        """Whole or not at all, and never over an older one."""
-        draft = self.key_path.with_name(f"key.{os.getpid()}")
-        draft.touch(mode=0o600)
-        draft.write_bytes(new_key())
-        try:
-            os.link(draft, self.key_path)
-        except FileExistsError:  # another first use was quicker
-            pass
-        finally:
-            draft.unlink()
+
+def _locked(lock: int, how: int) -> bool:
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Whole or not at all, private, and never over an older one."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    draft.touch(mode=0o600)
+    draft.write_bytes(content)
+    try:
+        os.link(draft, path)
+    except FileExistsError:  # another first use was quicker
+        pass
+    finally:
+        draft.unlink()

@@ -7,10 +7,11 @@ closes as `closing` tells.
 import contextlib
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import Closed, close_ticks
+from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
 from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
@@ -20,6 +21,7 @@ __all__ = ["Keeper"]
 
 _RENEW_S = LEASE_S / 4
 _SWEEP_S = 2.0
+_WORTH_TELLING_S = 1
 
 
 def _nobody(_: str) -> None:
@@ -43,7 +45,9 @@ class Keeper:
         self._stopping, self._done = threading.Event(), threading.Event()
         self._news, self._closes = threading.Condition(), 0
         self._claims: set[int] = set()
+        self._failure: BaseException | None = None
         self._traces = True  # of an earlier run, perhaps
+        self._last: int | None = None  # tick that this keeper saw closed
 
     def stop(self) -> None:
         """End soon: what is being delivered is delivered first. Safe in a signal handler."""
@@ -51,8 +55,8 @@ class Keeper:
 
     def run(self, *, until_empty: bool = False) -> None:
         """Keep, until told to stop, or until nothing waits and nothing is left to erase."""
-        workers = [threading.Thread(target=self._work, name=f"worker {n}") for n in range(self._workers)]
-        leases = threading.Thread(target=self._hold_claims, name="leases")
+        workers = [self._thread(self._work, f"worker {n}") for n in range(self._workers)]
+        leases = self._thread(self._hold_claims, "leases")
         for thread in (*workers, leases):
             thread.start()
         try:
@@ -64,8 +68,22 @@ class Keeper:
                 thread.join()
             self._done.set()
             leases.join()
-            self._clear_traces()
+            self._clear_traces(last=True)
             self.vault.store.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
+        """A thread that breaks ends the keeper: without it posts would wait for ever, and nobody knew."""
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001 - `run` raises it
+                self._failure = error
+                self._stopping.set()
+
+        return threading.Thread(target=guarded, name=name)
 
     # --- closing ----------------------------------------------------------------------------------
 
@@ -73,13 +91,14 @@ class Keeper:
         patiently, releaser = Patience(self._stopping, self._tell), Releaser(self.vault)
         while not self._stopping.is_set():
             end = patiently(self._close)
-            patiently(releaser.sweep)
             self._wake_workers()
             if until_empty and patiently(self._is_empty):
                 return
-            # Not longer than this, whatever the tick: dead workers' claims come back in time.
-            wait = patiently(partial(self._seconds_until, end))
-            self._stopping.wait(min(_SWEEP_S, wait or 0.0))
+            # Tidying up waits until what is due has been claimed, and ends before the next tick does.
+            self._rest(patiently, end, Fraction(1, 2))
+            patiently(releaser.sweep)
+            self._clear_traces()
+            self._rest(patiently, end, Fraction(1))
 
     def _close(self) -> int:
         """Close what lies in the past; the moment at which there is more to close."""
@@ -87,21 +106,41 @@ class Keeper:
         with vault.store.transaction("closing") as transaction:
             closed = close_ticks(transaction, vault.keys, vault.clock)
         self._traces |= closed.erased > 0
-        if closed.missed:
-            self._tell(_missed(closed, personal=vault.settings.personal))
-        self._clear_traces()
+        self._tell_missed(closed.tick)
         # A tick is past when the clock stands beyond its end: one microsecond more.
         return int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
+
+    def _tell_missed(self, tick: int) -> None:
+        """Told by this loop's own pace: that somebody else has closed ticks meanwhile is not for a log."""
+        missed = 0 if self._last is None else tick - self._last - 1
+        self._last = tick
+        if missed * self.vault.settings.tick >= _WORTH_TELLING_S:
+            personal = self.vault.settings.personal
+            then = (
+                "every waiting release moves later by as much" if personal else "what fell due leaves now"
+            )
+            self._tell(f"{missed} ticks were missed; {then}")
+
+    def _rest(self, patiently: Patience, end: int | None, part: Fraction) -> None:
+        """Sleep for a part of the time until a moment, but not so long that dead workers are overlooked."""
+        seconds = patiently(partial(self._seconds_until, end)) or 0.0
+        self._stopping.wait(min(_SWEEP_S, seconds * float(part)))
 
     def _seconds_until(self, moment: int | None) -> float:
         with self.vault.store.transaction("reading") as transaction:
             now = self.vault.now(transaction)
         return max(0.0, ((moment or now) - now) / MICROS)
 
-    def _clear_traces(self) -> None:
-        if self._traces:
-            with contextlib.suppress(Unavailable):  # the next step meets it too, and tells
-                self._traces = not self.vault.store.clear_traces()
+    def _clear_traces(self, *, last: bool = False) -> None:
+        if not self._traces:
+            return
+        self._traces = False  # first: a worker may leave new ones meanwhile
+        try:
+            cleared = self.vault.store.clear_traces(last=last)
+        except Unavailable:  # the next step meets it too, and tells
+            cleared = False
+        if not cleared:
+            self._traces = True
 
     def _is_empty(self) -> bool:
         with self.vault.store.transaction("reading") as transaction:
@@ -128,6 +167,7 @@ class Keeper:
         try:
             outcomes = releaser.deliver(claim)
             patiently(partial(releaser.mark, claim, outcomes))
+            self._traces = True  # of what has left
         finally:
             self._claims.discard(claim.token)
         for outcome in outcomes:
@@ -152,11 +192,6 @@ class Keeper:
         with self._news:
             self._closes += 1
             self._news.notify_all()
-
-
-def _missed(closed: Closed, *, personal: bool) -> str:
-    then = "every waiting release moves later by as much" if personal else "what fell due leaves now"
-    return f"{closed.missed} ticks were missed; {then}"
 
 
 def _failed(claim: Claim, outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ Needs psycopg (`pip install 'tarry[postgres]'`).
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +57,13 @@ class PostgresStore:
         """One unit of work, durable when the block ends."""
         try:
             connection = self._connection()
-            connection.execute(_QUERIES[f"begin_{kind}"])
             try:
-                yield PostgresTransaction(connection)
-                connection.execute("COMMIT")
+                # What asks for no answer is sent along with what comes next: few trips to the server.
+                with connection.pipeline() as pipeline:
+                    for statement in _BEGIN[kind]:
+                        connection.execute(statement)
+                    yield PostgresTransaction(connection, pipeline)
+                    connection.execute("COMMIT")
             except BaseException:
                 self._roll_back(connection)
                 raise
@@ -68,7 +71,7 @@ class PostgresStore:
             self.close()
             raise Unavailable(f"the store cannot be used: {_first_line(error)}") from error
 
-    def clear_traces(self) -> bool:
+    def clear_traces(self, *, last: bool = False) -> bool:  # noqa: ARG002 - one shape for all stores
         """Leave dead rows to PostgreSQL's own vacuum: its log and pages are not ours to clear."""
         return True
 
@@ -85,9 +88,9 @@ class PostgresStore:
             connection = self._psycopg.connect(
                 self.dsn, autocommit=True, row_factory=self._rows, connect_timeout=10
             )
+            self._mine.connection, self._mine.process = connection, os.getpid()
             # What is acknowledged is on the disk, whatever the server's default is.
             connection.execute("SET synchronous_commit = on")
-            self._mine.connection, self._mine.process = connection, os.getpid()
         return connection
 
     def _roll_back(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
@@ -117,8 +120,10 @@ class PostgresStore:
 class PostgresTransaction:
     """Statements by name on an open connection."""
 
-    def __init__(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: "psycopg.Connection[dict[str, Any]]", pipeline: "psycopg.Pipeline"
+    ) -> None:
+        self._connection, self._pipeline = connection, pipeline
 
     def one(self, name: str, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
@@ -130,7 +135,13 @@ class PostgresTransaction:
 
     def run(self, name: str, **values: object) -> int:
         """How many rows a change has touched."""
-        return self._connection.execute(_QUERIES[name], values).rowcount
+        cursor = self._connection.execute(_QUERIES[name], values)
+        self._pipeline.sync()
+        return cursor.rowcount
+
+    def tell(self, name: str, **values: object) -> None:
+        """Change something, without waiting for the answer."""
+        self._connection.execute(_QUERIES[name], values)
 
     def lock_actors(self, actors: Iterable[bytes]) -> None:
         """Wait for other admissions of these actors."""
@@ -142,16 +153,21 @@ class PostgresTransaction:
         row = self.one("now")
         return None if row is None else int(row["now"])
 
-    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
-        """One change for each of many rows, sent without waiting for each answer."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_QUERIES[name], list(rows))
-            return max(0, cursor.rowcount)
+    def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """One change for each of many rows, without waiting for the answers."""
+        if rows:
+            self._connection.cursor().executemany(_QUERIES[name], rows)
 
 
 _QUERIES = {
     name: _PARAMETER.sub(r"%(\1)s", text).encode()  # bytes: psycopg takes them as they are
     for name, text in queries("postgres").items()
+}
+_BEGIN = {
+    "reading": (b"BEGIN READ ONLY",),
+    "working": (b"BEGIN",),
+    "admitting": (b"BEGIN", _QUERIES["lock_admission"]),
+    "closing": (b"BEGIN", _QUERIES["lock_closing"]),
 }
 
 

@@ -1,7 +1,7 @@
 """When a post will leave, as far as that is known: one tick, or two of which the label chooses one."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from tarry.core.release import Draws, release_tick
 from tarry.keep.posts import State, Status
@@ -10,8 +10,7 @@ from tarry.keep.store import Row, Settings, Transaction
 __all__ = ["Prospect", "behind_parents", "prospect", "prospect_of"]
 
 
-@dataclass(frozen=True)
-class Prospect:
+class Prospect(NamedTuple):
     """The ticks at which a post may leave; None where that is not known any more.
 
     >>> Prospect(3, 3).release, Prospect(3, 9).release

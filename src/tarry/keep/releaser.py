@@ -24,7 +24,6 @@ __all__ = ["LEASE_S", "MOST_ATTEMPTS", "Claim", "Outcome", "Releaser", "retry_de
 
 LEASE_S = 10
 MOST_ATTEMPTS = 12
-_BATCH = 500
 _LONGEST_DELAY_S = 300
 _CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
@@ -93,12 +92,13 @@ class Releaser:
         """Take back what dead workers held, and what is to be tried again by now."""
         with self.vault.store.transaction("working") as transaction:
             now = self.vault.now(transaction)
-            transaction.run("park_cut_off", now=now, problem=_CUT_OFF)
-            transaction.run("return_lapsed", now=now)
+            transaction.tell("park_cut_off", now=now, problem=_CUT_OFF)
+            transaction.tell("return_lapsed", now=now)
 
-    def claim(self, outlet: str, most: int = _BATCH) -> Claim | None:
+    def claim(self, outlet: str, most: int | None = None) -> Claim | None:
         """Take due posts of one outlet; just one where "started" must be written for each."""
         once = self.vault.outlets[outlet].delivery == "at most once"
+        batch = 1 if once else getattr(self.vault.outlets[outlet], "batch", 1)
         token = int.from_bytes(os.urandom(8)) >> 1
         with self.vault.store.transaction("working") as transaction:
             rows = transaction.all(
@@ -107,7 +107,7 @@ class Releaser:
                 until=self._lease(transaction),
                 once=int(once),
                 outlet=outlet,
-                most=1 if once else most,
+                most=batch if most is None else min(most, batch),
             )
         if not rows:
             return None
@@ -122,7 +122,7 @@ class Releaser:
     def renew(self, token: int) -> None:
         """Keep a claim while its delivery takes long."""
         with self.vault.store.transaction("working") as transaction:
-            transaction.run("renew", claim=token, until=self._lease(transaction))
+            transaction.tell("renew", claim=token, until=self._lease(transaction))
 
     def mark(self, claim: Claim, outcomes: list[Outcome]) -> None:
         """Write down how the deliveries ended."""
@@ -136,11 +136,11 @@ class Releaser:
     def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
         told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
         if outcome.parked:
-            transaction.run("mark_parked", **told)
+            transaction.tell("mark_parked", **told)
             return
         delay = retry_delay(outcome.attempt, self._entropy)
         if not self.vault.settings.personal:
-            transaction.run("mark_retry", **told, until=self.vault.now(transaction) + delay)
+            transaction.tell("mark_retry", **told, until=self.vault.now(transaction) + delay)
         elif transaction.run("mark_retry", **told, until=None):
             # One person's outage: letting all that piles up out together would show that it is one's.
             self._shift_for(transaction, outcome, delay)

@@ -1,14 +1,15 @@
 """A store in one SQLite file: durable, shared by the processes of one machine, no server.
 
 `synchronous=FULL` over a write-ahead log: what is acknowledged is on the disk. `secure_delete` wipes
-what is erased, and emptying the log (`clear_traces`) removes the copies it held.
+what is erased; `clear_traces` removes the copies that the log and the gaps between rows still hold.
 """
 
 import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from tarry.keep.store import Kind, Row
 __all__ = ["SqliteStore"]
 
 _PATIENCE_MS = 10_000
+#: A file is written anew in memory, and for a hundredth of the time at most.
+_MOST_REBUILT = 256 << 20
+_REST = 100
 _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
 
 
@@ -38,6 +42,7 @@ class SqliteStore:
         self._mine = threading.local()
         # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
         self._turn = threading.RLock()
+        self._rebuild_at = 0.0
         self._shared = self._connect(":memory:") if self.path == ":memory:" else None
         self._migrate()
 
@@ -61,22 +66,41 @@ class SqliteStore:
                     raise
             except (sqlite3.OperationalError, OSError) as error:
                 self._forget_connection()
-                raise Unavailable(f"the store cannot be used: {error}") from error
+                raise Unavailable(f"the store cannot be used: {_why(error)}") from error
 
-    def clear_traces(self) -> bool:
-        """Move the log's pages into the file and empty it, so that no erased row is left in it."""
+    def clear_traces(self, *, last: bool = False) -> bool:
+        """Write the file anew, so that no erased row is left between its rows, and empty the log into it.
+
+        A file that takes long is written anew more seldom, unless this is the last chance for a while.
+        """
         if self._shared:
             return True
         try:
             with self._turn:
                 connection = self._connection()
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS // 100}")  # or at the next tick
+                rebuilt = (last or time.monotonic() >= self._rebuild_at) and self._rebuild(connection)
                 busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
         except (sqlite3.OperationalError, OSError) as error:
             self._forget_connection()
-            raise Unavailable(f"the store cannot be used: {error}") from error
-        return not busy
+            raise Unavailable(f"the store cannot be used: {_why(error)}") from error
+        return rebuilt and not busy
+
+    def _rebuild(self, connection: sqlite3.Connection) -> bool:
+        """When SQLite splits a page it leaves old bytes behind that `secure_delete` does not wipe."""
+        if self._file.stat().st_size > _MOST_REBUILT:
+            return True
+        begun = time.monotonic()
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.OperationalError:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            return False  # somebody is writing, or the disk is full: later
+        ended = time.monotonic()
+        self._rebuild_at = ended + _REST * (ended - begun)
+        return True
 
     def close(self) -> None:
         """Close this thread's connection; a store in memory lives as long as somebody holds it."""
@@ -155,7 +179,7 @@ class SqliteStore:
                 raise
         except (sqlite3.OperationalError, OSError) as error:
             self._forget_connection()
-            raise Unavailable(f"the store cannot be opened: {error}") from error
+            raise Unavailable(f"the store cannot be opened: {_why(error)}") from error
 
 
 class SqliteTransaction:
@@ -189,12 +213,21 @@ class SqliteTransaction:
         """A file has no clock."""
         return None
 
-    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
+    def tell(self, name: str, **values: object) -> None:
+        """Change something, whatever it touches."""
+        self._connection.execute(_QUERIES[name], values)
+
+    def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
-        return self._connection.executemany(_QUERIES[name], rows).rowcount
+        self._connection.executemany(_QUERIES[name], rows)
 
 
 _QUERIES = queries("sqlite")
+
+
+def _why(error: Exception) -> str:
+    """In words, without numbers and paths."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _statements(script: str) -> list[str]:

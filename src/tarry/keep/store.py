@@ -5,12 +5,12 @@ Four kinds of transaction. *Admitting* ones may run beside each other, *closing*
 unit: all of it is written down, durably, when the block ends, or none of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
@@ -45,8 +45,12 @@ class Transaction(Protocol):
         """The wall clock of a database that has one, in microseconds since 1970."""
         ...
 
-    def many(self, name: str, rows: Iterable[Mapping[str, object]]) -> int:
-        """One change for each of many rows; how many rows were touched in all."""
+    def tell(self, name: str, **values: object) -> None:
+        """Change something, whatever it touches."""
+        ...
+
+    def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """One change for each of many rows."""
         ...
 
 
@@ -61,8 +65,11 @@ class Store(Protocol):
         """The clock that everybody at this store shares."""
         ...
 
-    def clear_traces(self) -> bool:
-        """Remove what erased rows have left in logs; False if somebody was in the way."""
+    def clear_traces(self, *, last: bool = False) -> bool:
+        """Remove what erased rows have left in logs and gaps; False if that has to be tried again.
+
+        `last` says that nobody may try again for a while.
+        """
         ...
 
     def close(self) -> None:
@@ -120,8 +127,7 @@ class Settings:
             )
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where the store stands: its clock, the last closed tick, its settings, and perhaps its policy.
 
     >>> from tarry.testing import memory_store
@@ -134,7 +140,8 @@ class Place:
     closed: int
     settings: Settings
     policy: str | None
-    latest: int | None  # arrival tick of any actor
+    oldest: int | None  # arrival tick that is not erased
+    latest: int | None
     heirlooms: bool  # whether any withdrawn post may still have an heir
     now: int | None  # wall clock of a database that has one
 
@@ -152,8 +159,8 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
     if transaction.one("place") is not None:
         return
     anchor = Anchor.at(clock.read(transaction.wall()))
-    transaction.run("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
-    transaction.run(
+    transaction.tell("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
+    transaction.tell(
         "settle_in",
         tick=str(settings.tick),
         window_ticks=settings.window_ticks,
@@ -182,6 +189,7 @@ def place(transaction: Transaction) -> Place:
         row["closed"],
         _settings(row["tick"], row["window_ticks"], row["labels"], row["personal"], row["sealed"]),
         row["policy"],
+        row["oldest"],
         row["latest"],
         bool(row["heirlooms"]),
         row["now"],

@@ -33,4 +33,5 @@ class Vault:
     def now(self, transaction: Transaction) -> int:
         """The store's clock, in microseconds since 1970."""
         here = place(transaction)
+        self.settings = here.settings  # another policy may have been adopted since
         return advance(here.anchor, self.clock.read(here.now)).time

@@ -6,10 +6,12 @@ it cannot tell when it was handed in. What it prints goes to a private file name
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
@@ -61,47 +63,78 @@ class Command:
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what cannot be run, while somebody reads it."""
         argv = options.get("argv")
-        if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
-            raise BadInput("a command", "is a list of words", found=repr(argv))
-        if any("\0" in word for word in argv):
-            raise BadInput("a command", "has no NUL in its words", found="one")
+        if not isinstance(argv, list) or not argv or not all(map(_is_text, argv)):
+            raise BadInput("a command", "is a list of words without NUL", found=repr(argv))
         directory = Path(str(options.get("directory", "")))
         if not directory.is_absolute() or not directory.is_dir():
-            raise BadInput("the directory of a command", "is there", found=repr(str(directory)))
+            raise BadInput("the directory of a command", "is there", found=f"no {str(directory)!r}")
         environment = options.get("environment")
-        if not isinstance(environment, Mapping):
-            raise BadInput("the environment of a command", "is a table", found=repr(environment))
+        if not isinstance(environment, Mapping) or not all(map(_is_text, environment.values())):
+            raise BadInput("the environment of a command", "is a table of texts", found=repr(environment))
         if _which(argv[0], directory, environment) is None:
             raise BadInput(
                 "a command",
                 "begins with a program that can be run",
                 found=repr(argv[0]),
-                fix="check its name",
+                fix="check its name, and that it may be executed",
             )
 
     def deliver(self, release: Release) -> None:
         """Run it, and wait for its end."""
-        options = release.options
-        self.outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
         output = self.outputs / release.id
-        program = _which(options["argv"][0], Path(options["directory"]), options["environment"])
         try:
-            with os.fdopen(os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                ended = subprocess.run(
-                    options["argv"],
-                    executable=program,
-                    cwd=options["directory"],
-                    env=dict(options["environment"]),
-                    input=release.content,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,  # a signal meant for the keeper does not end it
-                    check=False,
-                )
+            self.check(release.options)
+            self.outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+            code = _run(release, output)
+        except BadInput as error:
+            raise Refused(f"the command could not be started: {error}") from error
         except OSError as error:
             raise Refused(f"the command could not be started: {error.strerror}") from error
-        if ended.returncode:
-            raise Refused(f"the command ended with {ended.returncode}; what it printed is in {output}")
+        if code:
+            how = f"was ended by {_signal(-code)}" if code < 0 else f"ended with {code}"
+            raise Refused(f"the command {how}; what it printed is in {output}")
+
+
+def _run(release: Release, output: Path) -> int:
+    options = release.options
+    private = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(private, "wb") as printed, _readable(release.content) as content:
+        ended = subprocess.run(
+            options["argv"],
+            executable=_which(options["argv"][0], Path(options["directory"]), options["environment"]),
+            cwd=options["directory"],
+            env=dict(options["environment"]),
+            stdin=content,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a signal meant for the keeper does not end it
+            check=False,
+        )
+    return ended.returncode
+
+
+def _readable(content: bytes) -> IO[bytes]:
+    """The content as a file without a name, in memory where the system can.
+
+    Not a pipe: a keeper that dies would cut short what the program reads, and a program that leaves some
+    of it unread, or leaves the pipe to a daemon, would keep the keeper waiting.
+    """
+    nameless = getattr(os, "memfd_create", None)
+    file = os.fdopen(nameless("content"), "w+b") if nameless else TemporaryFile()  # noqa: SIM115
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
 
 
 def _which(program: str, directory: Path, environment: Mapping[str, str]) -> str | None:

@@ -48,8 +48,11 @@ class FeedFile:
     >>> folder.cleanup()
     """
 
+    batch = 500
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._seen = self.path.stat().st_size if self.path.exists() else 0
 
     @property
     def delivery(self) -> Delivery:
@@ -72,9 +75,13 @@ class FeedFile:
         try:
             with _locked(self.path) as file:
                 end = _cut_off_rest(file)
-                if release.attempt == 1 or not _holds(file, _head(release)):
+                # At a first try nobody else has written the line, unless this worker was held up for so
+                # long that another took over: then it is among what was added since.
+                since = min(self._seen, end) if release.attempt == 1 else 0
+                if not _holds(file, _head(release), since):
                     _append(file, end, _line(release))
                 os.fsync(file)
+                self._seen = os.fstat(file).st_size
         except OSError as error:
             trouble = Refused if error.errno in _HOPELESS else Unreachable
             raise trouble(f"the feed cannot be written: {error.strerror or error}") from error
@@ -122,10 +129,10 @@ def _cut_off_rest(file: int) -> int:
     return end
 
 
-def _holds(file: int, head: bytes) -> bool:
-    """Whether a line begins like this."""
+def _holds(file: int, head: bytes, since: int) -> bool:
+    """Whether a line after this place begins like this."""
     with os.fdopen(os.dup(file), "rb") as lines:
-        lines.seek(0)
+        lines.seek(since)
         return any(line.startswith(head) for line in lines)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
-from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -19,6 +18,7 @@ __all__ = ["Letter", "read_letter"]
 _KNOWN = {"server", "from", "to", "subject", "password_file"}
 _PORTS = {"smtp": 587, "smtps": 465}
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]{1,253}")
+_MAILBOX = re.compile(r'"?(?P<name>[^<>"]*)"?\s*<(?P<within>[^<>]*)>|(?P<alone>[^<>]*)')
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _MOST_RECIPIENTS, _MOST_TEXT = 100, 900
@@ -111,11 +111,12 @@ def _server(url: Any) -> tuple[bool, str, int, str | None]:
 
 def _address(text: Any, what: str) -> Address:
     """`ann@example.org` or `Ann <ann@example.org>`."""
-    name, spec = parseaddr(_one_line(text, what))
-    if not _ADDRESS.fullmatch(spec):
+    mailbox = _MAILBOX.fullmatch(_one_line(text, what).strip())
+    spec = (mailbox["within"] or mailbox["alone"] or "") if mailbox else ""
+    if mailbox is None or not _ADDRESS.fullmatch(spec):
         raise BadInput(what, "is one address in ASCII, such as Ann <ann@example.org>", found="another")
     try:
-        return Address(name, addr_spec=spec)
+        return Address((mailbox["name"] or "").strip(), addr_spec=spec)
     except (ValueError, MessageError, IndexError):
         raise BadInput(what, "is a well-formed address", found="another") from None
 

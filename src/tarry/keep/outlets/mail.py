@@ -4,8 +4,8 @@ Its Date is the tick, its Message-ID is random and the same at every try, and no
 machine, this program or an arrival.
 
 At least once: a connection that breaks after the last dot leaves open whether the server has taken the
-mail, and the next try sends it again under the same Message-ID. A mail goes to all of its recipients or to none: if one is
-refused, nothing is sent and the post is parked.
+mail, and the next try sends it again under the same Message-ID. A mail goes to all of its recipients or to
+none: if one is refused, nothing is sent and the post is parked.
 
 What the receiver learns nevertheless: the server writes the address this machine connects from, and when,
 into its `Received` line, so two pseudonyms that send from one address, or log in as one user, are linked

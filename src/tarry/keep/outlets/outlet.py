@@ -15,7 +15,11 @@ Delivery = Literal["at most once", "at least once", "exactly once"]
 
 
 class Outlet(Protocol):
-    """Delivers releases. It sends nothing that is not in the release, and no time but `release.at`."""
+    """Delivers releases. It sends nothing that is not in the release, and no time but `release.at`.
+
+    An outlet whose deliveries are quick and cannot hang may say how many a worker takes at once, in an
+    attribute `batch`. Without it a worker takes one, and a slow receiver holds up nothing else.
+    """
 
     @property
     def delivery(self) -> Delivery:

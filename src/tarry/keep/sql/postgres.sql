@@ -1,18 +1,12 @@
 -- What PostgreSQL says in its own way.
 
--- name: begin_working
-BEGIN
-
--- name: begin_reading
-BEGIN READ ONLY
-
--- name: begin_admitting
+-- name: lock_admission
 -- Admissions share this lock, closing a tick takes it alone: every arrival stamped up to a tick is
 -- stored when the tick closes.
-BEGIN; SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
+SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
 
--- name: begin_closing
-BEGIN; SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
+-- name: lock_closing
+SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
 
 -- name: lock_actors
 -- Admissions of one actor come one after the other; always in the same order, so that nobody waits
@@ -27,7 +21,7 @@ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 -- As in queries.sql, with the database's wall clock in microseconds.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
-       (SELECT max(arrival) FROM arrivals) AS latest,
+       (SELECT min(arrival) FROM arrivals) AS oldest, (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 FROM clock c, settings s

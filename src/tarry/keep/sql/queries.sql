@@ -2,11 +2,11 @@
 -- stands in postgres.sql, what SQLite does in sqlite.sql.
 
 -- name: place
--- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
--- again for each post, the latest arrival and whether any withdrawn post may still have an heir.
+-- The store's clock, its last closed tick, what all posts share; and what tells whether there is anything
+-- to look for: the first and last arrival that is not erased, and whether a withdrawn post may have an heir.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
-       (SELECT max(arrival) FROM arrivals) AS latest,
+       (SELECT min(arrival) FROM arrivals) AS oldest, (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        NULL AS now
 FROM clock c, settings s
@@ -34,6 +34,10 @@ SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
 -- name: forget_done
 -- Receipts of posts that left or were withdrawn, counted in ticks of another length.
 DELETE FROM posts WHERE state IN ('released', 'withdrawn')
+
+-- name: recount_parked
+-- What is parked was due before now: its release, too, was counted in ticks of another length.
+UPDATE posts SET release = :closed WHERE state = 'parked'
 
 -- name: last_arrival
 -- The actor's latest arrival: the next one is never before it.
@@ -97,13 +101,15 @@ ORDER BY p.id
 
 -- name: replace
 UPDATE posts SET content = :content, options = :options
-WHERE id = :id AND state = 'waiting' AND claim IS NULL
+WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
 
 -- name: withdraw
--- The content goes; the tick and the draws stay, for labels and for a repost.
+-- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, and
+-- not just refused, may have happened: then it is too late until the next try has shown.
 UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', claim = NULL, until = NULL,
                  problem = NULL
-WHERE id = :id AND (state = 'waiting' AND claim IS NULL OR state = 'parked')
+WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
+                    OR state = 'parked')
 
 -- name: drop_parked
 DELETE FROM posts WHERE id = :id AND state = 'parked'
@@ -112,8 +118,8 @@ DELETE FROM posts WHERE id = :id AND state = 'parked'
 SELECT content, options FROM posts WHERE id = :id
 
 -- name: unpark
--- An operator puts a parked post back: it leaves at the next chance.
-UPDATE posts SET state = 'waiting', claim = NULL, until = NULL, attempts = 0, problem = NULL
+-- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks.
+UPDATE posts SET state = 'waiting', claim = NULL, until = NULL, attempts = 1
 WHERE id = :id AND state = 'parked'
 
 -- name: label
@@ -161,8 +167,8 @@ WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL AND release > 
 
 -- name: spent
 -- Batched events about to be erased, by actor and period.
-SELECT actor, period, count(*) AS batched FROM arrivals
-WHERE arrival <= :erasable AND label = 1 GROUP BY actor, period
+WITH old AS MATERIALIZED (SELECT actor, period FROM arrivals WHERE arrival <= :erasable AND label = 1)
+SELECT actor, period, count(*) AS batched FROM old GROUP BY actor, period
 
 -- name: charge
 INSERT INTO ledger (account, period, batched) VALUES (:account, :period, :batched)
@@ -194,7 +200,7 @@ UPDATE posts SET until = :until WHERE claim = :claim AND until IS NOT NULL AND s
 
 -- name: return_lapsed
 -- A dead worker's claims come back, and the time to try again has come.
-UPDATE posts SET claim = NULL, until = NULL
+UPDATE posts SET problem = CASE WHEN claim IS NULL THEN problem END, claim = NULL, until = NULL
 WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND (claim IS NULL OR once = 0)
 
 -- name: park_cut_off
@@ -215,7 +221,3 @@ WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
 -- name: mark_retry
 UPDATE posts SET claim = NULL, until = :until, problem = :problem
 WHERE id = :id AND claim = :claim AND state = 'waiting'
-
--- name: next_moment
--- When a claim lapses or a retry falls due.
-SELECT min(until) AS until FROM posts WHERE until IS NOT NULL

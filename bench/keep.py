@@ -1,0 +1,277 @@
+"""The keeper beside the same work done bare: admit, bulk, release, lateness, and claims as the store grows.
+
+    python bench/keep.py                   SQLite, and PostgreSQL from the development lock
+    python bench/keep.py --backend sqlite  one of them
+
+"Bare" is the least that anybody could write: the same rows into the same tables with the same durability,
+no draws, labels, hashes, clock or leases. Ratios are taken round by round in one run.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+
+from _measure import interleaved, print_speeds
+
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[1] / "tests")
+)  # the throw-away PostgreSQL of the tests
+
+from contracts.postgres_server import PostgresServer
+from tarry.core.policy import Policy
+from tarry.keep.gate import Gate
+from tarry.keep.keeper import Keeper
+from tarry.keep.keys import Keys
+from tarry.keep.postgres import PostgresStore
+from tarry.keep.posts import Post, Release
+from tarry.keep.releaser import Releaser
+from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import Settings, Store, found
+from tarry.keep.vault import Vault
+
+POLICY = Policy(epsilon="1", gap="1h", window="5m", tick="1s")
+QUICK = Policy(epsilon="1", gap="1s", window="0.1s", tick="0.05s")
+CONTENT = b"x" * 200
+BATCH = 500
+
+
+class Sink:
+    """An outlet that does nothing, so that only the keeper is measured."""
+
+    delivery = "at least once"
+    batch = BATCH
+
+    def __init__(self) -> None:
+        self.late: list[float] = []
+
+    def check(self, options: object) -> None:
+        """Anything goes."""
+
+    def deliver(self, release: Release) -> None:
+        """Note how late it is."""
+        self.late.append(time.time() - float(release.at))
+
+
+def vault(store: Store, policy: Policy = POLICY) -> Vault:
+    with store.transaction("closing") as transaction:
+        found(transaction, Settings.of(policy), store.clock())
+    return Vault(store, Keys(bytes(32)), {"sink": Sink()})
+
+
+def rows(count: int, release: int | None = None) -> tuple[list[dict], list[dict]]:
+    """What a bare insert writes: as many columns and bytes as the keeper's."""
+    posts, arrivals = [], []
+    for _ in range(count):
+        post = int.from_bytes(os.urandom(8)) >> 1
+        who = os.urandom(16)
+        posts.append({
+            "id": post, "target": "paper 3", "outlet": "sink", "options": b"{}", "content": CONTENT,
+            "release": release, "parent": None, "receipt": os.urandom(32), "pseudonym": who,
+        })  # fmt: skip
+        arrivals.append({
+            "id": post, "actor": os.urandom(16), "pseudonym": who, "arrival": 1_700_000_000, "declared": 0,
+            "unbatched": 9, "batched": 4000, "deadline": None, "label": None, "period": "",
+        })  # fmt: skip
+    return posts, arrivals
+
+
+def posts(count: int, numbers: list[int]) -> list[Post]:
+    numbers[0] += count
+    return [
+        Post(actor=f"actor {n % 5000}", target=f"target {n}", outlet="sink", content=CONTENT)
+        for n in range(numbers[0] - count, numbers[0])
+    ]
+
+
+def admissions(bare: Store, kept: Store, *, tiny: bool) -> None:
+    one, bulk, rounds = (5, 20, 2) if tiny else (200, 5000, 9)
+    gate, numbers = Gate(vault(kept), POLICY), [0]
+    vault(bare)
+
+    ready = [rows(one) for _ in range(rounds + 1)]
+    ready_bulk = [rows(bulk) for _ in range(rounds + 1)]
+    handed_in = [posts(one, numbers) for _ in range(rounds + 1)]
+    handed_in_bulk = [posts(bulk, numbers) for _ in range(rounds + 1)]
+
+    def bare_one() -> None:
+        for post, arrival in zip(*ready.pop(), strict=True):
+            with bare.transaction("working") as transaction:
+                transaction.run("insert_post", **post)
+                transaction.run("insert_arrival", **arrival)
+
+    def bare_bulk() -> None:
+        new, arrived = ready_bulk.pop()
+        with bare.transaction("working") as transaction:
+            transaction.many("insert_post", new)
+            transaction.many("insert_arrival", arrived)
+
+    def kept_one() -> None:
+        for post in handed_in.pop():
+            gate.admit(post)
+
+    seconds = interleaved({"bare insert": bare_one, "admit one by one": kept_one}, rounds)
+    print_speeds(seconds, "bare insert", dict.fromkeys(seconds, one), {"admit one by one": "0.85"})
+    seconds = interleaved(
+        {"bare bulk insert": bare_bulk, "admit in bulk": lambda: gate.admit_many(handed_in_bulk.pop())},
+        rounds,
+    )
+    print_speeds(seconds, "bare bulk insert", dict.fromkeys(seconds, bulk), {"admit in bulk": "0.5"})
+
+
+CLAIM_AND_MARK = """
+UPDATE posts SET state = 'released', content = NULL
+WHERE id IN (SELECT id FROM posts WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL
+             AND release <= {due} ORDER BY release, id LIMIT {batch} {skip})
+RETURNING id, content
+"""
+
+
+def bare_claim(store: Store, due: int) -> list:
+    """Claim and mark in one statement of its own: no lease, so a crash loses what was claimed."""
+    skip = "FOR UPDATE SKIP LOCKED" if isinstance(store, PostgresStore) else ""
+    connection = store._connection()  # noqa: SLF001 - as bare as it gets
+    return connection.execute(CLAIM_AND_MARK.format(due=due, batch=BATCH, skip=skip)).fetchall()
+
+
+def fill(store: Store, count: int, release: int) -> None:
+    for start in range(0, count, 20_000):
+        new, _ = rows(min(20_000, count - start), release)
+        with store.transaction("working") as transaction:
+            transaction.many("insert_post", new)
+
+
+def releases(bare: Store, kept: Store, *, tiny: bool) -> None:
+    count, rounds = (50, 2) if tiny else (5000, 9)
+    releaser, sink = Releaser(vault(kept)), Sink()
+    vault(bare)
+
+    def drain() -> None:
+        while taken := bare_claim(bare, 1):
+            sink.late += [0.0] * len(taken)
+
+    seconds: dict[str, list[float]] = {"bare claim": [], "release with lease and mark": []}
+    for _ in range(rounds):
+        for store, name, work in (
+            (bare, "bare claim", drain),
+            (kept, "release with lease and mark", releaser.release),
+        ):
+            fill(store, count, 1)
+            start = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - start)
+    goal = {"release with lease and mark": "0.2, goal 0.5"}
+    print_speeds(seconds, "bare claim", dict.fromkeys(seconds, count), goal)
+
+
+def claims_as_it_grows(store: Store, *, tiny: bool) -> None:
+    """The cost of claiming and marking one batch while ever more posts wait for a later tick."""
+    releaser, size, costs = Releaser(vault(store)), 0, {}
+    for waiting in (100, 1000) if tiny else (10_000, 100_000, 1_000_000):
+        fill(store, waiting - size, 1 << 40)
+        size = waiting
+        times = []
+        for _ in range(3 if tiny else 25):
+            fill(store, 100, 1)
+            start = time.perf_counter()
+            releaser.release()
+            times.append(time.perf_counter() - start)
+        costs[waiting] = median(times)
+    first = next(iter(costs.values()))
+    for waiting, cost in costs.items():
+        print(f"claim and mark 100 of {waiting:>9,} waiting posts: {cost / first:5.2f} x the first")
+    print()
+
+
+def lateness(bare: Store, kept: Store, *, tiny: bool) -> None:
+    """One post falls due at every tick: how late is the keeper, how late a loop that sleeps until then?"""
+    ticks, tick = (10, 0.05) if tiny else (150, 0.05)
+    here = vault(kept, QUICK)
+    vault(bare, QUICK)
+    late: dict[str, list[float]] = {"bare loop": [], "keeper": []}
+    for _ in range(1 if tiny else 3):
+        late["bare loop"] += _bare_lateness(bare, ticks, tick)
+        late["keeper"] += kept_lateness(here, ticks, tick)
+    typical = {name: (median(times), quantiles(times, n=100)[98]) for name, times in late.items()}
+    for name, (middle, far) in typical.items():
+        early = sum(one < 0 for one in late[name])
+        print(
+            f"{name:<12} late by {middle * 1e3:6.2f} ms (median), {far * 1e3:6.2f} ms (99 %), {early} early"
+        )
+    ratio = [kept / bare for bare, kept in zip(*typical.values(), strict=True)]
+    print(
+        f"keeper / bare loop: {ratio[0]:.2f} (median), {ratio[1]:.2f} (99 %)   target 2, and none early\n"
+    )
+
+
+def _bare_lateness(store: Store, ticks: int, tick: float) -> list[float]:
+    first, late = _schedule(store, ticks, tick), []
+    for due in range(first, first + ticks):
+        time.sleep(max(0.0, due * tick - time.time()))
+        assert len(bare_claim(store, due)) == 1
+        late.append(time.time() - due * tick)
+    return late
+
+
+def _schedule(store: Store, ticks: int, tick: float) -> int:
+    """One post for each tick, the first of them soon; which tick that is."""
+    new, _ = rows(ticks)
+    first = int(time.time() / tick) + 20
+    with store.transaction("working") as transaction:
+        transaction.many("insert_post", [{**row, "release": first + n} for n, row in enumerate(new)])
+    return first
+
+
+def kept_lateness(here: Vault, ticks: int, tick: float) -> list[float]:
+    _schedule(here.store, ticks, tick)
+    sink = here.outlets["sink"]
+    sink.late.clear()
+    keeper = Keeper(here, workers=2)
+    thread = threading.Thread(target=keeper.run)
+    thread.start()
+    while len(sink.late) < ticks:
+        time.sleep(0.05)
+    keeper.stop()
+    thread.join()
+    return list(sink.late)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tiny", action="store_true", help="prove that it runs; the figures mean nothing")
+    parser.add_argument("--backend", choices=["sqlite", "postgres"], help="only this one")
+    arguments = parser.parse_args()
+    for backend in [arguments.backend] if arguments.backend else ["sqlite", "postgres"]:
+        print(f"--- {backend}\n")
+        with tempfile.TemporaryDirectory() as folder:
+            if backend == "sqlite":
+                names = iter(range(100))
+                measure(
+                    lambda names=names, folder=folder: SqliteStore(f"{folder}/{next(names)}.sqlite"),
+                    tiny=arguments.tiny,
+                )
+            else:
+                server = PostgresServer(durable=True)
+                try:
+                    server.start()
+                    measure(lambda server=server: PostgresStore(server.new_database()), tiny=arguments.tiny)
+                finally:
+                    server.remove()
+
+
+def measure(new_store: Callable[[], Store], *, tiny: bool) -> None:
+    admissions(new_store(), new_store(), tiny=tiny)
+    releases(new_store(), new_store(), tiny=tiny)
+    lateness(new_store(), new_store(), tiny=tiny)
+    claims_as_it_grows(new_store(), tiny=tiny)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""One's own store for the tests of commands, under a clock moved by hand or under the machine's own."""
+
+import pytest
+
+from contracts.shell import SLOW, Shell
+from tarry.keep.sqlite import SqliteStore
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, capsys):
+    """A shell under the machine's own clock; keepers that its commands start are ended."""
+    shell = Shell(tmp_path, capsys)
+    monkeypatch.setenv("TARRY_HOME", str(shell.home.state))
+    monkeypatch.delenv("TARRY_SMTP", raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield shell
+    shell.end_keepers()
+
+
+@pytest.fixture
+def quiet(shell, monkeypatch):
+    """A shell whose clock stands still until it is moved, and whose commands start no keeper."""
+    monkeypatch.setattr(SqliteStore, "clock", lambda store: shell.clock)
+    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    shell.write_policy(SLOW)
+    return shell

@@ -1,0 +1,102 @@
+"""`tarry git push`: the commit of now is pushed later, after earlier pushes of its branch."""
+
+import subprocess
+
+import pytest
+
+from contracts.git_places import Repository, new_bare
+from contracts.shell import ALL_GONE
+
+
+@pytest.fixture
+def repository(quiet, tmp_path, monkeypatch):
+    """The current directory is a repository with one commit and a bare remote."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    repository = Repository(tmp_path / "work", new_bare(tmp_path / "bare"))
+    repository.commit("one")
+    monkeypatch.chdir(repository.path)
+    return repository
+
+
+def pushed(tmp_path, shown="%s"):
+    """The history of the remote's branch, newest first."""
+    ask = ["git", "-C", str(tmp_path / "bare"), "log", f"--format={shown}", "main"]
+    return subprocess.run(ask, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_the_commit_of_now_is_pushed_at_its_release(quiet, repository, tmp_path):
+    """What is committed afterwards stays here; the target is the address of the remote."""
+    told = quiet.ask("git", "push", "origin", "main")
+    (post,) = quiet.ask("queue")["posts"]
+    repository.commit("two")
+    quiet.pass_ticks(ALL_GONE)
+
+    assert (told["output"], post["outlet"], post["target"]) == (None, "git", f"file://{tmp_path}/bare")
+    assert pushed(tmp_path) == ["Say one"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["push", "--redate", "origin", "main"],
+        ["--redate", "push", "origin"],
+        ["push", "origin", "--redate"],
+    ],
+)
+def test_options_stand_anywhere(quiet, repository, tmp_path, words):
+    """Before, between or after the words, --redate dates the commits to the release."""
+    quiet.ask("git", *words)
+    quiet.pass_ticks(ALL_GONE)
+    (date,) = pushed(tmp_path, "%ct")
+
+    assert int(date) > 1_767_225_600
+    assert int(date) % 600 == 0
+
+
+def test_a_push_waits_for_earlier_pushes_of_its_branch(quiet, repository, tmp_path):
+    """A later push of the same branch carries the earlier one's commits, so it leaves no earlier."""
+    first = quiet.ask("git", "push")
+    repository.commit("two")
+    second = quiet.ask("git", "push")
+    repository.commit("three")
+    third = quiet.ask("git", "push")
+    gate = quiet.home.gate()
+    parents = {row["id"]: row["parent"] for row, _ in gate.posts()}
+    quiet.pass_ticks(ALL_GONE)
+
+    ids = [int(told["id"], 16) for told in (first, second, third)]
+    assert [parents[each] for each in ids] == [None, *ids[:2]]
+    assert third["earliest_at"] >= second["earliest_at"] >= first["earliest_at"]
+    assert pushed(tmp_path) == ["Say three", "Say two", "Say one"]
+
+
+def test_pushes_of_one_branch_have_one_target(quiet, repository):
+    """Another target for a push that carries waiting commits along would split one act in two."""
+    quiet.ask("git", "push", "--target", "mine")
+    repository.commit("two")
+
+    assert quiet.refusal("git", "push").startswith(
+        "tarry git: a push has the target of the waiting pushes of its branch, whose commits it carries"
+    )
+    assert quiet.say("git", "push", "--target", "mine")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["pull"], "argument push: invalid choice: 'pull'"),
+        ([], "the following arguments are required: push (see tarry git --help)"),
+        (["push", "nowhere"], "the remote of a push is one of origin, found 'nowhere'"),
+        (["push", "origin", "nothing"], "a push names a branch of the repository, found 'nothing'"),
+        (["push", "origin", "main", "extra"], "unrecognized arguments: extra (see tarry git --help)"),
+    ],
+)
+def test_what_cannot_be_pushed_is_refused(quiet, repository, words, sentence):
+    """A push that could never happen is refused while somebody reads it."""
+    assert quiet.refusal("git", *words).startswith(f"tarry git: {sentence}")
+    assert quiet.ask("queue")["posts"] == []
+
+
+def test_a_push_begins_in_a_repository(quiet, tmp_path):
+    """Anywhere else there is nothing to push."""
+    assert quiet.refusal("git", "push") == f"tarry git: a push begins in a git repository, found {tmp_path}"

@@ -1,0 +1,162 @@
+"""What the commands of one's own store share: first use, the policy, the key, and a keeper."""
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from contracts.shell import SLOW
+from tarry.core.policy_file import write_policy
+from tarry.keep.home import default_policy
+
+RUN = ["run", "--target", "x", "--", "true"]
+CHANGES = "tarry run: the policy of a store changes only while nothing is on its way, found posts that "
+
+
+@pytest.fixture
+def first(quiet):
+    """A shell that was never used."""
+    quiet.home.policy_path.unlink()
+    return quiet
+
+
+def test_first_use_makes_a_policy_and_explains_it_in_two_sentences(first):
+    """The default policy is written, and what it costs and promises is told on standard error, once."""
+    _, _, told = first.say(*RUN)
+    _, _, again = first.say(*RUN)
+    sentences = re.split(r"(?<=[a-z])\. ", told.strip())
+
+    assert [sentence[:10] for sentence in sentences] == ["From now o", "Change it "]
+    assert "waits 1h27m32s on average, 2h5s if batched with another and 2h50m10s at most" in told
+    assert "within 5m of each other" in told
+    assert "at most 2.72 times as likely as if either one had arrived up to 1h5m later" in told
+    assert told.count(str(first.home.policy_path)) == 2
+    assert again == ""
+    assert first.home.policy_path.read_text() == write_policy(default_policy())
+
+
+def test_programs_are_not_lectured(first):
+    """With --json nothing is explained."""
+    assert first.say("run", "--json", *RUN[1:])[2] == ""
+
+
+def test_a_named_policy_makes_no_other(first, tmp_path):
+    """Whoever names a policy file has chosen, and no default is written."""
+    (tmp_path / "mine.toml").write_text(SLOW)
+    code, _, err = first.say("run", "--policy", "mine.toml", *RUN[1:])
+
+    assert (code, err) == (0, "")
+    assert not first.home.policy_path.exists()
+
+
+def test_key_and_store_are_private(quiet):
+    """Nobody else can read the key or the store."""
+    quiet.ask(*RUN)
+    paths = [quiet.home.key_path, quiet.home.store_path, quiet.home.state]
+
+    assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600, 0o700]
+
+
+def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet):
+    """Until the old acts have left, and the promise's reach after that, the old policy holds."""
+    quiet.ask(*RUN)
+    quiet.write_policy(SLOW.replace("epsilon = 1", "epsilon = 2"))
+    waiting = quiet.refusal(*RUN)
+    while quiet.ask("queue")["posts"]:
+        quiet.pass_ticks(1)
+    left = quiet.refusal(*RUN)
+    quiet.pass_ticks(10)
+    again = quiet.ask(*RUN)["state"]
+
+    assert waiting == f"{CHANGES}wait under another: give that one, or wait for them, or withdraw them"
+    assert left.startswith(
+        f"{CHANGES}have just left under another: give that one, or try again after 2026-01-0"
+    )
+    assert (again, quiet.home.gate().policy.epsilon) == ("waiting", 2)
+
+
+def test_the_policy_that_holds_may_be_given_meanwhile(quiet, tmp_path):
+    """While a new policy is refused, the one of the waiting acts is still taken by its file."""
+    (tmp_path / "old.toml").write_text(SLOW)
+    quiet.ask(*RUN)
+    quiet.write_policy(SLOW.replace("epsilon = 1", "epsilon = 2"))
+
+    assert quiet.say("run", "--policy", "old.toml", *RUN[1:])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"epsilon = 0\ngap = '1h'\n", "in {}, epsilon lies between 0.000001 and 100, found 0"),
+        (b"epsilon: 1\n", "in {}, "),
+        (b"\xff\xfe", "the policy file is UTF-8 text, found '{}'"),
+        (None, "the policy file must be a file one can read, found '{}': Is a directory"),
+    ],
+    ids=["a wrong number", "no TOML", "no text", "a folder"],
+)
+def test_a_wrong_policy_file_is_named_in_one_sentence(quiet, content, sentence):
+    """The sentence says which file is meant: nobody has typed its name."""
+    path = quiet.home.policy_path
+    path.unlink()
+    path.mkdir() if content is None else path.write_bytes(content)
+
+    assert quiet.refusal(*RUN).startswith(f"tarry run: {sentence.format(path)}")
+
+
+@pytest.mark.parametrize("words", [RUN, ["queue"], ["withdraw", "abcd"], ["repeat", "abcd"]])
+def test_a_store_whose_key_is_gone_says_so(quiet, words):
+    """No command makes another key for a store that has one."""
+    quiet.ask(*RUN)
+    quiet.home.key_path.unlink()
+
+    assert quiet.refusal(*words) == (
+        f"tarry {words[0]}: the key of the store is gone: put {quiet.home.key_path} back in its place"
+    )
+    assert not quiet.home.key_path.exists()
+
+
+@pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper"]])
+def test_a_place_that_cannot_be_used_is_named(shell, tmp_path, monkeypatch, words):
+    """Where there can be no store, the sentence says where that is."""
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("TARRY_HOME", str(tmp_path / "file" / "home"))
+
+    assert shell.refusal(*words) == f"tarry: '{tmp_path}/file/home' cannot be used: Not a directory"
+
+
+def test_without_a_home_the_store_has_no_place(shell, monkeypatch):
+    """The sentence says what to set."""
+    monkeypatch.delenv("TARRY_HOME")
+    monkeypatch.delenv("HOME", raising=False)
+
+    assert (
+        shell.refusal("queue")
+        == "tarry queue: the place of the store is known, found no HOME: set TARRY_HOME"
+    )
+
+
+def test_a_keeper_in_the_background_finds_a_store_named_by_a_relative_path(shell, monkeypatch):
+    """It begins in another directory, and keeps this store all the same."""
+    started = []
+    monkeypatch.setattr(
+        "tarry.cli.own.subprocess.Popen", lambda words, **more: started.append((words, more))
+    )
+    monkeypatch.setenv("TARRY_HOME", "home")
+    shell.write_policy(SLOW)
+    told = shell.ask(*RUN)
+    ((words, more),) = started
+
+    assert told["keeper_started"]
+    assert words[1:] == ["-m", "tarry", "keeper", "--until-empty"]
+    assert (more["cwd"], more["env"]["TARRY_HOME"]) == ("/", str(Path.cwd() / "home"))
+    assert stat.S_IMODE(shell.home.log_path.stat().st_mode) == 0o600
+
+
+def test_after_names_a_waiting_act_of_the_same_target(quiet):
+    """Waiting for somebody else's page would tie the two together, so that is refused."""
+    told = quiet.ask(*RUN)
+
+    assert "on the same target" in quiet.refusal(
+        "run", "--target", "y", "--after", told["id"], "--", "true"
+    )

@@ -1,0 +1,149 @@
+"""One store with everything around it, and laws so stiff that each release can be told beforehand."""
+
+from collections.abc import Callable
+
+from tarry.core.law import Law
+from tarry.core.mechanism import Ask, LawPair
+from tarry.core.policy import LABEL_RULES, LabelRule, Policy
+from tarry.keep.closing import Closed, close_ticks
+from tarry.keep.gate import Gate
+from tarry.keep.keys import Keys
+from tarry.keep.posts import Post, Receipt
+from tarry.keep.releaser import Releaser
+from tarry.keep.store import Settings, Store, found, place
+from tarry.keep.vault import Vault
+from tarry.testing import ListOutlet, ManualClock
+
+__all__ = ["BATCHED", "UNBATCHED", "WINDOW", "World", "lively_policy", "stiff_policy"]
+
+WINDOW = 3
+_GAP = 8
+#: Ticks from arrival to release under the stiff laws: the hold, and then no delay or all of it.
+UNBATCHED: dict[LabelRule, int] = {"held": 3, "declared": 0, "follower": 0, "simultaneous": 0, "none": 4}
+BATCHED: dict[LabelRule, int] = {"held": 14, "declared": 11, "follower": 8, "simultaneous": 8, "none": 4}
+
+
+def _stiff(ask: Ask) -> LawPair:
+    """Unbatched acts leave at once, batched ones where batched delays begin."""
+    later = Law.of_masses([0] * ask.start + [1])
+    return LawPair(batched=later, unbatched=Law.of_masses([1]), start=ask.start)
+
+
+def _stiff_and_label_free(ask: Ask) -> LawPair:
+    law = Law.of_masses([0] * UNBATCHED["none"] + [1])
+    return LawPair(batched=law, unbatched=law, start=ask.start)
+
+
+def stiff_policy(labels: LabelRule = "held", **others: object) -> Policy:
+    """A policy whose draws are always the same, in ticks of a second."""
+    law = _stiff_and_label_free if labels == "none" else _stiff
+    return _policy(labels, law=law, **others)
+
+
+def lively_policy(labels: LabelRule = "held", **others: object) -> Policy:
+    """The same with laws that are really random."""
+    return _policy(labels, law="label-free" if labels == "none" else "zero-inflated-uniform", **others)
+
+
+def _policy(labels: LabelRule, **others: object) -> Policy:
+    assert labels in LABEL_RULES
+    if labels in ("held", "declared", "follower"):
+        others["window"] = f"{WINDOW}s"
+    if labels == "none":
+        others["delta"] = "0.1"
+    return Policy(epsilon="1", gap=f"{_GAP}s", labels=labels, **others)
+
+
+class World:
+    """A store, its gate, its releaser, its clock and two outlets: "list", and "once" (at most once).
+
+    `reopen` gives the store again, as another process would find it.
+    """
+
+    def __init__(
+        self,
+        reopen: Callable[[], Store],
+        policy: Policy | None = None,
+        *,
+        personal: bool = False,
+        sealed: bool = False,
+    ) -> None:
+        self.policy = policy or stiff_policy()
+        self.clock = ManualClock()
+        self.outlets = {"list": ListOutlet(), "once": ListOutlet(delivery="at most once")}
+        self.keys = Keys(bytes(range(32)))
+        self._reopen, self._stores = reopen, [reopen()]
+        with self.store.transaction("closing") as transaction:
+            settings = Settings.of(self.policy, personal=personal, sealed=sealed)
+            found(transaction, settings, self.clock)
+        self._enter()
+
+    def _enter(self) -> None:
+        self.vault = Vault(self.store, self.keys, self.outlets, self.clock)
+        self.gate = Gate(self.vault, self.policy)
+        self.releaser = Releaser(self.vault)
+
+    @property
+    def store(self) -> Store:
+        """The store as it was opened last."""
+        return self._stores[-1]
+
+    def restart(self) -> None:
+        """Everything in memory is gone; the store is found again."""
+        self.store.close()
+        self._stores.append(self._reopen())
+        self._enter()
+
+    def leave(self) -> None:
+        """Close what was opened."""
+        for store in self._stores:
+            store.close()
+
+    def gate_under(self, policy: Policy) -> Gate:
+        """A gate of the same store under another policy."""
+        return Gate(self.vault, policy)
+
+    def admit(self, actor: str = "ann", target: str = "p1", outlet: str = "list", **others) -> Receipt:
+        """Hand a post in."""
+        content = others.pop("content", f"{actor} on {target}".encode())
+        return self.gate.admit(Post(actor=actor, target=target, outlet=outlet, content=content, **others))
+
+    def close(self) -> Closed:
+        """Close what lies in the past."""
+        with self.store.transaction("closing") as transaction:
+            return close_ticks(transaction, self.keys, self.clock)
+
+    def pass_ticks(self, count: int, *, release: bool = True) -> None:
+        """Time goes by, and every tick closes on time."""
+        for _ in range(count):
+            self.clock.sleep(1)
+            self.close()
+            if release:
+                self.releaser.release()
+
+    @property
+    def closed(self) -> int:
+        """The last closed tick."""
+        with self.store.transaction("working") as transaction:
+            return place(transaction).closed
+
+    @property
+    def now(self) -> int:
+        """The store's clock."""
+        with self.store.transaction("working") as transaction:
+            return self.vault.now(transaction)
+
+    @property
+    def delivered(self) -> list[tuple[str, int]]:
+        """What has left, by target, with the tick it was published under."""
+        return [(r.target, int(r.at)) for outlet in self.outlets.values() for r in outlet.delivered]
+
+    def rows(self, table: str) -> dict[int, dict[str, object]]:
+        """A table as it lies in the store, by post."""
+        return {row["id"]: row for row in self.dump(table)}
+
+    def dump(self, table: str) -> list[dict[str, object]]:
+        """Every row of a table."""
+        with self.store.transaction("working") as transaction:
+            found = transaction._connection.execute(f"SELECT * FROM {table}")  # noqa: S608 - our own name
+            return [dict(row) for row in found.fetchall()]

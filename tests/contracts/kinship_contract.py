@@ -1,0 +1,201 @@
+"""Posts that belong together, in every store: a repost and its forerunner, a child and its parent."""
+
+import pytest
+
+from contracts.keeping import BATCHED, UNBATCHED, WINDOW, lively_policy, stiff_policy
+from tarry.core.errors import BadInput
+from tarry.core.policy import LABEL_RULES
+from tarry.keep.errors import TooLate
+from tarry.keep.posts import Post
+
+every_rule = pytest.mark.parametrize("rule", LABEL_RULES)
+
+
+class KinshipContract:
+    """Tests of withdrawing, inheriting and depending; `new_world` comes from `StoreContract`."""
+
+    # --- withdraw and repost ---
+
+    @every_rule
+    def test_a_withdrawn_post_never_leaves(self, new_world, rule):
+        """A withdrawn post is not delivered, and its content is gone at once."""
+        world = new_world(stiff_policy(rule))
+        receipt = world.admit()
+
+        assert world.gate.withdraw(receipt.secret).state == "withdrawn"
+        row = world.rows("posts")[receipt.post]
+        assert (row["content"], row["options"], row["target"]) == (None, None, "")
+
+        world.pass_ticks(30)
+
+        assert world.delivered == []
+        assert world.gate.status(receipt.secret).state == "withdrawn"
+        with pytest.raises(TooLate, match="withdrawn"):
+            world.gate.withdraw(receipt.secret)
+
+    @pytest.mark.parametrize("rule", ["held", "declared", "follower", "simultaneous"])
+    def test_a_withdrawn_post_still_counts_for_labels(self, new_world, rule):
+        """A post whose partner was withdrawn is batched all the same."""
+        world = new_world(stiff_policy(rule))
+        arrival = world.closed + 1
+        world.gate.withdraw(world.admit(target="p1").secret)
+        world.admit(target="p2")
+        world.pass_ticks(30)
+
+        assert world.delivered == [("p2", arrival + BATCHED[rule])]
+
+    @every_rule
+    def test_a_repost_inherits_tick_and_draws(self, new_world, rule):
+        """A repost takes over the arrival, draws and label of the withdrawn post, later though it comes."""
+        world = new_world(lively_policy(rule))
+        old = world.admit(more_to_come=True)
+        before = world.rows("arrivals")[old.post]
+        world.gate.withdraw(old.secret)
+        world.clock.sleep(2)
+        new = world.admit()
+
+        assert world.dump("arrivals") == [{**before, "id": new.post}]
+        assert new.status == old.status
+
+    def test_a_repost_after_erasure_inherits_the_release(self, new_world):
+        """When arrival and draws are erased a repost leaves when the withdrawn post would have."""
+        world = new_world()
+        old, _ = world.admit(target="p1"), world.admit(target="p2")
+        world.gate.withdraw(old.secret)
+        world.pass_ticks(2 * WINDOW + 1)
+
+        assert world.dump("arrivals") == []
+
+        new = world.admit(target="p1")
+
+        assert new.status.release_at == old.status.latest
+        assert world.dump("arrivals") == []
+
+        world.pass_ticks(20)
+
+        assert sorted(world.delivered) == [("p1", old.status.latest), ("p2", old.status.latest)]
+
+    @pytest.mark.parametrize("wait", [1, 2 * WINDOW + 1])
+    def test_nobody_inherits_twice(self, new_world, wait):
+        """A second repost beside the first draws for itself, before erasure and after."""
+        world = new_world()
+        old, _ = world.admit(target="p1"), world.admit(target="p2")
+        world.gate.withdraw(old.secret)
+        world.pass_ticks(wait)
+        world.admit(target="p1")
+        arrival = world.closed + 1
+        second = world.admit(target="p1")
+
+        assert world.rows("arrivals")[second.post]["arrival"] == arrival
+
+    def test_a_repost_withdrawn_again_passes_the_tick_on(self, new_world):
+        """Withdrawing and reposting again and again keeps the first tick and draws."""
+        world = new_world(lively_policy())
+        receipt = world.admit()
+        first = world.dump("arrivals")
+        for _ in range(3):
+            world.gate.withdraw(receipt.secret)
+            world.clock.sleep(0.5)
+            world.close()
+            receipt = world.admit()
+
+        assert world.dump("arrivals") == [{**first[0], "id": receipt.post}]
+
+    def test_two_reposts_in_one_transaction_inherit_once(self, new_world):
+        """Of two reposts handed in together one inherits."""
+        world = new_world()
+        world.gate.withdraw(world.admit().secret)
+        first = world.dump("arrivals")[0]["arrival"]
+        world.clock.sleep(1.5)
+        post = Post(actor="ann", target="p1", outlet="list", content=b"again")
+        world.gate.admit_many([post, post])
+
+        assert sorted(row["arrival"] for row in world.dump("arrivals")) == [first, first + 2]
+
+    def test_only_the_same_actor_on_the_same_target_inherits(self, new_world):
+        """Another actor, or another target, draws for itself."""
+        world = new_world()
+        world.gate.withdraw(world.admit(actor="ann", target="p1").secret)
+        world.clock.sleep(1)
+        new = [world.admit(actor="bob", target="p1"), world.admit(actor="ann", target="p2")]
+
+        arrivals = world.rows("arrivals")
+        assert len(arrivals) == 3
+        assert {arrivals[each.post]["arrival"] for each in new} == {world.closed + 2}
+
+    def test_after_its_life_a_withdrawn_post_leaves_nothing_behind(self, new_world):
+        """Once its tick has passed nobody inherits from a withdrawn post, and its hash is forgotten."""
+        world = new_world()
+        old = world.admit()
+        world.gate.withdraw(old.secret)
+        world.pass_ticks(WINDOW + 1)
+
+        assert world.rows("posts")[old.post]["pseudonym"] is None
+
+        arrival = world.closed + 1
+        new = world.admit()
+
+        assert world.rows("arrivals")[new.post]["arrival"] == arrival
+
+    # --- depends_on ---
+
+    @every_rule
+    def test_a_post_leaves_no_earlier_than_the_one_it_depends_on(self, new_world, rule):
+        """A child takes the later of its own tick and its parent's, and leaves after it."""
+        world = new_world(stiff_policy(rule))
+        arrival = world.closed + 1
+        world.admit(target="p2", more_to_come=True)
+        parent = world.admit(target="p1")  # batched, where there are labels
+        world.pass_ticks(WINDOW + 1, release=False)
+        child = world.admit(target="p1", depends_on=parent.secret, content=b"child")
+        due = max(arrival + BATCHED[rule], arrival + WINDOW + 1 + UNBATCHED[rule])
+
+        assert child.status.earliest == due
+
+        world.pass_ticks(30)
+
+        of_p1 = [release for release in world.outlets["list"].delivered if release.target == "p1"]
+        assert [release.content for release in of_p1] == [b"ann on p1", b"child"]
+        assert int(of_p1[1].at) == due
+        assert int(of_p1[0].at) == arrival + BATCHED[rule]
+
+    def test_a_chain_waits_for_its_head(self, new_world):
+        """Children of children follow too, one after the other."""
+        world = new_world()
+        world.admit(target="p2")
+        last = world.admit(content=b"0")
+        head = last.status.latest
+        world.pass_ticks(WINDOW + 1)
+        for number in (1, 2, 3):
+            last = world.admit(content=b"%d" % number, depends_on=last.secret)
+
+        assert last.status.earliest == head
+
+        world.pass_ticks(20)
+
+        mine = [r for r in world.outlets["list"].delivered if r.target == "p1"]
+        assert [(r.content, int(r.at)) for r in mine] == [(b"%d" % n, head) for n in range(4)]
+
+    def test_a_parent_is_visible_or_ones_own_on_the_same_target(self, new_world):
+        """Another's waiting post, one on another target, and a withdrawn one are no parents."""
+        world = new_world()
+        gone = world.admit(target="p1")
+        world.gate.withdraw(gone.secret)
+        bobs, other = world.admit(actor="bob", target="p1"), world.admit(actor="ann", target="p2")
+        for parent in (gone, bobs, other):
+            with pytest.raises(BadInput, match="depends_on"):
+                world.admit(actor="ann", target="p1", depends_on=parent.secret)
+        world.pass_ticks(20)
+
+        world.admit(actor="ann", target="p1", depends_on=bobs.secret)
+
+    def test_a_withdrawn_parent_holds_nobody_up(self, new_world):
+        """When its parent is withdrawn a child leaves at its own tick."""
+        world = new_world()
+        parent = world.admit(outlet="once")
+        world.clock.sleep(1)
+        child = world.admit(depends_on=parent.secret, content=b"child")
+        world.gate.withdraw(parent.secret)
+        world.pass_ticks(10)
+
+        assert world.delivered == [("p1", child.status.earliest)]

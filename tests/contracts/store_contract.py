@@ -1,0 +1,36 @@
+"""The contract of a store: whatever it is made of, posts wait, are labelled, leave and are erased alike.
+
+A store joins in three lines, with a function that opens it, empty at first and the same one each time:
+
+    class TestSqlite(StoreContract):
+        @pytest.fixture
+        def reopen(self, tmp_path):
+            return lambda: SqliteStore(tmp_path / "store")
+"""
+
+import pytest
+
+from contracts.closing_contract import ClosingContract
+from contracts.gate_contract import GateContract
+from contracts.keeping import World
+from contracts.kinship_contract import KinshipContract
+from contracts.releaser_contract import ReleaserContract
+
+__all__ = ["StoreContract"]
+
+
+class StoreContract(GateContract, KinshipContract, ClosingContract, ReleaserContract):
+    """What every store's test class inherits; `reopen` is all it adds."""
+
+    @pytest.fixture
+    def new_world(self, reopen):
+        """Builds the world of a test, and closes it in the end."""
+        worlds = []
+
+        def build(*arguments, **settings) -> World:
+            worlds.append(World(reopen, *arguments, **settings))
+            return worlds[-1]
+
+        yield build
+        for world in worlds:
+            world.leave()

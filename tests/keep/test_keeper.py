@@ -1,0 +1,297 @@
+"""The keeper as a whole: one thread that closes, a few that deliver, and what they tell."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tarry.core.law import Law
+from tarry.core.mechanism import LawPair
+from tarry.core.policy import Policy
+from tarry.keep import keeper as keeper_module
+from tarry.keep import releaser as releaser_module
+from tarry.keep.clock import MICROS, SystemClock
+from tarry.keep.errors import Unreachable
+from tarry.keep.gate import Gate
+from tarry.keep.keeper import Keeper
+from tarry.keep.posts import Post
+from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.testing import ListOutlet, ManualClock, memory_vault
+
+DEADLINE_S = 60.0
+
+
+def at_once(ask):
+    """A lone post leaves as soon as its label is known."""
+    later = Law.of_masses([0] * ask.start + [1])
+    return LawPair(batched=later, unbatched=Law.of_masses([1]), start=ask.start)
+
+
+SLOW = Policy(epsilon="1", gap="8s", window="2s", tick="1s", law=at_once)
+FAST = Policy(epsilon="1", gap="0.4s", window="0.1s", tick="0.05s", law=at_once)
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not after {DEADLINE_S:.0f} s: {what}"
+        time.sleep(0.005)
+
+
+class Stuck(ListOutlet):
+    """Holds deliveries until it is let go."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.begun, self.go = threading.Semaphore(0), threading.Event()
+
+    def deliver(self, release):
+        self.begun.release()
+        assert self.go.wait(DEADLINE_S)
+        super().deliver(release)
+
+
+class Home:
+    """A store in memory, with its gate."""
+
+    def __init__(self, policy, clock, *, personal=False, **outlets):
+        self.clock, self.told = clock, []
+        self.vault = memory_vault(policy, clock, personal=personal, **outlets)
+        self.gate = Gate(self.vault, policy)
+
+    def admit(self, target="paper 3", outlet="list", actor="ann"):
+        return self.gate.admit(Post(actor=actor, target=target, outlet=outlet, content=b"!"))
+
+    def now(self):
+        with self.vault.store.transaction("reading") as transaction:
+            return self.vault.now(transaction)
+
+    def go_to(self, moment):
+        """Set the clock to a moment, in seconds."""
+        self.clock.sleep(float(moment - self.now() / MICROS))
+
+    def state(self, receipt):
+        return self.gate.status(receipt.secret).state
+
+    def targets(self, outlet="list"):
+        return [release.target for release in self.vault.outlets[outlet].delivered]
+
+    @contextmanager
+    def kept(self, workers=2):
+        """Somebody keeps, and is told to stop in the end."""
+        keeper = Keeper(self.vault, workers=workers, tell=self.told.append)
+        thread = threading.Thread(target=keeper.run)
+        thread.start()
+        try:
+            yield keeper
+        finally:
+            keeper.stop()
+            thread.join()
+
+
+@pytest.fixture
+def home(monkeypatch):
+    """A store whose clock is moved by hand, at which the keeper looks all the time."""
+    monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)
+    return Home(SLOW, ManualClock())
+
+
+def look_around(keeper):
+    """Let the keeper look at the clock a few times, and its workers at what is due."""
+    seen = keeper._closes
+    wait_for(lambda: keeper._closes > seen + 4, "the keeper looks at the clock")
+
+
+# --- closing --------------------------------------------------------------------------------------
+
+
+def test_a_post_leaves_when_its_tick_has_passed_and_not_a_microsecond_before(home):
+    """At the very end of its tick a post still waits; a microsecond later it leaves under that tick."""
+    home.admit("paper 1")
+    receipt = home.admit("paper 2")  # batched, so its label is known long before its tick
+    _, tick_at = receipt.status.between
+    with home.kept() as keeper:
+        home.go_to(tick_at)
+        look_around(keeper)
+        waiting = home.state(receipt), home.targets()
+        home.clock.sleep(1 / MICROS)
+        wait_for(lambda: len(home.targets()) == 2, "both posts leave")
+
+    assert waiting == ("waiting", [])
+    assert {release.at for release in home.vault.outlets["list"].delivered} == {tick_at}
+
+
+def test_ticks_of_a_running_clock_close_as_they_pass():
+    """On a real clock posts leave after their ticks, and soon after."""
+    home = Home(FAST, SystemClock())
+    late = []
+
+    class Timed(ListOutlet):
+        def deliver(self, release):
+            late.append(home.now() - int(release.at * MICROS))
+
+    home.vault.outlets["list"] = Timed()
+    with home.kept():
+        for post in range(5):
+            home.admit(actor=f"{post}")
+            wait_for(lambda seen=post: len(late) > seen, "the post leaves")
+
+    assert min(late) > 0
+    # The quickest of them: the machine has other things to do.
+    assert min(late) < MICROS // 4
+
+
+def test_a_keeper_that_ends_when_nothing_waits_has_erased_the_arrivals():
+    """The last release is not the end: it ends when nothing of an arrival is left."""
+    home = Home(FAST, SystemClock())
+    receipt = home.admit()
+    Keeper(home.vault, tell=home.told.append).run(until_empty=True)
+    with home.vault.store.transaction("reading") as transaction:
+        left = transaction.one("busy_until")
+
+    assert home.state(receipt) == "released"
+    assert (left["waiting"], left["arrivals"]) == (0, 0)
+
+
+# --- delivering -----------------------------------------------------------------------------------
+
+
+def test_a_keeper_that_is_stopped_delivers_first_what_it_has_begun(monkeypatch):
+    """A delivery in progress ends and is written down before the keeper does."""
+    monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)
+    stuck = Stuck(delivery="at most once")
+    home = Home(SLOW, ManualClock(), list=stuck)
+    receipt = home.admit()
+    with home.kept() as keeper:
+        home.clock.sleep(4)
+        assert stuck.begun.acquire(timeout=DEADLINE_S)
+        keeper.stop()
+        stuck.go.set()
+
+    assert home.state(receipt) == "released"
+    assert home.targets() == ["paper 3"]
+
+
+def test_a_delivery_longer_than_the_lease_is_neither_repeated_nor_parked(monkeypatch):
+    """A worker at work renews its claim, so that another keeper leaves it alone."""
+    monkeypatch.setattr(releaser_module, "LEASE_S", 1)
+    monkeypatch.setattr(keeper_module, "_RENEW_S", 0.05)
+    often, once = Stuck(), Stuck(delivery="at most once")
+    home = Home(FAST, SystemClock(), often=often, once=once)
+    receipts = [home.admit("a", "often", actor="ann"), home.admit("b", "once", actor="bob")]
+    with home.kept(), home.kept():
+        assert often.begun.acquire(timeout=DEADLINE_S)
+        assert once.begun.acquire(timeout=DEADLINE_S)
+        lapse = home.now() + int(1.3 * MICROS)
+        wait_for(lambda: home.now() > lapse, "more than a lease goes by")
+        states = [home.state(receipt) for receipt in receipts]
+        often.go.set()
+        once.go.set()
+        wait_for(lambda: {home.state(each) for each in receipts} == {"released"}, "both are delivered")
+
+    assert states == ["waiting", "waiting"]
+    assert (home.targets("often"), home.targets("once")) == (["a"], ["b"])
+
+
+def test_a_delivery_that_hangs_does_not_hold_up_the_next(monkeypatch):
+    """While one worker waits for the world another delivers what falls due later."""
+    monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)
+    stuck, list_ = Stuck(), ListOutlet()
+    home = Home(SLOW, ManualClock(), stuck=stuck, list=list_)
+    home.admit("slow", "stuck")
+    with home.kept():
+        home.clock.sleep(4)
+        assert stuck.begun.acquire(timeout=DEADLINE_S)
+        home.admit("quick", "list")
+        home.clock.sleep(4)
+        wait_for(home.targets, "the other post leaves")
+        meanwhile = home.targets("stuck")
+        stuck.go.set()
+
+    assert meanwhile == []
+    assert (home.targets("stuck"), home.targets()) == (["slow"], ["quick"])
+
+
+def test_what_a_dead_worker_held_leaves_after_one_lease(home):
+    """A claim that nobody marks comes back when it lapses, and not before."""
+    receipt = home.admit()
+    home.clock.sleep(4)
+    with home.kept(workers=0) as keeper:
+        look_around(keeper)
+    Releaser(home.vault).claim("list")  # and the worker dies
+    with home.kept() as keeper:
+        home.clock.sleep(LEASE_S - 1)
+        look_around(keeper)
+        held = home.state(receipt)
+        home.clock.sleep(2)
+        wait_for(home.targets, "the post leaves")
+
+    assert held == "waiting"
+    assert home.targets() == ["paper 3"]
+
+
+def test_a_keeper_whose_worker_breaks_ends_with_its_error(home, monkeypatch):
+    """A fault in a thread is not swallowed: it ends the keeper, so that somebody notices."""
+
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Releaser, "claim", broken)
+
+    with pytest.raises(ZeroDivisionError):
+        Keeper(home.vault).run()
+
+
+# --- telling --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("personal", "then"),
+    [(False, "what fell due leaves now"), (True, "every waiting release moves later by as much")],
+)
+def test_missed_ticks_are_told_once(home, personal, then):
+    """Ticks that closed late are told when they close, in one sentence, and never again."""
+    home = Home(SLOW, ManualClock(), personal=personal)
+    with home.kept() as keeper:
+        look_around(keeper)
+        home.clock.sleep(10)
+        look_around(keeper)
+        home.clock.sleep(1)
+        look_around(keeper)
+
+    assert home.told == [f"9 ticks were missed; {then}"]
+
+
+@pytest.mark.parametrize(
+    ("personal", "then"),
+    [(False, "what fell due leaves now"), (True, "every waiting release moves later by as much")],
+)
+def test_what_is_told_does_not_change_at_an_arrival(personal, then):
+    """With and without arrivals the same clock makes the keeper say the same, until something leaves."""
+
+    def told(*actors):
+        home = Home(SLOW, ManualClock(), personal=personal)
+        with home.kept() as keeper:
+            for actor in actors:
+                home.admit("paper 1", actor=actor)
+                home.admit("paper 2", actor=actor)
+            look_around(keeper)
+            home.clock.sleep(3)
+            for actor in actors:
+                home.admit("paper 3", actor=actor)  # in a personal store this closes the missed ticks
+            look_around(keeper)
+        return home.told
+
+    assert told() == told("ann", "bob") == [f"2 ticks were missed; {then}"]
+
+
+def test_a_failed_delivery_is_told_without_saying_whose(home):
+    """The sentence names the outlet and what it said, and neither actor nor target."""
+    home.vault.outlets["list"].broken = Unreachable("the server is asleep")
+    home.admit()
+    with home.kept():
+        home.clock.sleep(4)
+        wait_for(lambda: "failed" in "".join(home.told), "the failure is told")
+
+    assert home.told[-1] == "a delivery by list failed (the server is asleep): it will be tried again"

@@ -1,0 +1,58 @@
+"""Keyed hashes: equal for equal names under one key, and otherwise unlike anything."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.errors import BadInput
+from tarry.keep.keys import Keys, new_key, new_receipt, receipt_hash
+
+KEYS, OTHERS = Keys(bytes(32)), Keys(bytes([1] * 32))
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_a_pseudonym_is_an_actor_on_a_target(actor, target, other, goal):
+    """Two pairs of names have one hash only if they are the same pair."""
+    same = KEYS.pseudonym(actor, target) == KEYS.pseudonym(other, goal)
+
+    assert same is ((actor, target) == (other, goal))
+
+
+def test_each_kind_of_hash_has_a_key_of_its_own():
+    """No hash of one kind can be matched with a hash of another, or with one of another store."""
+    hashes = [
+        hash_of
+        for keys in (KEYS, OTHERS)
+        for hash_of in (
+            keys.actor("ann"),
+            keys.account(keys.actor("ann")),
+            keys.account(b"ann"),
+            keys.pseudonym("ann", ""),
+            bytes.fromhex(keys.public_id(7)),
+            keys.seal,
+        )
+    ]
+
+    assert len(set(hashes)) == len(hashes)
+    assert KEYS.actor("ann") == Keys(bytes(32)).actor("ann")
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
+def test_public_ids_tell_posts_apart_and_nothing_else(post, other):
+    """A post is delivered under one name, which says nothing of its key."""
+    assert (KEYS.public_id(post) == KEYS.public_id(other)) is (post == other)
+    assert len(KEYS.public_id(post)) == 32
+
+
+def test_secrets_are_new_each_time():
+    """Keys and receipts never repeat, and a store keeps a receipt's hash alone."""
+    assert len({new_key() for _ in range(100)}) == 100
+    receipts = {new_receipt() for _ in range(100)}
+    assert len({receipt_hash(receipt) for receipt in receipts}) == 100
+
+
+@pytest.mark.parametrize("size", [0, 16, 31, 33])
+def test_a_key_has_32_bytes(size):
+    """A key of another length is refused."""
+    with pytest.raises(BadInput, match="32 bytes"):
+        Keys(bytes(size))

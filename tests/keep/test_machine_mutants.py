@@ -1,0 +1,84 @@
+"""The keeper's machine has teeth: each small and plausible mistake in the keeper makes it fail."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from contracts.keeper_machine import KeeperMachine
+from tarry.core.policy import LABEL_RULES
+from tarry.keep import sqlite
+from tarry.keep.vault import Vault
+from tarry.testing import memory_store
+
+#: Mistakes by name: the labels under which each shows (all, if None), and changes to statements.
+MUTANTS = {
+    "labels are fixed one tick early": ("held", ("label newly_labelled", "<= :ripe", "<= :ripe + 1")),
+    "a window ends one tick early": ("held", ("label", "- :window AND", "- :window + 1 AND")),
+    "posts leave one tick early": (None, ("claim", "(SELECT closed FROM", "(SELECT closed + 1 FROM")),
+    "a child does not wait": (None, ("claim", "IN ('waiting', 'parked')", "IN ('parked')")),
+    "whoever marks is believed": (None, ("mark_released", "claim = :claim", ":claim = :claim")),
+    "what waits for its label stays": ("held", ("shift_pending", "WHERE id", "WHERE id < 0 AND id")),
+    "known releases are not moved": (None, ("shift_releases", "+ :ticks", "+ 0 * :ticks")),
+    "arrivals are erased a window early": ("held", ("erase spent", ":erasable", ":erasable + 3")),
+    "a repost draws anew": (None, ("heirloom", "LIMIT 1", "LIMIT 0")),
+    "everybody inherits twice": (None, ("bequeath_post", "release = :closed, pseudonym", "release")),
+    "a cut off run is forgotten": (None, ("park_cut_off", "once = 1", "once = 2")),
+    "a cut off run is tried again": (
+        None,
+        ("park_cut_off", "once = 1", "once = 2"),
+        ("return_lapsed", "once = 0", "once = 1"),
+    ),
+    "overdue posts keep their ticks": (None, ("publish_overdue", "release = :tick", "release = release")),
+    "followers look at one target": ("follower", ("follows", "pseudonym <>", "pseudonym =")),
+    "declarations are not heard": ("declared", ("declared_before", "declared = 1", "declared = 2")),
+}
+
+
+def fails(labels=None) -> bool:
+    """Whether the machine finds something."""
+
+    def new_store():
+        store = memory_store()
+        return lambda: store
+
+    members = {"new_store": staticmethod(new_store), "label_rules": (labels,) if labels else LABEL_RULES}
+    try:
+        run_state_machine_as_test(
+            type("Machine", (KeeperMachine,), members),
+            settings=settings(
+                max_examples=400,
+                stateful_step_count=50,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("mistake", MUTANTS)
+def test_a_mistake_in_a_statement_is_found(mistake, monkeypatch):
+    """A statement that is nearly right is found out."""
+    labels, *changes = MUTANTS[mistake]
+    for names, right, wrong in changes:
+        for name in names.split():
+            text = sqlite._QUERIES[name]
+            assert right in text
+            monkeypatch.setitem(sqlite._QUERIES, name, text.replace(right, wrong))
+
+    assert fails(labels)
+
+
+def test_draws_that_change_at_a_restart_are_found(monkeypatch):
+    """A keeper that draws again when it starts is found out."""
+    honest = Vault.__init__
+
+    def redraw(self, store, *others):
+        honest(self, store, *others)
+        with store.transaction("working") as transaction:
+            transaction._connection.execute("UPDATE arrivals SET unbatched = unbatched + 1")
+
+    monkeypatch.setattr(Vault, "__init__", redraw)
+
+    assert fails()

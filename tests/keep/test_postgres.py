@@ -1,0 +1,199 @@
+"""What is special about a database server: many come at once, and it may go away."""
+
+import sys
+import threading
+
+import psycopg
+import pytest
+
+from contracts.keeping import World, lively_policy, stiff_policy
+from tarry.core.errors import NotPossible
+from tarry.keep.closing import close_ticks
+from tarry.keep.errors import Unavailable
+from tarry.keep.gate import Gate
+from tarry.keep.postgres import PostgresStore
+from tarry.keep.posts import Post
+from tarry.keep.store import place
+from tarry.keep.vault import Vault
+
+
+@pytest.fixture
+def dsn(postgres_server):
+    return postgres_server.new_schema()
+
+
+@pytest.fixture
+def new_world(dsn):
+    worlds = []
+
+    def build(*arguments, **others):
+        worlds.append(World(lambda: PostgresStore(dsn), *arguments, **others))
+        return worlds[-1]
+
+    yield build
+    for world in worlds:
+        world.leave()
+
+
+def together(*works, store=None):
+    """Run each in a thread of its own, all connected beforehand; what one raises is raised here."""
+    troubles, ready = [], threading.Barrier(len(works))
+
+    def guarded(work):
+        try:
+            if store is not None:
+                with store.transaction("working") as transaction:
+                    transaction.one("busy_until")
+            ready.wait(60)
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            troubles.append(error)
+        finally:
+            if store is not None:
+                store.close()
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if troubles:
+        raise troubles[0]
+
+
+def test_every_arrival_up_to_a_tick_is_stored_when_it_closes(new_world):
+    """While threads admit and ticks close, no arrival turns up in a tick that was already closed."""
+    world = new_world(lively_policy(tick="0.02s"))
+    vault = Vault(world.store, world.keys, world.outlets)  # a running clock
+    with world.store.transaction("closing") as transaction:
+        transaction._connection.execute("UPDATE clock SET closed = 0, time = 0, wall = 0, boot = ''")
+    done, met, late, receipts = threading.Event(), set(), [], []
+
+    def admit(actor):
+        gate, last = Gate(vault, world.policy), 0
+        for number in range(40):
+            post = Post(actor=actor, target=f"p{number % 3}", outlet="list", content=b"")
+            receipts.append(gate.admit(post))
+            with vault.store.transaction("working") as transaction:
+                arrival = transaction.one("by_id", id=receipts[-1].post)["arrival"]
+            assert arrival >= last  # one actor's arrivals never go back
+            last = arrival
+
+    def close():
+        closed = 0
+        while not done.is_set():
+            with vault.store.transaction("closing") as transaction:
+                before, closed = closed, close_ticks(transaction, vault.keys, vault.clock).tick
+                rows = transaction._connection.execute("SELECT id, arrival FROM arrivals").fetchall()
+            new = [row for row in rows if row["id"] not in met]
+            late.extend(row for row in new if row["arrival"] <= before)
+            met.update(row["id"] for row in new)
+        vault.store.close()
+
+    closer = threading.Thread(target=close)
+    closer.start()
+    try:
+        together(
+            *(lambda actor=actor: admit(actor) for actor in ("ann", "ann", "bob", "cem")), store=vault.store
+        )
+    finally:
+        done.set()
+        closer.join()
+
+    assert len(receipts) == 160
+    assert len(met) > 20
+    assert late == []
+
+
+def test_several_admissions_at_once_move_a_personal_store_once(new_world):
+    """When many arrive after missed ticks, what waits moves by the ticks missed and not by more."""
+    world = new_world(stiff_policy(), personal=True)
+    waiting = world.admit(actor="zoe", target="p0")
+
+    def admit(actor):
+        Gate(world.vault, world.policy).admit(Post(actor=actor, target="p1", outlet="list", content=b""))
+
+    for round_number in (1, 2, 3):
+        world.clock.sleep(30)  # of which one tick closes in time
+        together(*(lambda actor=f"a{n}": admit(actor) for n in range(6)), store=world.store)
+
+        moved = world.gate.status(waiting.secret).earliest - waiting.status.earliest
+        assert moved == 29 * round_number
+
+
+def test_a_server_that_goes_away_is_unavailable_and_comes_back(new_world, postgres_server):
+    """While the server is down the store says so; afterwards everything acknowledged is there."""
+    world = new_world()
+    receipt = world.admit()
+    postgres_server.stop()
+    try:
+        with pytest.raises(Unavailable, match="the store cannot be"):
+            world.admit(target="p2")
+        with pytest.raises(Unavailable, match="the store cannot be opened"):
+            PostgresStore(world.store.dsn)
+    finally:
+        postgres_server.start()
+
+    assert world.gate.status(receipt.secret).state == "waiting"
+    assert len(world.dump("posts")) == 1
+
+
+def test_two_schemas_are_two_stores(new_world, postgres_server):
+    """Stores in two schemas of one database know nothing of each other."""
+    world = new_world()
+    world.admit()
+    other = PostgresStore(postgres_server.new_schema())
+    with other.transaction("working") as transaction:
+        assert transaction.one("busy_until")["waiting"] == 0
+    other.close()
+
+
+def test_what_is_acknowledged_is_on_the_disk(dsn):
+    """The store asks for durable commits, whatever the server's default is."""
+    with psycopg.connect(dsn) as connection:
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
+    store = PostgresStore(dsn)
+    with store.transaction("working") as transaction:
+        row = transaction._connection.execute("SHOW synchronous_commit").fetchone()
+    store.close()
+
+    assert row == {"synchronous_commit": "on"}
+
+
+def test_the_databases_clock_is_everybodys(dsn):
+    """A store in a database is read by the wall clock of the server."""
+    store = PostgresStore(dsn)
+    with store.transaction("working") as transaction:
+        server = transaction.wall()
+    reading = store.clock().read(server)
+    store.close()
+
+    assert reading.wall == server
+    assert abs(server - store.clock().read().wall) < 60_000_000  # the same machine, here
+
+
+def test_several_processes_may_open_a_new_store_at_once(dsn):
+    """Whoever comes first builds the tables; nobody fails."""
+    stores = []
+
+    def visit():
+        stores.append(PostgresStore(dsn))
+        stores[-1].close()
+
+    together(*[visit] * 5)
+
+    assert len(stores) == 5
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch):
+    """Where psycopg is missing the error says how to get it."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(NotPossible, match=r"pip install 'tarry\[postgres\]'"):
+        PostgresStore("postgresql://nowhere/")
+
+
+def test_a_place_holds_the_servers_clock(new_world):
+    """Where a store stands is told with the server's time, in one question."""
+    world = new_world()
+    with world.store.transaction("working") as transaction:
+        assert abs(place(transaction).now - transaction.wall()) < 60_000_000

@@ -1,0 +1,75 @@
+"""The statements of the keeper: all of them used, all of them understood by both databases."""
+
+import re
+import sqlite3
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import tarry.keep
+from tarry.keep.postgres import _QUERIES as POSTGRES
+from tarry.keep.postgres import PostgresStore
+from tarry.keep.queries import migrations, queries
+from tarry.keep.sqlite import SqliteStore
+
+SOURCES = Path(tarry.keep.__file__).parent.rglob("*.py")
+CALL = re.compile(r'\.(?:one|all|run|many|tell)\(\s*"(\w+)"|_QUERIES\["(\w+)"\]')
+
+
+def names_in_code():
+    """Every name that the code asks for."""
+    found = (match for path in SOURCES for match in CALL.finditer(path.read_text(encoding="utf-8")))
+    return {name for match in found for name in match.groups() if name}
+
+
+def test_every_statement_is_used_and_every_used_one_exists():
+    """What the code asks for is what the files hold."""
+    asked = names_in_code()
+    known = {name for dialect in ("sqlite", "postgres") for name in queries(dialect)}
+
+    assert known - asked == set()
+    assert asked - known == set()
+
+
+def test_both_databases_know_the_same_statements():
+    """Only PostgreSQL has statements of its own: its locks and its clock."""
+    sqlite, postgres = set(queries("sqlite")), set(queries("postgres"))
+
+    assert sqlite - postgres == set()
+    assert all(re.fullmatch(r"now|lock_\w+", name) for name in postgres - sqlite)
+
+
+def test_both_databases_are_built_by_scripts_of_the_same_numbers():
+    """Migrations are numbered from 1 on, alike in both."""
+    numbers = list(migrations("sqlite"))
+
+    assert numbers == list(migrations("postgres")) == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("name", sorted(queries("sqlite")))
+def test_sqlite_understands(name):
+    """SQLite finds every table and column that a statement names."""
+    store = SqliteStore(":memory:")
+    text = queries("sqlite")[name]
+    values = dict.fromkeys(re.findall(r":([a-z_]+)", text), 1)
+    with store.transaction("working") as transaction:
+        try:
+            transaction._connection.execute(f"EXPLAIN {text}", values)
+        except sqlite3.Error as error:
+            pytest.fail(f"{name}: {error}")
+
+
+def test_postgres_understands(postgres_server):
+    """PostgreSQL parses every statement against the real tables."""
+    dsn = postgres_server.new_schema()
+    PostgresStore(dsn).close()
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
+        for name, text in POSTGRES.items():
+            numbers = count(1)
+            numbered = re.sub(r"%\(\w+\)s", lambda _, n=numbers: f"${next(n)}", text.decode())
+            try:
+                connection.execute(f"PREPARE {name} AS {numbered}".encode())
+            except psycopg.Error as error:
+                pytest.fail(f"{name}: {error}")

@@ -1,0 +1,83 @@
+"""What is special about a store in a file: other processes come and go, and files can be carried away."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tarry.keep.errors import Unavailable
+from tarry.keep.sqlite import SqliteStore
+
+VISIT = """
+import sys
+from tarry.keep.sqlite import SqliteStore
+store = SqliteStore(sys.argv[1])
+with store.transaction("working") as transaction:
+    numbers = [str(n) for n in range(9) if transaction.one("account", account=b"ann", period=str(n))]
+store.close()
+print(*numbers)
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+def write(store, number):
+    with store.transaction("working") as transaction:
+        transaction.run("charge", account=b"ann", period=str(number), batched=number)
+
+
+def read(store, number):
+    with store.transaction("reading") as transaction:
+        return transaction.one("account", account=b"ann", period=str(number))
+
+
+def visit(path):
+    """Another process opens the store, reads, and closes it in good order."""
+    words = [sys.executable, "-c", VISIT, path]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_log_in_use_outlives_a_visit_of_another_process(path):
+    """With several threads at work, what is written after another process has come and gone is there."""
+    store = SqliteStore(path)
+    thread = threading.Thread(target=write, args=(store, 1))
+    thread.start()
+    thread.join()
+    write(store, 2)
+    before = visit(path)
+    write(store, 3)
+    after = visit(path)
+    store.close()
+
+    assert (before, after) == ("1 2\n", "1 2 3\n")
+
+
+def test_a_file_that_was_carried_away_is_not_written_to(path):
+    """Nothing is acknowledged by a file that nobody will find, and no empty one takes its place."""
+    store = SqliteStore(path)
+    write(store, 1)
+    path.rename(path.with_name("elsewhere.db"))
+
+    with pytest.raises(Unavailable, match="the store cannot be used: No such file or directory"):
+        write(store, 2)
+    assert not path.exists()
+
+
+def test_a_file_that_took_the_place_of_another_is_the_store_from_then_on(path):
+    """After a backup was put back, the store reads and writes that one."""
+    backup = path.with_name("backup.db")
+    SqliteStore(backup).close()
+    store = SqliteStore(path)
+    write(store, 1)
+    for file in (path, path.with_name("store.db-wal"), path.with_name("store.db-shm")):
+        file.unlink()
+    backup.rename(path)
+    write(store, 2)
+
+    assert read(store, 1) is None
+    assert read(store, 2)["batched"] == 2
+    store.close()
