@@ -85,6 +85,13 @@ class KeeperMachine(RuleBasedStateMachine):
         """Somebody posts twice at once."""
         self._admit([(actor, first, "list", False, None), (actor, second, "once", False, None)])
 
+    @rule(actor=st.sampled_from(ACTORS), apart=st.integers(1, 5))
+    def admit_apart(self, actor, apart):
+        """Somebody posts on two targets, about a window apart."""
+        self._admit([(actor, "p1", "list", False, None)])
+        self.keep_time(apart)
+        self._admit([(actor, "p2", "list", False, None)])
+
     @precondition(lambda self: any(e.state == "withdrawn" for e in self.entries))
     @rule(number=SOME)
     def repost(self, number):
@@ -303,7 +310,7 @@ class KeeperMachine(RuleBasedStateMachine):
 
     @rule(outlet=st.sampled_from(OUTLETS), tells=st.booleans())
     def fall_behind(self, outlet, tells):
-        """A worker delivers and takes too long to say so: what it holds is given away, and then it may speak."""
+        """A worker delivers and takes too long to say so: its claim is given away; then it may speak."""
         self.await_due(outlet)
         if self.model.due(outlet):
             self.claim(outlet)
