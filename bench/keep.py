@@ -3,8 +3,8 @@
     python bench/keep.py                   SQLite, and PostgreSQL from the development lock
     python bench/keep.py --backend sqlite  one of them
 
-"Bare" is the least that anybody could write: the same rows into the same tables with the same durability,
-no draws, labels, hashes, clock or leases. Ratios are taken round by round in one run.
+"Bare" is the least that anybody could write: the same rows under random keys into the same tables, just as
+durable, and no draws, labels, hashes, clock or leases. Ratios are taken round by round in one run.
 """
 
 import argparse
@@ -64,21 +64,36 @@ def vault(store: Store, policy: Policy = POLICY) -> Vault:
     return Vault(store, Keys(bytes(32)), {"sink": Sink()})
 
 
-def rows(count: int, release: int | None = None) -> tuple[list[dict], list[dict]]:
-    """What a bare insert writes: as many columns and bytes as the keeper's."""
-    posts, arrivals = [], []
-    for _ in range(count):
-        post = int.from_bytes(os.urandom(8)) >> 1
-        who = os.urandom(16)
-        posts.append({
-            "id": post, "target": "paper 3", "outlet": "sink", "options": b"{}", "content": CONTENT,
-            "release": release, "parent": None, "receipt": os.urandom(32), "pseudonym": who,
-        })  # fmt: skip
-        arrivals.append({
-            "id": post, "actor": os.urandom(16), "pseudonym": who, "arrival": 1_700_000_000, "declared": 0,
-            "unbatched": 9, "batched": 4000, "deadline": None, "label": None, "period": "",
-        })  # fmt: skip
-    return posts, arrivals
+def row(post: Post, release: int | None = None) -> tuple[dict, dict]:
+    """What a bare insert writes of a post: as many columns and bytes as the keeper does."""
+    number, who, secret = int.from_bytes(os.urandom(8)) >> 1, os.urandom(32), os.urandom(32)
+    return {
+        "id": number,
+        "target": post.target,
+        "outlet": post.outlet,
+        "options": b"{}",
+        "content": post.content,
+        "release": release,
+        "parent": None,
+        "receipt": secret,
+        "pseudonym": who[:16],
+    }, {
+        "id": number,
+        "actor": who[16:],
+        "pseudonym": who[:16],
+        "arrival": int(time.time()),
+        "declared": 0,
+        "unbatched": 9,
+        "batched": 4000,
+        "deadline": None,
+        "label": None,
+        "period": "",
+    }
+
+
+def known(number: int) -> int | None:
+    """Three in five posts of this policy know their release at once: one more index to write."""
+    return int(time.time()) + 7200 + number % 3600 if number % 5 < 3 else None
 
 
 def posts(count: int, numbers: list[int]) -> list[Post]:
@@ -94,31 +109,31 @@ def admissions(bare: Store, kept: Store, *, tiny: bool) -> None:
     gate, numbers = Gate(vault(kept), POLICY), [0]
     vault(bare)
 
-    ready = [rows(one) for _ in range(rounds + 1)]
-    ready_bulk = [rows(bulk) for _ in range(rounds + 1)]
-    handed_in = [posts(one, numbers) for _ in range(rounds + 1)]
-    handed_in_bulk = [posts(bulk, numbers) for _ in range(rounds + 1)]
+    ones = [posts(one, numbers) for _ in range(2 * rounds + 2)]
+    bulks = [posts(bulk, numbers) for _ in range(2 * rounds + 2)]
 
     def bare_one() -> None:
-        for post, arrival in zip(*ready.pop(), strict=True):
+        for number, each in enumerate(ones.pop()):
+            post, arrival = row(each, known(number))
             with bare.transaction("working") as transaction:
-                transaction.run("insert_post", **post)
-                transaction.run("insert_arrival", **arrival)
+                transaction.tell("insert_post", **post)
+                transaction.tell("insert_arrival", **arrival)
 
     def bare_bulk() -> None:
-        new, arrived = ready_bulk.pop()
+        pairs = (row(each, known(number)) for number, each in enumerate(bulks.pop()))
+        new, arrived = zip(*pairs, strict=True)
         with bare.transaction("working") as transaction:
             transaction.many("insert_post", new)
             transaction.many("insert_arrival", arrived)
 
     def kept_one() -> None:
-        for post in handed_in.pop():
+        for post in ones.pop():
             gate.admit(post)
 
     seconds = interleaved({"bare insert": bare_one, "admit one by one": kept_one}, rounds)
     print_speeds(seconds, "bare insert", dict.fromkeys(seconds, one), {"admit one by one": "0.85"})
     seconds = interleaved(
-        {"bare bulk insert": bare_bulk, "admit in bulk": lambda: gate.admit_many(handed_in_bulk.pop())},
+        {"bare bulk insert": bare_bulk, "admit in bulk": lambda: gate.admit_many(bulks.pop())},
         rounds,
     )
     print_speeds(seconds, "bare bulk insert", dict.fromkeys(seconds, bulk), {"admit in bulk": "0.5"})
@@ -141,9 +156,9 @@ def bare_claim(store: Store, due: int) -> list:
 
 def fill(store: Store, count: int, release: int) -> None:
     for start in range(0, count, 20_000):
-        new, _ = rows(min(20_000, count - start), release)
+        waiting = posts(min(20_000, count - start), [start])
         with store.transaction("working") as transaction:
-            transaction.many("insert_post", new)
+            transaction.many("insert_post", [row(post, release)[0] for post in waiting])
 
 
 def releases(bare: Store, kept: Store, *, tiny: bool) -> None:
@@ -220,10 +235,10 @@ def _bare_lateness(store: Store, ticks: int, tick: float) -> list[float]:
 
 def _schedule(store: Store, ticks: int, tick: float) -> int:
     """One post for each tick, the first of them soon; which tick that is."""
-    new, _ = rows(ticks)
     first = int(time.time() / tick) + 20
     with store.transaction("working") as transaction:
-        transaction.many("insert_post", [{**row, "release": first + n} for n, row in enumerate(new)])
+        due = [row(post, first + n)[0] for n, post in enumerate(posts(ticks, [0]))]
+        transaction.many("insert_post", due)
     return first
 
 

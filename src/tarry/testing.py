@@ -5,6 +5,7 @@ With `Seeded(...).stream(...)` as the entropy of a gate the delays come out the 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
 
 from tarry.core.policy import Policy
@@ -38,6 +39,10 @@ class ManualClock:
     def read(self, database: int | None = None) -> Reading:  # noqa: ARG002 - this clock alone decides
         """Look at the clocks."""
         return Reading(self.wall, self.steady, self.boot)
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """A moment of real time: somebody may move the clock meanwhile."""
+        return event.wait(min(seconds, 0.01))
 
     def sleep(self, seconds: float) -> None:
         """Time goes by."""

@@ -56,6 +56,10 @@ class FastClock:
             self.told.append(now)
             return Reading(now, now - self._wall, "one run")
 
+    def wait(self, event, seconds):
+        """A sixtieth of the time."""
+        return event.wait(seconds / SPEED)
+
     def at(self, moment_ns):
         """What it had told last at a moment of the system's clock."""
         return self.told[bisect(self.moments, moment_ns) - 1]
@@ -65,13 +69,6 @@ class FastClock:
         with look(self._path) as connection:
             rows = connection.execute("SELECT closed FROM clock").fetchall()
         return (rows[0][0] + 2) * MICROS if rows else self._wall
-
-
-class FastEvent(threading.Event):
-    """Waits as long as the fast clock takes for so many of its seconds."""
-
-    def wait(self, timeout=None):
-        return super().wait(None if timeout is None else timeout / SPEED)
 
 
 @contextmanager
@@ -89,7 +86,6 @@ def running(vault):
     """A keeper at work."""
     told = []
     keeper = Keeper(vault, tell=told.append)
-    keeper._stopping = FastEvent()
     thread = threading.Thread(target=keeper.run)
     thread.start()
     try:

@@ -1,7 +1,5 @@
 """`tarry withdraw`: an act that has not left is taken back, by its receipt or a piece of its id."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from contracts.shell import ALL_GONE
@@ -52,8 +50,8 @@ def test_three_characters_are_too_few(quiet, told):
 
 def test_a_name_that_several_share_is_refused(quiet, monkeypatch):
     """Where two ids begin alike, more characters are needed; the whole id will do."""
-    keys = iter([bytes.fromhex("246824680000000a"), bytes.fromhex("246824680000000c")])
-    monkeypatch.setattr(admission, "os", SimpleNamespace(urandom=lambda _: next(keys)))
+    keys = iter([0x123412340000000A, 0x123412340000000C])
+    monkeypatch.setattr(admission, "post_key", lambda _: next(keys))
     first, second = (quiet.ask("run", "--target", "x", "--", "true") for _ in range(2))
     shared = first["id"][:8]
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import pytest
@@ -78,7 +77,7 @@ class Keeping:
             options=self.world.options,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(admission, "os", SimpleNamespace(urandom=bytes))
+            patch.setattr(admission, "new_receipt", lambda: "always the same")
             self.receipt = self.gate.admit(post)
 
     def tick(self, ticks: int = 1) -> None:

@@ -255,12 +255,12 @@ def test_missed_ticks_are_told_once(home, personal, then):
     home = Home(SLOW, ManualClock(), personal=personal)
     with home.kept() as keeper:
         look_around(keeper)
-        home.clock.sleep(10)
+        home.clock.sleep(LEASE_S + 1)
         look_around(keeper)
         home.clock.sleep(1)
         look_around(keeper)
 
-    assert home.told == [f"9 ticks were missed; {then}"]
+    assert home.told == [f"{LEASE_S} ticks were missed; {then}"]
 
 
 @pytest.mark.parametrize(
@@ -277,13 +277,13 @@ def test_what_is_told_does_not_change_at_an_arrival(personal, then):
                 home.admit("paper 1", actor=actor)
                 home.admit("paper 2", actor=actor)
             look_around(keeper)
-            home.clock.sleep(3)
+            home.clock.sleep(LEASE_S + 3)
             for actor in actors:
                 home.admit("paper 3", actor=actor)  # in a personal store this closes the missed ticks
             look_around(keeper)
         return home.told
 
-    assert told() == told("ann", "bob") == [f"2 ticks were missed; {then}"]
+    assert told() == told("ann", "bob") == [f"{LEASE_S + 2} ticks were missed; {then}"]
 
 
 def test_a_failed_delivery_is_told_without_saying_whose(home):

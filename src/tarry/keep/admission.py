@@ -5,7 +5,6 @@ tick closing and other admissions wait as briefly as possible.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,18 +12,16 @@ from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
+from tarry.keep.checks import check_period, check_post
 from tarry.keep.clock import advance, now_tick
 from tarry.keep.closing import close_ticks
-from tarry.keep.keys import new_receipt, receipt_hash
+from tarry.keep.keys import new_receipt, post_key, receipt_hash
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of
-from tarry.keep.store import Place, Row, Transaction, place
+from tarry.keep.store import Place, Row, Transaction, by_receipt, place
 from tarry.keep.vault import Vault
 
 __all__ = ["accept", "prepare"]
-
-_MOST_CONTENT = 16 << 20
-_MOST_NAME = 4096
 
 
 class Candidate(NamedTuple):
@@ -33,6 +30,7 @@ class Candidate(NamedTuple):
     post: Post
     id: int
     secret: str
+    receipt: bytes
     actor: bytes
     pseudonym: bytes
     draws: Draws
@@ -50,14 +48,18 @@ def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candi
     >>> prepare(memory_vault(policy), policy, Secure(), post).options
     b'{}'
     """
-    _check(vault, post)
-    number = int.from_bytes(os.urandom(8)) >> 1
+    check_post(vault, post)
+    secret = new_receipt()
+    hashed = receipt_hash(secret)
+    number = post_key(hashed)
     options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
     return Candidate(
         post,
         number,
-        new_receipt(),
-        *_hashes(vault, post),
+        secret,
+        hashed,
+        vault.keys.actor(post.actor),
+        vault.keys.pseudonym(post.actor, post.target),
         draw_pair(policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
@@ -82,7 +84,7 @@ def accept(
     here = _here(transaction, vault, policy)
     now = advance(here.anchor, vault.clock.read(here.now)).time
     tick = max(now_tick(now, policy.tick), here.closed + 1)
-    _check_period(policy, tick)
+    check_period(policy, tick)
     clerk = _Clerk(transaction, vault, policy, here, tick)
     receipts = [clerk.accept(each) for each in candidates]
     clerk.write()
@@ -120,7 +122,7 @@ class _Clerk:
                 "content": each.content,
                 "release": release,
                 "parent": parent and parent["id"],
-                "receipt": receipt_hash(each.secret),
+                "receipt": each.receipt,
                 "pseudonym": each.pseudonym,
             }
         )
@@ -130,8 +132,12 @@ class _Clerk:
 
     def write(self) -> None:
         """Store what has been collected."""
-        self._transaction.many("insert_post", self._posts)
-        self._transaction.many("insert_arrival", self._arrivals)
+        if len(self._posts) == len(self._arrivals) == 1:  # quicker one by one
+            self._transaction.tell("insert_post", **self._posts[0])
+            self._transaction.tell("insert_arrival", **self._arrivals[0])
+        else:
+            self._transaction.many("insert_post", self._posts)
+            self._transaction.many("insert_arrival", self._arrivals)
         self._posts, self._arrivals = [], []
 
     def _heirloom(self, each: Candidate) -> Row | None:
@@ -188,27 +194,6 @@ class _Clerk:
         return prospect(old, self._settings)
 
 
-def _hashes(vault: Vault, post: Post) -> tuple[bytes, bytes]:
-    try:
-        return vault.keys.actor(post.actor), vault.keys.pseudonym(post.actor, post.target)
-    except UnicodeEncodeError:
-        rule = "are Unicode text"
-        raise BadInput("the actor and the target of a post", rule, found="something else") from None
-
-
-def _check(vault: Vault, post: Post) -> None:
-    if (outlet := vault.outlets.get(post.outlet)) is None:
-        known = ", ".join(vault.outlets) or "none"
-        raise BadInput("an outlet", f"is one of {known}", found=repr(post.outlet))
-    for name, text in (("actor", post.actor), ("target", post.target)):
-        if not text or len(text) > _MOST_NAME or "\0" in text:
-            rule = f"has 1 to {_MOST_NAME} characters and no NUL"
-            raise BadInput(f"the {name} of a post", rule, found=f"{len(text)} characters")
-    if len(post.content) > _MOST_CONTENT:
-        raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(post.content)} bytes")
-    outlet.check(post.options)
-
-
 def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
     here = place(transaction)
     here.settings.check(policy)
@@ -219,22 +204,6 @@ def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
     return here
 
 
-def _check_period(policy: Policy, tick: int) -> None:
-    """A policy outside its period, or past its deadline, protects nobody."""
-    if policy.starts_at is policy.ends_at is policy.deadline_at is None:
-        return
-    at = tick * policy.tick
-    if policy.starts_at is not None and at < policy.starts_at:
-        raise _outside("from", "has come", "before it", "wait for it")
-    for name, end in (("until", policy.ends_at), ("deadline", policy.deadline_at)):
-        if end is not None and at > end:
-            raise _outside(name, "has not passed", "after it", "renew the policy")
-
-
-def _outside(name: str, rule: str, found: str, fix: str) -> BadInput:
-    return BadInput(f"the {name} of the policy", rule, found=f"a moment {found}", fix=fix)
-
-
 def _parent(transaction: Transaction, each: Candidate) -> Row | None:
     """The waiting post that goes first; a visible one needs no waiting for."""
     first = each.post.depends_on
@@ -243,7 +212,7 @@ def _parent(transaction: Transaction, each: Candidate) -> Row | None:
     if isinstance(first, int):
         parent = transaction.one("by_id", id=first)
     else:
-        parent = transaction.one("by_receipt", receipt=receipt_hash(first))
+        parent = by_receipt(transaction, first)
     if parent is not None and parent["state"] == "released":
         return None
     if (

@@ -13,6 +13,7 @@ import secrets
 import time
 from fractions import Fraction
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple, Protocol
 
 __all__ = ["MICROS", "Anchor", "Clock", "Reading", "SystemClock", "advance", "last_past_tick", "now_tick"]
@@ -54,6 +55,10 @@ class Clock(Protocol):
 
     def read(self, database: int | None = None) -> Reading:
         """Look at the clocks; `database` is the wall clock of a database that has one."""
+        ...
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Wait for so many seconds of this clock, or until the event; whether it has come."""
         ...
 
 
@@ -109,6 +114,10 @@ class SystemClock:
         steady = time.clock_gettime_ns(self._steady)
         wall = time.time_ns() // 1000 if database is None else database
         return Reading(wall, steady // 1000, self._boot)
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        """Wait for so many seconds, or until the event; whether it has come."""
+        return event.wait(seconds)
 
 
 def _boot() -> str:

@@ -8,10 +8,11 @@ pseudonyms at one moment, every waiting release moves later by the ticks missed.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from tarry.core.release import Draws, release_tick
 from tarry.core.ticks import ticks_up
-from tarry.keep.clock import Clock, advance, last_past_tick
+from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
 from tarry.keep.store import Place, Transaction, anchor_row, place
 
@@ -25,13 +26,15 @@ RECEIPT_DAYS = 7
 class Closed:
     """What closing did.
 
-    >>> Closed(tick=9, missed=0, erased=2).tick
+    >>> from tarry.keep.clock import Reading
+    >>> Closed(tick=9, missed=0, erased=2, anchor=Anchor(7, Reading(7, 0, "a"))).tick
     9
     """
 
     tick: int  # the last closed one
     missed: int  # ticks that closed late
-    erased: int  # arrivals that no label needs any more
+    erased: int  # rows that nothing needs any more
+    anchor: Anchor  # the store's clock
 
 
 def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
@@ -53,17 +56,19 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
         if anchor.reading.boot != here.anchor.reading.boot:
             # Or else the clock would stand still until a wall clock that was set back has caught up.
             transaction.tell("tick", **anchor_row(anchor), closed=here.closed)
-        return Closed(here.closed, 0, 0)
+        return Closed(here.closed, 0, 0, anchor)
     missed = tick - here.closed - 1
     if missed and settings.personal:
-        shift_everything(transaction, _ticks_to_shift(transaction, tick, missed), here.closed)
-    if settings.waits_for_label:
+        late = _ticks_to_shift(transaction, tick, missed, anchor.time)
+        shift_everything(transaction, late, here.closed)
+    oldest = _oldest(transaction)
+    if settings.waits_for_label and oldest <= tick - settings.window_ticks:
         _fix_labels(transaction, here, tick)
     if missed and not settings.personal:
         transaction.tell("publish_overdue", tick=tick, closed=here.closed)
-    erased = _erase(transaction, keys, here, tick)
+    erased = _erase(transaction, keys, here, tick, oldest)
     transaction.tell("tick", **anchor_row(anchor), closed=tick)
-    return Closed(tick, missed, erased)
+    return Closed(tick, missed, erased, anchor)
 
 
 def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
@@ -78,9 +83,15 @@ def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
     transaction.tell("shift_pending", ticks=ticks)
 
 
-def _ticks_to_shift(transaction: Transaction, tick: int, missed: int) -> int:
+def _oldest(transaction: Transaction) -> float:
+    """The first arrival tick that is not erased; without one, a tick that never comes."""
+    row = transaction.one("oldest")
+    return inf if row is None or row["arrival"] is None else row["arrival"]
+
+
+def _ticks_to_shift(transaction: Transaction, tick: int, missed: int, now: int) -> int:
     """The ticks missed; more, if something was already due when they began: it is late by more."""
-    row = transaction.one("first_due")
+    row = transaction.one("first_due", now=now)
     first = row["release"] if row is not None else None
     return missed if first is None else max(missed, tick - first)
 
@@ -89,8 +100,6 @@ def _fix_labels(transaction: Transaction, here: Place, tick: int) -> None:
     """Label the arrivals whose window has passed, and fix the releases that waited for it."""
     settings, window = here.settings, here.settings.window_ticks
     fresh = {"labelled": here.closed - window, "ripe": tick - window}
-    if here.oldest is None or here.oldest > fresh["ripe"]:
-        return
     transaction.tell("label", window=window, **fresh)
     transaction.many(
         "fix_release",
@@ -113,11 +122,11 @@ def _fix_labels(transaction: Transaction, here: Place, tick: int) -> None:
         pass
 
 
-def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int) -> int:
+def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest: float) -> int:
     """Forget what nothing needs any more."""
     settings, erased = here.settings, 0
     erasable = tick - settings.window_ticks * (2 if settings.waits_for_label else 1)
-    if here.oldest is not None and here.oldest <= erasable:
+    if oldest <= erasable:
         erased += _erase_arrivals(transaction, keys, erasable)
     if here.heirlooms:
         erased += transaction.run("forget_withdrawn", closed=tick)

@@ -12,10 +12,9 @@ from tarry.core.entropy import Entropy, Secure
 from tarry.core.policy import Policy
 from tarry.keep.admission import accept, prepare
 from tarry.keep.errors import NoSuchPost, TooLate
-from tarry.keep.keys import receipt_hash
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.prospects import behind_parents, prospect
-from tarry.keep.store import Kind, Row, Transaction
+from tarry.keep.store import Kind, Row, Transaction, by_receipt
 from tarry.keep.vault import Vault
 
 __all__ = ["Gate"]
@@ -112,7 +111,7 @@ class Gate:
     def key_of(self, receipt: str) -> int | None:
         """The key of the post that a receipt names, if there is one."""
         with self.vault.store.transaction("reading") as transaction:
-            row = transaction.one("by_receipt", receipt=receipt_hash(receipt))
+            row = by_receipt(transaction, receipt)
         return None if row is None else int(row["id"])
 
     def options_of(self, post: int) -> Mapping[str, Any]:
@@ -147,7 +146,7 @@ class Gate:
 
 
 def _find(transaction: Transaction, receipt: str) -> Row:
-    if (row := transaction.one("by_receipt", receipt=receipt_hash(receipt))) is None:
+    if (row := by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
 

@@ -7,7 +7,6 @@ closes as `closing` tells.
 import contextlib
 import threading
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 from tarry.keep.clock import MICROS
@@ -21,7 +20,6 @@ __all__ = ["Keeper"]
 
 _RENEW_S = LEASE_S / 4
 _SWEEP_S = 2.0
-_WORTH_TELLING_S = 1
 
 
 def _nobody(_: str) -> None:
@@ -90,46 +88,42 @@ class Keeper:
     def _close_ticks(self, *, until_empty: bool) -> None:
         patiently, releaser = Patience(self._stopping, self._tell), Releaser(self.vault)
         while not self._stopping.is_set():
-            end = patiently(self._close)
+            end = patiently(self._close) or 0
             self._wake_workers()
             if until_empty and patiently(self._is_empty):
                 return
             # Tidying up waits until what is due has been claimed, and ends before the next tick does.
-            self._rest(patiently, end, Fraction(1, 2))
+            self._rest(self._seconds_until(end) / 2)
             patiently(releaser.sweep)
             self._clear_traces()
-            self._rest(patiently, end, Fraction(1))
+            self._rest(self._seconds_until(end))
 
     def _close(self) -> int:
-        """Close what lies in the past; the moment at which there is more to close."""
+        """Close what lies in the past; when there is more to close, by the steady clock."""
         vault = self.vault
         with vault.store.transaction("closing") as transaction:
             closed = close_ticks(transaction, vault.keys, vault.clock)
         self._traces |= closed.erased > 0
         self._tell_missed(closed.tick)
         # A tick is past when the clock stands beyond its end: one microsecond more.
-        return int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
+        end = int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
+        return closed.anchor.reading.steady + end - closed.anchor.time
+
+    def _seconds_until(self, steady: int) -> float:
+        return max(0, steady - self.vault.clock.read().steady) / MICROS
+
+    def _rest(self, seconds: float) -> None:
+        """Not so long that dead workers are overlooked."""
+        self.vault.clock.wait(self._stopping, min(_SWEEP_S, seconds))
 
     def _tell_missed(self, tick: int) -> None:
         """Told by this loop's own pace: that somebody else has closed ticks meanwhile is not for a log."""
         missed = 0 if self._last is None else tick - self._last - 1
         self._last = tick
-        if missed * self.vault.settings.tick >= _WORTH_TELLING_S:
-            personal = self.vault.settings.personal
-            then = (
-                "every waiting release moves later by as much" if personal else "what fell due leaves now"
-            )
+        if missed * self.vault.settings.tick >= LEASE_S:  # less is a busy machine, and no outage
+            later = "every waiting release moves later by as much"
+            then = later if self.vault.settings.personal else "what fell due leaves now"
             self._tell(f"{missed} ticks were missed; {then}")
-
-    def _rest(self, patiently: Patience, end: int | None, part: Fraction) -> None:
-        """Sleep for a part of the time until a moment, but not so long that dead workers are overlooked."""
-        seconds = patiently(partial(self._seconds_until, end)) or 0.0
-        self._stopping.wait(min(_SWEEP_S, seconds * float(part)))
-
-    def _seconds_until(self, moment: int | None) -> float:
-        with self.vault.store.transaction("reading") as transaction:
-            now = self.vault.now(transaction)
-        return max(0.0, ((moment or now) - now) / MICROS)
 
     def _clear_traces(self, *, last: bool = False) -> None:
         if not self._traces:

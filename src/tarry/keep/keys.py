@@ -1,16 +1,15 @@
 """Keyed hashes: what the store knows people by. The key lies outside the database.
 
-Labels compare actors and targets for equality and never need their names, so the store has no names
-to lose: with a stolen database alone, nobody can test a guess.
+Labels compare actors and targets for equality and never need their names, so the store has no names to
+lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
 """
 
-import hmac
 import secrets
-from hashlib import sha256
+from hashlib import blake2b, sha256
 
 from tarry.core.errors import BadInput
 
-__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "receipt_hash"]
+__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash"]
 
 KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -43,6 +42,15 @@ def receipt_hash(receipt: str) -> bytes:
     return sha256(receipt.encode()).digest()
 
 
+def post_key(hashed: bytes) -> int:
+    """The key of a post: random, because the receipt is, and found from it without an index.
+
+    >>> post_key(receipt_hash("a receipt")) < 1 << 63
+    True
+    """
+    return int.from_bytes(hashed[:8]) >> 1
+
+
 class Keys:
     """The hashes of one store, each kind with a key of its own, so that no two can be matched.
 
@@ -55,7 +63,7 @@ class Keys:
         if len(key) != KEY_BYTES:
             raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
         self._actor, self._pseudonym, self._account, self._public, self.seal = (
-            hmac.digest(key, purpose, "sha256")
+            blake2b(purpose, key=key, digest_size=KEY_BYTES).digest()
             for purpose in (b"actor", b"pseudonym", b"account", b"public id", b"seal")
         )
 
@@ -65,7 +73,7 @@ class Keys:
         >>> len(Keys(bytes(32)).actor("ann"))
         16
         """
-        return hmac.digest(self._actor, actor.encode(), "sha256")[:_HASH_BYTES]
+        return blake2b(actor.encode(), key=self._actor, digest_size=_HASH_BYTES).digest()
 
     def pseudonym(self, actor: str, target: str) -> bytes:
         """What a repost is known by: the actor on this target.
@@ -77,7 +85,7 @@ class Keys:
         """
         name = actor.encode()
         message = len(name).to_bytes(8) + name + target.encode()
-        return hmac.digest(self._pseudonym, message, "sha256")[:_HASH_BYTES]
+        return blake2b(message, key=self._pseudonym, digest_size=_HASH_BYTES).digest()
 
     def account(self, actor: bytes) -> bytes:
         """What the ledger knows an actor by, made from the hash that labels use.
@@ -85,7 +93,7 @@ class Keys:
         >>> len(Keys(bytes(32)).account(b"x" * 16))
         16
         """
-        return hmac.digest(self._account, actor, "sha256")[:_HASH_BYTES]
+        return blake2b(actor, key=self._account, digest_size=_HASH_BYTES).digest()
 
     def public_id(self, post: int) -> str:
         """The name under which a post is delivered: the same at every try, and no number of ours.
@@ -94,4 +102,4 @@ class Keys:
         32
         """
         message = post.to_bytes(8, signed=True)
-        return hmac.digest(self._public, message, "sha256")[:_HASH_BYTES].hex()
+        return blake2b(message, key=self._public, digest_size=_HASH_BYTES).hexdigest()

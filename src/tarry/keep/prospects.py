@@ -73,6 +73,8 @@ def prospect_of(
         one = release_tick(arrival, draws, batched=bool(label), hold=hold, deadline=deadline)
         return Prospect(one, one)
     lone = release_tick(arrival, draws, batched=False, hold=hold, deadline=deadline)
+    if draws.settled:
+        return Prospect(lone, lone)
     batched = release_tick(arrival, draws, batched=True, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
 

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
+from tarry.keep.keys import post_key, receipt_hash
 
-__all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "found", "place"]
+__all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "by_receipt", "found", "place"]
 
 Kind = Literal["admitting", "closing", "working", "reading"]
 Row = Mapping[str, Any]
@@ -102,12 +103,12 @@ class Settings:
             sealed=sealed,
         )
 
-    @property
+    @cached_property
     def waits_for_label(self) -> bool:
         """Whether a label is known only after later arrivals are."""
         return self.labels in ("held", "simultaneous")
 
-    @property
+    @cached_property
     def hold_ticks(self) -> int:
         """Ticks a post waits until its label is known, where labels are held."""
         return self.window_ticks if self.labels == "held" else 0
@@ -117,8 +118,8 @@ class Settings:
 
         >>> Settings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
         """
-        mine = (self.tick, self.window_ticks, self.labels)
-        if mine != (policy.tick, policy.window_ticks, policy.labels):
+        same = self.window_ticks == policy.window_ticks and self.labels == policy.labels
+        if not same or self.tick != policy.tick:
             raise BadInput(
                 "a policy",
                 "has the tick, window and labels of its store",
@@ -140,8 +141,7 @@ class Place(NamedTuple):
     closed: int
     settings: Settings
     policy: str | None
-    oldest: int | None  # arrival tick that is not erased
-    latest: int | None
+    latest: int | None  # arrival tick of any actor
     heirlooms: bool  # whether any withdrawn post may still have an heir
     now: int | None  # wall clock of a database that has one
 
@@ -189,11 +189,21 @@ def place(transaction: Transaction) -> Place:
         row["closed"],
         _settings(row["tick"], row["window_ticks"], row["labels"], row["personal"], row["sealed"]),
         row["policy"],
-        row["oldest"],
         row["latest"],
         bool(row["heirlooms"]),
         row["now"],
     )
+
+
+def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
+    """The post that a receipt names, with what is still known of its arrival.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
+    ...     by_receipt(transaction, "no such receipt")
+    """
+    hashed = receipt_hash(receipt)
+    return transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
 
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:

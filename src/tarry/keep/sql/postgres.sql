@@ -21,7 +21,7 @@ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 -- As in queries.sql, with the database's wall clock in microseconds.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
-       (SELECT min(arrival) FROM arrivals) AS oldest, (SELECT max(arrival) FROM arrivals) AS latest,
+       (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 FROM clock c, settings s

@@ -2,11 +2,11 @@
 -- stands in postgres.sql, what SQLite does in sqlite.sql.
 
 -- name: place
--- The store's clock, its last closed tick, what all posts share; and what tells whether there is anything
--- to look for: the first and last arrival that is not erased, and whether a withdrawn post may have an heir.
+-- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
+-- again for each post, the latest arrival and whether any withdrawn post may still have an heir.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
-       (SELECT min(arrival) FROM arrivals) AS oldest, (SELECT max(arrival) FROM arrivals) AS latest,
+       (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        NULL AS now
 FROM clock c, settings s
@@ -38,6 +38,10 @@ DELETE FROM posts WHERE state IN ('released', 'withdrawn')
 -- name: recount_parked
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
 UPDATE posts SET release = :closed WHERE state = 'parked'
+
+-- name: oldest
+-- The first arrival that is not erased yet.
+SELECT min(arrival) AS arrival FROM arrivals
 
 -- name: last_arrival
 -- The actor's latest arrival: the next one is never before it.
@@ -83,7 +87,7 @@ VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :dea
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
-WHERE p.receipt = :receipt
+WHERE p.id = :id AND p.receipt = :receipt
 
 -- name: by_id
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
@@ -156,9 +160,9 @@ UPDATE arrivals SET shift = shift + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
 
 -- name: first_due
--- The earliest release that has not happened, of posts that wait for no other.
+-- The earliest release that has not happened, of posts that wait for no other and are not being delivered.
 SELECT min(release) AS release FROM posts
-WHERE state = 'waiting' AND release IS NOT NULL AND parent IS NULL
+WHERE state = 'waiting' AND release IS NOT NULL AND parent IS NULL AND (until IS NULL OR until <= :now)
 
 -- name: publish_overdue
 -- A gateway's posts that fell due while ticks were missed appear under the tick of recovery.

@@ -1,7 +1,7 @@
 -- Posts wait here until their release. A row's key is random. PostgreSQL lays rows down as they come, and
 -- keeps dead ones until it vacuums: docs/keeper.md says what that tells, and for how long.
 CREATE TABLE posts (
-    id BIGINT PRIMARY KEY,             -- random, 63 bits
+    id BIGINT PRIMARY KEY,             -- random: 63 bits of the receipt's hash
     state TEXT NOT NULL,                -- waiting, released, withdrawn or parked
     target TEXT NOT NULL,
     outlet TEXT NOT NULL,               -- the name of who delivers it
@@ -17,7 +17,6 @@ CREATE TABLE posts (
     attempts BIGINT NOT NULL DEFAULT 0,
     problem TEXT                        -- why it is parked, for a person
 );
-CREATE UNIQUE INDEX posts_receipt ON posts (receipt);
 CREATE INDEX posts_due ON posts (release, id) WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL;
 CREATE INDEX posts_out ON posts (until) WHERE until IS NOT NULL;
 CREATE INDEX posts_done ON posts (release) WHERE state IN ('released', 'withdrawn');
