@@ -64,7 +64,7 @@ def test_the_json_has_the_receipt_and_the_moments(quiet):
     assert list(told) == [
         *("receipt", "id", "state", "release_at", "earliest_at", "latest_at", "output", "keeper_started"),
     ]
-    assert (len(told["receipt"]), len(told["id"]), told["state"]) == (43, 16, "waiting")
+    assert (len(told["receipt"]), len(told["id"]), told["state"]) == (64, 16, "waiting")
     assert told["earliest_at"] <= told["latest_at"]
 
 

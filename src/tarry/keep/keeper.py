@@ -14,6 +14,7 @@ from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
 from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
+from tarry.keep.store import Transaction
 from tarry.keep.vault import Vault
 
 __all__ = ["Keeper"]
@@ -43,6 +44,8 @@ class Keeper:
         self._stopping, self._done = threading.Event(), threading.Event()
         self._news, self._closes = threading.Condition(), 0
         self._claims: set[int] = set()
+        self._idle, self._handed = 0, list[Claim]()  # workers without work, and claims for them
+        self._releaser = Releaser(vault)
         self._failure: BaseException | None = None
         self._traces = True  # of an earlier run, perhaps
         self._last: int | None = None  # tick that this keeper saw closed
@@ -61,7 +64,7 @@ class Keeper:
             self._close_ticks(until_empty=until_empty)
         finally:
             self._stopping.set()
-            self._wake_workers()
+            self._hand_over(None)
             for thread in workers:
                 thread.join()
             self._done.set()
@@ -86,15 +89,14 @@ class Keeper:
     # --- closing ----------------------------------------------------------------------------------
 
     def _close_ticks(self, *, until_empty: bool) -> None:
-        patiently, releaser = Patience(self._stopping, self._tell), Releaser(self.vault)
+        patiently = Patience(self._stopping, self._tell)
         while not self._stopping.is_set():
             end = patiently(self._close) or 0
-            self._wake_workers()
             if until_empty and patiently(self._is_empty):
                 return
             # Tidying up waits until what is due has been claimed, and ends before the next tick does.
             self._rest(self._seconds_until(end) / 2)
-            patiently(releaser.sweep)
+            patiently(self._releaser.sweep)
             self._clear_traces()
             self._rest(self._seconds_until(end))
 
@@ -103,11 +105,21 @@ class Keeper:
         vault = self.vault
         with vault.store.transaction("closing") as transaction:
             closed = close_ticks(transaction, vault.keys, vault.clock)
+            claim = self._claim_within(transaction, closed.anchor.time)
+        self._hand_over(claim)
         self._traces |= closed.erased > 0
         self._tell_missed(closed.tick)
         # A tick is past when the clock stands beyond its end: one microsecond more.
         end = int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
         return closed.anchor.reading.steady + end - closed.anchor.time
+
+    def _claim_within(self, transaction: Transaction, now: int) -> Claim | None:
+        """What has just fallen due, for an idle worker: claimed with the tick, it leaves the sooner."""
+        if self._idle > len(self._handed):
+            for outlet in self.vault.outlets:
+                if claim := self._releaser.claim_within(transaction, outlet, now):
+                    return claim
+        return None
 
     def _seconds_until(self, steady: int) -> float:
         return max(0, steady - self.vault.clock.read().steady) / MICROS
@@ -147,6 +159,8 @@ class Keeper:
         patiently = Patience(self._stopping, _nobody)
         releaser, seen = Releaser(self.vault), -1
         while not self._stopping.is_set():
+            while claim := self._take_handed():
+                self._deliver(releaser, claim, patiently)
             for outlet in self.vault.outlets:
                 while not self._stopping.is_set():
                     claim = patiently(partial(releaser.claim, outlet))
@@ -154,6 +168,8 @@ class Keeper:
                         break
                     self._deliver(releaser, claim, patiently)
             seen = self._await_news(seen)
+        while claim := self._take_handed():  # claimed is claimed: it would be taken for cut off
+            self._deliver(releaser, claim, patiently)
         self.vault.store.close()
 
     def _deliver(self, releaser: Releaser, claim: Claim, patiently: Patience) -> None:
@@ -178,12 +194,25 @@ class Keeper:
         self.vault.store.close()
 
     def _await_news(self, seen: int) -> int:
+        def is_news() -> bool:
+            return self._closes != seen or self._stopping.is_set()
+
         with self._news:
-            self._news.wait_for(lambda: self._closes != seen or self._stopping.is_set(), _RENEW_S)
+            self._idle += 1
+            self._news.wait_for(is_news, _RENEW_S)
+            self._idle -= 1
             return self._closes
 
-    def _wake_workers(self) -> None:
+    def _take_handed(self) -> Claim | None:
         with self._news:
+            return self._handed.pop() if self._handed else None
+
+    def _hand_over(self, claim: Claim | None) -> None:
+        """Wake the workers; one of them finds a claim that is its own already."""
+        with self._news:
+            if claim is not None:
+                self._claims.add(claim.token)
+                self._handed.append(claim)
             self._closes += 1
             self._news.notify_all()
 

@@ -5,7 +5,7 @@ lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b
 """
 
 import secrets
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 
 from tarry.core.errors import BadInput
 
@@ -28,9 +28,9 @@ def new_receipt() -> str:
     """A receipt: a secret of 256 bits that proves whose post it is.
 
     >>> len(new_receipt())
-    43
+    64
     """
-    return secrets.token_urlsafe(32)
+    return secrets.token_hex(32)
 
 
 def receipt_hash(receipt: str) -> bytes:
@@ -39,7 +39,7 @@ def receipt_hash(receipt: str) -> bytes:
     >>> len(receipt_hash("a receipt"))
     32
     """
-    return sha256(receipt.encode()).digest()
+    return blake2b(receipt.encode(), digest_size=32, person=b"tarry receipt").digest()
 
 
 def post_key(hashed: bytes) -> int:

@@ -97,18 +97,24 @@ class Releaser:
 
     def claim(self, outlet: str, most: int | None = None) -> Claim | None:
         """Take due posts of one outlet; just one where "started" must be written for each."""
+        with self.vault.store.transaction("working") as transaction:
+            return self.claim_within(transaction, outlet, self.vault.now(transaction), most)
+
+    def claim_within(
+        self, transaction: Transaction, outlet: str, now: int, most: int | None = None
+    ) -> Claim | None:
+        """The same as part of a transaction; what was claimed is ours when it has been committed."""
         once = self.vault.outlets[outlet].delivery == "at most once"
         batch = 1 if once else getattr(self.vault.outlets[outlet], "batch", 1)
         token = int.from_bytes(os.urandom(8)) >> 1
-        with self.vault.store.transaction("working") as transaction:
-            rows = transaction.all(
-                "claim",
-                claim=token,
-                until=self._lease(transaction),
-                once=int(once),
-                outlet=outlet,
-                most=batch if most is None else min(most, batch),
-            )
+        rows = transaction.all(
+            "claim",
+            claim=token,
+            until=now + LEASE_S * MICROS,
+            once=int(once),
+            outlet=outlet,
+            most=batch if most is None else min(most, batch),
+        )
         if not rows:
             return None
         rows.sort(key=lambda row: (row["release"], row["id"]))
@@ -122,13 +128,14 @@ class Releaser:
     def renew(self, token: int) -> None:
         """Keep a claim while its delivery takes long."""
         with self.vault.store.transaction("working") as transaction:
-            transaction.tell("renew", claim=token, until=self._lease(transaction))
+            until = self.vault.now(transaction) + LEASE_S * MICROS
+            transaction.tell("renew", claim=token, until=until)
 
     def mark(self, claim: Claim, outcomes: list[Outcome]) -> None:
         """Write down how the deliveries ended."""
         with self.vault.store.transaction("working") as transaction:
-            done = [{"id": o.post, "claim": claim.token} for o in outcomes if not o.problem]
-            transaction.many("mark_released", done)
+            done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
+            transaction.tell("mark_released", posts=done, claim=claim.token)
             for outcome in outcomes:
                 if outcome.problem:
                     self._mark_failed(transaction, claim.token, outcome)
@@ -162,9 +169,6 @@ class Releaser:
             at=row["release"] * self.vault.settings.tick,
             attempt=row["attempts"],
         )
-
-    def _lease(self, transaction: Transaction) -> int:
-        return self.vault.now(transaction) + LEASE_S * MICROS
 
 
 def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:

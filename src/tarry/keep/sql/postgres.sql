@@ -42,3 +42,10 @@ WHERE id IN (
     FOR UPDATE OF d SKIP LOCKED
 )
 RETURNING id, target, outlet, options, content, release, attempts
+
+-- name: mark_released
+-- All that one worker has delivered.
+UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
+                 until = NULL, problem = NULL
+WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
+  AND claim = :claim AND state IN ('waiting', 'parked')

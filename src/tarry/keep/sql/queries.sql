@@ -213,11 +213,6 @@ WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND (claim IS NU
 UPDATE posts SET state = 'parked', until = NULL, problem = :problem
 WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND claim IS NOT NULL AND once = 1
 
--- name: mark_released
-UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
-                 until = NULL, problem = NULL
-WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
-
 -- name: mark_parked
 UPDATE posts SET state = 'parked', claim = NULL, until = NULL, problem = :problem
 WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')

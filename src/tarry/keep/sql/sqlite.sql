@@ -14,3 +14,10 @@ WHERE id IN (
     LIMIT :most
 )
 RETURNING id, target, outlet, options, content, release, attempts
+
+-- name: mark_released
+-- All that one worker has delivered.
+UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
+                 until = NULL, problem = NULL
+WHERE id IN (SELECT value FROM json_each(:posts))
+  AND claim = :claim AND state IN ('waiting', 'parked')
