@@ -150,7 +150,7 @@ RETURNING id, content
 def bare_claim(store: Store, due: int) -> list:
     """Claim and mark in one statement of its own: no lease, so a crash loses what was claimed."""
     skip = "FOR UPDATE SKIP LOCKED" if isinstance(store, PostgresStore) else ""
-    connection = store._connection()  # noqa: SLF001 - as bare as it gets
+    connection = store.connection()
     return connection.execute(CLAIM_AND_MARK.format(due=due, batch=BATCH, skip=skip)).fetchall()
 
 

@@ -80,12 +80,13 @@ def accept(
     ...     accept(transaction, vault, policy, [prepare(vault, policy, Secure(), post)])[0].status.state
     'waiting'
     """
-    transaction.lock_actors({each.actor for each in candidates})
     here = _here(transaction, vault, policy)
     now = advance(here.anchor, vault.clock.read(here.now)).time
     tick = max(now_tick(now, policy.tick), here.closed + 1)
     check_period(policy, tick)
     clerk = _Clerk(transaction, vault, policy, here, tick)
+    if clerk.looks_back:
+        transaction.lock_actors({each.actor for each in candidates})
     receipts = [clerk.accept(each) for each in candidates]
     clerk.write()
     return receipts
@@ -103,6 +104,9 @@ class _Clerk:
         self._period = "" if policy.starts_at is None else str(policy.starts_at)
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
+        # Whether a label, tick or legacy depends on the actor's earlier posts: then these come in turn.
+        leaned = here.latest is not None and here.latest > tick
+        self.looks_back = leaned or here.heirlooms or not here.settings.waits_for_label
 
     def accept(self, each: Candidate) -> Receipt:
         parent = _parent(self._transaction, each)
@@ -165,8 +169,8 @@ class _Clerk:
         return prospect_of(arrival, each.draws, label, self._settings, self._deadline)
 
     def _stamp(self, each: Candidate) -> int:
-        """This tick; but if the clock leaned back meanwhile, not before the actor's last arrival."""
-        if self._here.latest is None or self._here.latest <= self._tick:
+        """This tick; but not before the actor's last arrival, should the clock have leaned back since."""
+        if not self.looks_back:
             return self._tick
         last = self._transaction.one("last_arrival", actor=each.actor)
         return max(self._tick, (last and last["arrival"]) or self._tick)

@@ -139,6 +139,11 @@ class PostgresTransaction:
         self._pipeline.sync()
         return cursor.rowcount
 
+    def values(self, name: str) -> tuple[Any, ...] | None:
+        """The first row of an answer, in the order of its columns."""
+        row = self.one(name)
+        return None if row is None else tuple(row.values())
+
     def tell(self, name: str, **values: object) -> None:
         """Change something, without waiting for the answer."""
         self._connection.execute(_QUERIES[name], values)

@@ -9,9 +9,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
@@ -41,7 +41,7 @@ class SqliteStore:
         self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
-        self._turn = threading.RLock()
+        self.turn = threading.RLock()
         self._rebuild_at = 0.0
         self._shared = self._connect(":memory:") if self.path == ":memory:" else None
         self._migrate()
@@ -50,23 +50,9 @@ class SqliteStore:
         """This machine's: a file has one machine."""
         return SystemClock()
 
-    @contextmanager
-    def transaction(self, kind: Kind) -> Iterator["SqliteTransaction"]:
+    def transaction(self, kind: Kind) -> "SqliteTransaction":
         """One unit of work, durable when the block ends."""
-        with self._turn:
-            try:
-                connection = self._connection()
-                # A writer is alone in SQLite, whatever it writes.
-                connection.execute("BEGIN" if kind == "reading" else "BEGIN IMMEDIATE")
-                try:
-                    yield SqliteTransaction(connection)
-                    connection.execute("COMMIT")
-                except BaseException:
-                    self._roll_back(connection)
-                    raise
-            except (sqlite3.OperationalError, OSError) as error:
-                self._forget_connection()
-                raise Unavailable(f"the store cannot be used: {_why(error)}") from error
+        return SqliteTransaction(self, kind)
 
     def clear_traces(self, *, last: bool = False) -> bool:
         """Write the file anew, so that no erased row is left between its rows, and empty the log into it.
@@ -75,16 +61,17 @@ class SqliteStore:
         """
         if self._shared:
             return True
+        connection = None
         try:
-            with self._turn:
-                connection = self._connection()
+            with self.turn:
+                connection = self.connection()
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS // 100}")  # or at the next tick
                 rebuilt = (last or time.monotonic() >= self._rebuild_at) and self._rebuild(connection)
                 busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
-        except (sqlite3.OperationalError, OSError) as error:
-            self._forget_connection()
-            raise Unavailable(f"the store cannot be used: {_why(error)}") from error
+        except BaseException as error:
+            self.give_up(connection, error)
+            raise
         return rebuilt and not busy
 
     def _rebuild(self, connection: sqlite3.Connection) -> bool:
@@ -106,7 +93,8 @@ class SqliteStore:
         """Close this thread's connection; a store in memory lives as long as somebody holds it."""
         self._forget_connection()
 
-    def _connection(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, to the file that is there now."""
         if self._shared:
             return self._shared
         connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
@@ -150,48 +138,82 @@ class SqliteStore:
         if connection is not None and self._mine.file[0] == os.getpid():
             connection.close()
 
-    @staticmethod
-    def _roll_back(connection: sqlite3.Connection) -> None:
-        try:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-        except sqlite3.Error:  # the error that led here is the one to tell
-            pass
+    def give_up(self, connection: sqlite3.Connection | None, error: BaseException) -> None:
+        """Undo what was begun; where the store is to blame, begin anew next time, and say so."""
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # the error that led here is the one to tell
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.OperationalError | OSError):
+            self._forget_connection()
+            raise Unavailable(f"the store cannot be used: {_why(error)}") from error
 
     def _migrate(self) -> None:
         """Apply the scripts that this store has not seen, each with its number in one transaction."""
+        connection = None
         try:
             if not self._shared:
                 self._make_file()
-            connection = self._connection()
+            connection = self.connection()
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
-                for number, script in migrations("sqlite").items():
-                    if number not in done:
-                        for statement in _statements(script):
-                            connection.execute(statement)
-                        connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
-                connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back(connection)
-                raise
-        except (sqlite3.OperationalError, OSError) as error:
-            self._forget_connection()
-            raise Unavailable(f"the store cannot be opened: {_why(error)}") from error
+            done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
+            for number, script in migrations("sqlite").items():
+                if number not in done:
+                    for statement in _statements(script):
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
+            connection.execute("COMMIT")
+        except BaseException as error:
+            self.give_up(connection, error)
+            raise
 
 
 class SqliteTransaction:
-    """Statements by name on an open connection.
+    """Statements by name, from BEGIN to COMMIT.
 
     >>> with SqliteStore(":memory:").transaction("working") as transaction:
     ...     transaction.run("unpark", id=1)
     0
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    _connection: sqlite3.Connection
+
+    def __init__(self, store: SqliteStore, kind: Kind) -> None:
+        self._store = store
+        # A writer is alone in SQLite, whatever it writes.
+        self._begin = "BEGIN" if kind == "reading" else "BEGIN IMMEDIATE"
+
+    def __enter__(self) -> Self:
+        """Wait for one's turn."""
+        self._store.turn.acquire()
+        connection = None
+        try:
+            self._connection = connection = self._store.connection()
+            connection.execute(self._begin)
+        except BaseException as error:
+            self._store.turn.release()
+            self._store.give_up(connection, error)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        """Write it all down, or none of it."""
+        try:
+            if error is None and (trouble := self._commit()):
+                self._store.give_up(self._connection, trouble)
+                raise trouble
+            if error is not None:
+                self._store.give_up(self._connection, error)
+        finally:
+            self._store.turn.release()
+
+    def _commit(self) -> sqlite3.Error | None:
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            return error
+        return None
 
     def one(self, name: str, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
@@ -212,6 +234,11 @@ class SqliteTransaction:
     def wall(self) -> int | None:
         """A file has no clock."""
         return None
+
+    def values(self, name: str) -> tuple[Any, ...] | None:
+        """The first row of an answer, in the order of its columns."""
+        row: tuple[Any, ...] | None = self._connection.execute(_QUERIES[name]).fetchone()
+        return row
 
     def tell(self, name: str, **values: object) -> None:
         """Change something, whatever it touches."""

@@ -46,6 +46,10 @@ class Transaction(Protocol):
         """The wall clock of a database that has one, in microseconds since 1970."""
         ...
 
+    def values(self, name: str) -> tuple[Any, ...] | None:
+        """The first row of an answer, in the order of its columns, if there is one."""
+        ...
+
     def tell(self, name: str, **values: object) -> None:
         """Change something, whatever it touches."""
         ...
@@ -179,20 +183,12 @@ def place(transaction: Transaction) -> Place:
     ...     place(transaction).settings.labels
     'held'
     """
-    row = transaction.one("place")
-    if row is None:
-        raise BadInput(
-            "a store", "has been founded", found="an empty one", fix="found it with its settings"
-        )
-    return Place(
-        Anchor(row["time"], Reading(row["wall"], row["steady"], row["boot"])),
-        row["closed"],
-        _settings(row["tick"], row["window_ticks"], row["labels"], row["personal"], row["sealed"]),
-        row["policy"],
-        row["latest"],
-        bool(row["heirlooms"]),
-        row["now"],
-    )
+    found = transaction.values("place")
+    if found is None:
+        raise BadInput("a store", "has been founded", found="an empty one", fix="call found() first")
+    time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, now = found
+    anchor = Anchor(time, Reading(wall, steady, boot))
+    return Place(anchor, closed, _settings(*settings), policy, latest, bool(heirlooms), now)
 
 
 def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
