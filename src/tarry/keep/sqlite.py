@@ -93,6 +93,13 @@ class SqliteStore:
         """Close this thread's connection; a store in memory lives as long as somebody holds it."""
         self._forget_connection()
 
+    def __del__(self) -> None:
+        """A store that nobody holds any more leaves no connection open."""
+        if getattr(self, "_shared", None):
+            self._shared.close()
+        elif hasattr(self, "_mine"):
+            self._forget_connection()
+
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, to the file that is there now."""
         if self._shared:
