@@ -95,8 +95,8 @@ class SqliteStore:
 
     def __del__(self) -> None:
         """A store that nobody holds any more leaves no connection open."""
-        if getattr(self, "_shared", None):
-            self._shared.close()
+        if (shared := getattr(self, "_shared", None)) is not None:
+            shared.close()
         elif hasattr(self, "_mine"):
             self._forget_connection()
 
