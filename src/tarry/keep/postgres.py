@@ -56,7 +56,7 @@ class PostgresStore:
     def transaction(self, kind: Kind) -> Iterator["PostgresTransaction"]:
         """One unit of work, durable when the block ends."""
         try:
-            connection = self._connection()
+            connection = self.connection()
             try:
                 # What asks for no answer is sent along with what comes next: few trips to the server.
                 with connection.pipeline() as pipeline:
@@ -82,7 +82,8 @@ class PostgresStore:
         if connection is not None and self._mine.process == os.getpid():
             connection.close()
 
-    def _connection(self) -> "psycopg.Connection[dict[str, Any]]":
+    def connection(self) -> "psycopg.Connection[dict[str, Any]]":
+        """This thread's connection."""
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
         if connection is None or connection.closed or self._mine.process != os.getpid():
             connection = self._psycopg.connect(
@@ -103,7 +104,7 @@ class PostgresStore:
     def _migrate(self) -> None:
         """Apply the scripts that this store has not seen, one process at a time."""
         try:
-            connection = self._connection()
+            connection = self.connection()
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
                 connection.execute("CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY)")
