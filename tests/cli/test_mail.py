@@ -22,12 +22,12 @@ def options_of(shell, told):
 
 
 def test_a_mail_waits_for_its_moment(typed):
-    """Addresses, subject and server are kept, and the first recipient is the target."""
+    """Addresses, subject and server are kept, and the sender, who is the pseudonym, is the target."""
     told = typed.ask("mail", *LETTER, "--to", "second@example.net", *SERVER)
     (post,) = typed.ask("queue")["posts"]
 
     assert (told["state"], told["output"], typed.started) == ("waiting", None, [typed.home])
-    assert (post["target"], post["outlet"]) == ("chair@example.net", "mail")
+    assert (post["target"], post["outlet"]) == ("nym@example.org", "mail")
     assert options_of(typed, told) == {
         "server": "smtp://localhost:2525",
         "from": "nym@example.org",

@@ -143,6 +143,7 @@ class ClosingContract:
         world.admit(actor="bob", target="p3")
         world.clock.sleep(7)
         closed = world.close()
+        world.releaser.release()
         world.pass_ticks(40)
 
         delays = (UNBATCHED[rule], BATCHED[rule])

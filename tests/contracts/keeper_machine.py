@@ -168,7 +168,7 @@ class KeeperMachine(RuleBasedStateMachine):
             return
         raise AssertionError("a post that has left was changed")
 
-    @precondition(lambda self: any(e.state == "parked" for e in self.entries))
+    @precondition(lambda self: not self.model.personal and any(e.state == "parked" for e in self.entries))
     @rule(number=SOME)
     def unpark(self, number):
         """A person puts a parked post back."""

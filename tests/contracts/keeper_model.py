@@ -146,7 +146,9 @@ class KeeperModel:
             and (old.actor, old.target) == (entry.actor, entry.target)
             and (old.release is None or old.release > self.closed)
         ]
-        return min(alive, key=lambda old: old.id, default=None)
+        return min(
+            alive, key=lambda old: (old.release is not None, -(old.release or 0), old.id), default=None
+        )
 
     def inherits(self, actor: str, target: str) -> bool:
         """Whether such a post would inherit."""
@@ -173,8 +175,8 @@ class KeeperModel:
         if tick == self.closed:
             return
         missed, before = tick - self.closed - 1, self.closed
-        if missed and self.personal:
-            self.shift(max([missed, *(tick - release for release in self._heads())]))
+        if self.personal and (late := max([missed, *(tick - release for release in self._heads())])):
+            self.shift(late)
         self.closed = tick
         labels = self.labels() if self.late_labels else {}
         for entry in self.entries.values():
@@ -193,7 +195,10 @@ class KeeperModel:
         return [
             entry.release
             for entry in self.entries.values()
-            if entry.state == "waiting" and entry.release is not None and entry.parent is None
+            if entry.state == "waiting"
+            and entry.release is not None
+            and not (entry.claim is not None and entry.once)
+            and (entry.parent is None or entry.parent.state not in {"waiting", "parked"})
         ]
 
     def shift(self, ticks: int) -> None:
@@ -250,6 +255,14 @@ class KeeperModel:
                 entry.state, entry.problem = "parked", True
             else:
                 entry.claim, entry.problem = None, False
+        self._park_children()
+
+    def _park_children(self) -> None:
+        for _ in self.entries if self.personal else ():
+            for entry in self.entries.values():
+                above = entry.parent
+                if entry.state == "waiting" and entry.claim is None and above and above.state == "parked":
+                    entry.state, entry.problem = "parked", True
 
     def mark(self, token: int, outcomes: list[Outcome], now: int) -> None:
         """A worker tells how its deliveries ended; retries wait for the shortest time possible."""
@@ -266,3 +279,5 @@ class KeeperModel:
                 entry.until = None if self.personal else now + delay
                 if self.personal:
                     self.shift(max(0, self.closed - entry.release) + -(-delay // MICROS))
+        if any(outcome.parked for outcome in outcomes):
+            self._park_children()

@@ -39,6 +39,7 @@ def test_a_keeper_releases_what_a_plan_releases(rule, personal):
         for _ in range(10):  # slowly, so that no tick is missed
             world.clock.sleep(wait / 10)
             world.close()
+            world.releaser.release()
         time = world.clock.wall
         draws = Seeded(SEED).stream(actor, target, time)
         post = Post(actor=actor, target=target, outlet="list", content=b"", more_to_come=more)

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
     parser.add_argument("--server", metavar="URL", help=told)
     parser.add_argument("--password-file", metavar="FILE", help="a file with the password of the server")
-    add_hand_in(parser, "the first recipient")
+    add_hand_in(parser, "the sender, who is the pseudonym")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         open_gate(arguments),
         {
-            "target": arguments.target or arguments.to[0],
+            "target": arguments.target or arguments.sender,
             "outlet": "mail",
             "content": _text(),
             "options": options,

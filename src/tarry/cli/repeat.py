@@ -17,6 +17,8 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry repeat`."""
     parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
+    parser.add_argument("--track", help="its track again, for policies with gaps by track")
+    parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
     add_json(parser)
 
 
@@ -28,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     if row["state"] != "parked":
         found = f"{name(row['id'])[:8]}, which waits"
         raise BadInput("a post to repeat", "is parked", found=found, fix="let it leave, or withdraw it")
-    receipt = gate.repeat_post(row["id"], ME)
+    receipt = gate.repeat_post(row["id"], ME, track=arguments.track, more_to_come=arguments.more)
+    gate.vault.store.clear_traces(last=True)
     output = home.output_of(gate, receipt.post) if row["outlet"] == "command" else None
     tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
     return 0

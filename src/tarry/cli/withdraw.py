@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     gate = Home.of(os.environ).gate()
     row = find_post(gate, arguments.post)
     gate.withdraw_post(row["id"])
+    gate.vault.store.clear_traces(last=True)
     if arguments.json:
         print_json({"id": name(row["id"]), "state": "withdrawn"})
     else:

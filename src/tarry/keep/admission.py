@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
 from tarry.core.release import Draws, draw_pair
 from tarry.keep.checks import check_period, check_post
 from tarry.keep.clock import advance, now_tick
@@ -202,6 +203,8 @@ def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
     here = place(transaction)
     here.settings.check(policy)
     if here.settings.personal:
+        if here.policy is not None and here.policy != write_policy(policy):
+            raise BadInput("a policy", "is the one that its store has adopted", found="another")
         # Ticks missed by now must not move a post that arrives now.
         close_ticks(transaction, vault.keys, vault.clock)
         here = place(transaction)

@@ -5,7 +5,7 @@ from tarry.core.policy import Policy
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
-__all__ = ["check_period", "check_post"]
+__all__ = ["check_content", "check_period", "check_post"]
 
 _MOST_CONTENT = 16 << 20
 _MOST_NAME = 4096
@@ -25,9 +25,17 @@ def check_post(vault: Vault, post: Post) -> None:
         raise BadInput("an outlet", f"is one of {known}", found=repr(post.outlet))
     _check_name("actor", post.actor)
     _check_name("target", post.target)
-    if len(post.content) > _MOST_CONTENT:
-        raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(post.content)} bytes")
+    check_content(post.content)
     outlet.check(post.options)
+
+
+def check_content(content: bytes) -> None:
+    """Refuse what is too large to be kept.
+
+    >>> check_content(b"I agree.")
+    """
+    if len(content) > _MOST_CONTENT:
+        raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(content)} bytes")
 
 
 def check_period(policy: Policy, tick: int) -> None:

@@ -72,8 +72,9 @@ def advance(anchor: Anchor, reading: Reading) -> Anchor:
     17
     """
     last = anchor.reading
-    steady = reading.steady - last.steady if reading.boot == last.boot else reading.wall - last.wall
-    elapsed = max(0, steady)
+    # A steady clock that has gone back is another one: a machine was put back to an earlier state.
+    same = reading.boot == last.boot and reading.steady >= last.steady
+    elapsed = reading.steady - last.steady if same else max(0, reading.wall - last.wall)
     time = anchor.time + elapsed
     lean = elapsed // _LEAN
     return Anchor(time + max(-lean, min(reading.wall - time, lean)), reading)

@@ -10,6 +10,7 @@ pseudonyms at one moment, every waiting release moves later by the ticks missed.
 from dataclasses import dataclass
 from math import inf
 
+from tarry.core.policy_file import read_policy
 from tarry.core.release import Draws, release_tick
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
@@ -58,8 +59,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
             transaction.tell("tick", **anchor_row(anchor), closed=here.closed)
         return Closed(here.closed, 0, 0, anchor)
     missed = tick - here.closed - 1
-    if missed and settings.personal:
-        late = _ticks_to_shift(transaction, tick, missed, anchor.time)
+    if settings.personal and (late := _ticks_late(transaction, tick, missed)):
         shift_everything(transaction, late, here.closed)
     oldest = _oldest(transaction)
     if settings.waits_for_label and oldest <= tick - settings.window_ticks:
@@ -89,9 +89,9 @@ def _oldest(transaction: Transaction) -> float:
     return inf if row is None or row["arrival"] is None else row["arrival"]
 
 
-def _ticks_to_shift(transaction: Transaction, tick: int, missed: int, now: int) -> int:
-    """The ticks missed; more, if something was already due when they began: it is late by more."""
-    row = transaction.one("first_due", now=now)
+def _ticks_late(transaction: Transaction, tick: int, missed: int) -> int:
+    """The ticks missed; more, if something is due and has not left: the rest does not catch up with it."""
+    row = transaction.one("first_due")
     first = row["release"] if row is not None else None
     return missed if first is None else max(missed, tick - first)
 
@@ -132,8 +132,16 @@ def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest:
         erased += transaction.run("forget_withdrawn", closed=tick)
     hour = ticks_up(3600, settings.tick)
     if tick // hour != here.closed // hour:
-        erased += transaction.run("purge", old=tick - RECEIPT_DAYS * 24 * hour)
+        erased += transaction.run("purge", old=tick - max(RECEIPT_DAYS * 24 * hour, _reach(here)))
     return erased
+
+
+def _reach(here: Place) -> int:
+    """How long a personal store must remember its last release: another policy has to wait for it."""
+    if here.policy is None:
+        return 0
+    policy = read_policy(here.policy)
+    return max(map(policy.start_ticks, policy.gaps)) + 1
 
 
 def _erase_arrivals(transaction: Transaction, keys: Keys, erasable: int) -> int:

@@ -55,7 +55,7 @@ class Unreachable(TarryError):
 
 
 class Unavailable(TarryError):
-    """The store cannot be read or written at the moment; what was asked has not happened.
+    """The store cannot be used at the moment; unless it says otherwise, what was asked has not happened.
 
     >>> raise Unavailable("the store cannot be written: database or disk is full")
     Traceback (most recent call last):

@@ -9,15 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tarry.core.entropy import Entropy, Secure
+from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.keep.admission import accept, prepare
-from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.checks import check_content
+from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.prospects import behind_parents, prospect
 from tarry.keep.store import Kind, Row, Transaction, by_receipt
 from tarry.keep.vault import Vault
 
 __all__ = ["Gate"]
+
+_SHOWN = ("id", "state", "target", "outlet", "parent")
 
 
 class Gate:
@@ -45,8 +49,22 @@ class Gate:
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
         candidates = [prepare(self.vault, self.policy, self._entropy, post) for post in posts]
-        with self.vault.store.transaction(self._admitting) as transaction:
-            return accept(transaction, self.vault, self.policy, candidates)
+        receipts: list[Receipt] = []
+        try:
+            with self.vault.store.transaction(self._admitting) as transaction:
+                receipts = accept(transaction, self.vault, self.policy, candidates)
+        except Unavailable as trouble:
+            if receipts and self._is_there(receipts[0], trouble):
+                return receipts
+            raise
+        return receipts
+
+    def _is_there(self, receipt: Receipt, trouble: Unavailable) -> bool:
+        """Whether a post was accepted although the store could not say so any more."""
+        try:
+            return self.key_of(receipt.secret) is not None
+        except Unavailable:
+            raise Unavailable(f"{trouble}; the post may or may not have been accepted") from trouble
 
     def status(self, receipt: str) -> Status:
         """When a post leaves, as far as that is known, or what became of it."""
@@ -57,6 +75,7 @@ class Gate:
         """Change what will be said; when it will be said stays as it is."""
         with self.vault.store.transaction("working") as transaction:
             row = _find(transaction, receipt)
+            check_content(content)
             kept = self._options(transaction, row) if options is None else options
             self.vault.outlets[row["outlet"]].check(kept)
             seal, number = self.vault.seal, row["id"]
@@ -81,10 +100,13 @@ class Gate:
         with self.vault.store.transaction("working") as transaction:
             _withdraw(transaction, _by_id(transaction, post))
 
-    def repeat_post(self, post: int, actor: str) -> Receipt:
+    def repeat_post(
+        self, post: int, actor: str, *, track: str | None = None, more_to_come: bool = False
+    ) -> Receipt:
         """Admit a parked post anew, by its key, as an act of this moment.
 
-        It waits again like any other: leaving at once would show when its owner was at the keyboard.
+        It waits again like any other: leaving at once would show when its owner was at the keyboard. Its
+        track, and whether more will come, are not stored, and are asked for again.
         """
         with self.vault.store.transaction("reading") as transaction:
             row = _by_id(transaction, post)
@@ -93,17 +115,28 @@ class Gate:
             content = self.vault.seal.open(post, "content", _payload(transaction, row)["content"])
             options = self._options(transaction, row)
         again = Post(
-            actor=actor, target=row["target"], outlet=row["outlet"], content=content, options=options
+            actor=actor,
+            target=row["target"],
+            outlet=row["outlet"],
+            content=content,
+            options=options,
+            track=track,
+            more_to_come=more_to_come,
+            depends_on=row["parent"],
         )
         candidate = prepare(self.vault, self.policy, self._entropy, again)
         with self.vault.store.transaction(self._admitting) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):
                 raise TooLate("not parked any more")
-            return accept(transaction, self.vault, self.policy, [candidate])[0]
+            receipt = accept(transaction, self.vault, self.policy, [candidate])[0]
+            transaction.tell("adopt_children", id=post, heir=receipt.post)
+            return receipt
 
     def unpark_post(self, post: int) -> None:
         """Put a parked post back, as an operator may once its outlet works again: it leaves at once."""
+        if self.vault.settings.personal:
+            raise BadInput("a parked post", "is repeated in one person's own store", found="it put back")
         with self.vault.store.transaction("working") as transaction:
             if not transaction.run("unpark", id=post):
                 raise TooLate(_last_state(_by_id(transaction, post)))
@@ -120,9 +153,15 @@ class Gate:
             return self._options(transaction, _by_id(transaction, post))
 
     def posts(self) -> list[tuple[Row, Status]]:
-        """Every post that waits or is parked, with its status: the view of the store's owner."""
+        """Every post that waits or is parked, with its status: the view of the store's owner.
+
+        Of a post: its id, state, target, outlet and parent. What is known of its arrival stays inside.
+        """
         with self.vault.store.transaction("reading") as transaction:
-            return [(row, self._status(transaction, row)) for row in transaction.all("not_done")]
+            return [
+                ({name: row[name] for name in _SHOWN}, self._status(transaction, row))
+                for row in transaction.all("not_done")
+            ]
 
     def batched_acts(self, actor: str) -> int:
         """How many batched acts the ledger has counted for an actor in this policy's period."""

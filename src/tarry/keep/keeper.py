@@ -48,7 +48,7 @@ class Keeper:
         self._releaser = Releaser(vault)
         self._failure: BaseException | None = None
         self._traces = True  # of an earlier run, perhaps
-        self._last: int | None = None  # tick that this keeper saw closed
+        self._last: tuple[object, int] | None = None  # length and number of the last tick seen closed
 
     def stop(self) -> None:
         """End soon: what is being delivered is delivered first. Safe in a signal handler."""
@@ -67,6 +67,7 @@ class Keeper:
             self._hand_over(None)
             for thread in workers:
                 thread.join()
+            self._deliver_handed()  # what nobody was left to take
             self._done.set()
             leases.join()
             self._clear_traces(last=True)
@@ -96,7 +97,7 @@ class Keeper:
                 return
             # Tidying up waits until what is due has been claimed, and ends before the next tick does.
             self._rest(self._seconds_until(end) / 2)
-            patiently(self._releaser.sweep)
+            patiently(lambda: self._releaser.sweep(tuple(self._claims)))
             self._clear_traces()
             self._rest(self._seconds_until(end))
 
@@ -130,9 +131,10 @@ class Keeper:
 
     def _tell_missed(self, tick: int) -> None:
         """Told by this loop's own pace: that somebody else has closed ticks meanwhile is not for a log."""
-        missed = 0 if self._last is None else tick - self._last - 1
-        self._last = tick
-        if missed * self.vault.settings.tick >= LEASE_S:  # less is a busy machine, and no outage
+        length, before = self.vault.settings.tick, self._last
+        self._last = (length, tick)
+        missed = tick - before[1] - 1 if before is not None and before[0] == length else 0
+        if missed * length >= LEASE_S:  # less is a busy machine, and no outage
             later = "every waiting release moves later by as much"
             then = later if self.vault.settings.personal else "what fell due leaves now"
             self._tell(f"{missed} ticks were missed; {then}")
@@ -151,7 +153,7 @@ class Keeper:
     def _is_empty(self) -> bool:
         with self.vault.store.transaction("reading") as transaction:
             row = transaction.one("busy_until")
-        return row is not None and not row["waiting"] and not row["arrivals"]
+        return row is not None and not any(row[kind] for kind in ("waiting", "arrivals", "heirlooms"))
 
     # --- delivering -------------------------------------------------------------------------------
 
@@ -159,8 +161,7 @@ class Keeper:
         patiently = Patience(self._stopping, _nobody)
         releaser, seen = Releaser(self.vault), -1
         while not self._stopping.is_set():
-            while claim := self._take_handed():
-                self._deliver(releaser, claim, patiently)
+            self._deliver_handed()
             for outlet in self.vault.outlets:
                 while not self._stopping.is_set():
                     claim = patiently(partial(releaser.claim, outlet))
@@ -168,15 +169,19 @@ class Keeper:
                         break
                     self._deliver(releaser, claim, patiently)
             seen = self._await_news(seen)
-        while claim := self._take_handed():  # claimed is claimed: it would be taken for cut off
-            self._deliver(releaser, claim, patiently)
         self.vault.store.close()
+
+    def _deliver_handed(self) -> None:
+        """Claimed is claimed: what is not delivered now would be taken for cut off."""
+        while claim := self._take_handed():
+            self._deliver(Releaser(self.vault), claim, Patience(self._stopping, _nobody))
 
     def _deliver(self, releaser: Releaser, claim: Claim, patiently: Patience) -> None:
         self._claims.add(claim.token)
         try:
             outcomes = releaser.deliver(claim)
-            patiently(partial(releaser.mark, claim, outcomes))
+            # What has left must be written down, or it leaves again.
+            patiently(partial(releaser.mark, claim, outcomes), insist_s=LEASE_S)
             self._traces = True  # of what has left
         finally:
             self._claims.discard(claim.token)

@@ -1,6 +1,7 @@
 """Patience: a step is tried again and again while the store is away."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from tarry.keep.releaser import retry_delay
 
 __all__ = ["Patience"]
 
+_BRIEFLY_S = 0.1
 _DOUBLINGS = 5  # of the wait: at most sixteen seconds
 T = TypeVar("T")
 
@@ -27,9 +29,12 @@ class Patience:
         self._stopping, self._tell = stopping, tell
         self._entropy = Secure()
 
-    def __call__(self, step: Callable[[], T]) -> T | None:
-        """The answer of a step, or None when told to stop before there is one."""
-        tries = 0
+    def __call__(self, step: Callable[[], T], *, insist_s: float = 0.0) -> T | None:
+        """The answer of a step, or None when told to stop before there is one.
+
+        With `insist_s` it goes on for so long although it was told to stop.
+        """
+        tries, end = 0, time.monotonic() + insist_s
         while True:
             try:
                 answer = step()
@@ -39,7 +44,9 @@ class Patience:
                 tries += 1
                 delay = retry_delay(min(tries, _DOUBLINGS), self._entropy)
                 if self._stopping.wait(delay / MICROS):
-                    return None
+                    if time.monotonic() >= end:
+                        return None
+                    time.sleep(_BRIEFLY_S)
             else:
                 if tries:
                     self._tell("the store is back")

@@ -41,6 +41,7 @@ class PostgresStore:
             ) from None
         self.dsn = dsn
         self._psycopg, self._rows = psycopg, dict_row
+        self._away = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
         self._mine = threading.local()
         self._migrate()
 
@@ -67,7 +68,7 @@ class PostgresStore:
             except BaseException:
                 self._roll_back(connection)
                 raise
-        except self._psycopg.OperationalError as error:
+        except self._away as error:
             self.close()
             raise Unavailable(f"the store cannot be used: {_first_line(error)}") from error
 
@@ -113,7 +114,7 @@ class PostgresStore:
                     if number not in done:
                         connection.execute(script.encode())
                         connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number,))
-        except self._psycopg.OperationalError as error:
+        except self._away as error:
             self.close()
             raise Unavailable(f"the store cannot be opened: {_first_line(error)}") from error
 
@@ -169,11 +170,13 @@ _QUERIES = {
     name: _PARAMETER.sub(r"%(\1)s", text).encode()  # bytes: psycopg takes them as they are
     for name, text in queries("postgres").items()
 }
+# Whatever the server's defaults: a snapshot taken before a lock was granted would miss what it waited for.
+_WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _BEGIN = {
-    "reading": (b"BEGIN READ ONLY",),
-    "working": (b"BEGIN",),
-    "admitting": (b"BEGIN", _QUERIES["lock_admission"]),
-    "closing": (b"BEGIN", _QUERIES["lock_closing"]),
+    "reading": (b"BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",),
+    "working": (_WRITE,),
+    "admitting": (_WRITE, _QUERIES["lock_admission"]),
+    "closing": (_WRITE, _QUERIES["lock_closing"]),
 }
 
 

@@ -7,6 +7,7 @@ tried again, later and later, and parked in the end: nothing is ever dropped.
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,6 +26,8 @@ __all__ = ["LEASE_S", "MOST_ATTEMPTS", "Claim", "Outcome", "Releaser", "retry_de
 LEASE_S = 10
 MOST_ATTEMPTS = 12
 _LONGEST_DELAY_S = 300
+_SHUT = "its content cannot be opened: the key is another one, or the store was changed"
+_PARKED_ABOVE = "what it depends on is parked: repeat that first, or withdraw this"
 _CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
 
@@ -88,12 +91,18 @@ class Releaser:
                 left += sum(not outcome.problem for outcome in outcomes)
         return left
 
-    def sweep(self) -> None:
-        """Take back what dead workers held, and what is to be tried again by now."""
+    def sweep(self, alive: Iterable[int] = ()) -> None:
+        """Take back what dead workers held, and what is to be tried again by now.
+
+        The claims that are known to be `alive` are renewed first: after a sleep all claims look dead.
+        """
         with self.vault.store.transaction("working") as transaction:
             now = self.vault.now(transaction)
+            for token in alive:
+                transaction.tell("renew", claim=token, until=now + LEASE_S * MICROS)
             transaction.tell("park_cut_off", now=now, problem=_CUT_OFF)
             transaction.tell("return_lapsed", now=now)
+            self._park_children(transaction)
 
     def claim(self, outlet: str, most: int | None = None) -> Claim | None:
         """Take due posts of one outlet; just one where "started" must be written for each."""
@@ -118,7 +127,13 @@ class Releaser:
         if not rows:
             return None
         rows.sort(key=lambda row: (row["release"], row["id"]))
-        return Claim(token, outlet, tuple((row["id"], self._leaving(row)) for row in rows))
+        posts = [(row["id"], self._leaving(row)) for row in rows]
+        for post, release in posts:
+            if release is None:  # nothing that a later try would change
+                transaction.tell("mark_parked", id=post, claim=token, problem=_SHUT)
+        return Claim(
+            token, outlet, tuple((post, release) for post, release in posts if release is not None)
+        )
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""
@@ -139,6 +154,8 @@ class Releaser:
             for outcome in outcomes:
                 if outcome.problem:
                     self._mark_failed(transaction, claim.token, outcome)
+            if any(outcome.parked for outcome in outcomes):
+                self._park_children(transaction)
 
     def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
         told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
@@ -159,16 +176,28 @@ class Releaser:
         ticks = ticks_up(Fraction(delay, MICROS), here.settings.tick)
         shift_everything(transaction, late + ticks, here.closed)
 
-    def _leaving(self, row: Row) -> Release:
+    def _leaving(self, row: Row) -> Release | None:
+        """What leaves; None if it cannot be opened."""
         post, seal = row["id"], self.vault.seal
+        try:
+            content = seal.open(post, "content", row["content"])
+            options = json.loads(seal.open(post, "options", row["options"]))
+        except Exception:  # noqa: BLE001 - whatever the cipher says, one row must not stop the others
+            return None
         return Release(
             id=self.vault.keys.public_id(post),
             target=row["target"],
-            content=seal.open(post, "content", row["content"]),
-            options=json.loads(seal.open(post, "options", row["options"])),
+            content=content,
+            options=options,
             at=row["release"] * self.vault.settings.tick,
             attempt=row["attempts"],
         )
+
+    def _park_children(self, transaction: Transaction) -> None:
+        """In one person's own store a person's act must not let out what waited for a parked post."""
+        if self.vault.settings.personal:
+            while transaction.run("park_children", problem=_PARKED_ABOVE):
+                pass
 
 
 def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:

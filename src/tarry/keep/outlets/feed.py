@@ -1,8 +1,8 @@
 """A feed file: one line of JSON for each release, for anybody who follows the file to read.
 
-A line holds the id, the target, the moment of the tick and the content, and nothing else. Lines stand in
-the order of their ticks and, inside a tick, in a random one; the file's own times tell when it was last
-appended to, which is a release.
+A line holds the id, the target, the moment of the tick and the content, and nothing else. Lines stand
+in the order in which they were delivered; the file's own times tell when it was last appended to, which is
+a release.
 
 Exactly once: the line is on the disk before the release counts as delivered, a later try looks whether its
 id is there already, and what a crash has left of a line is cut off. Whoever moves the file away (to rotate
@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -30,6 +31,7 @@ from tarry.keep.posts import Release
 __all__ = ["FeedFile"]
 
 _CHUNK = 1 << 16
+_REMEMBERED = 5000  # far more than are delivered while a worker is held up for a lease
 #: Not a matter of time: a person has to look.
 _HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
 
@@ -53,6 +55,7 @@ class FeedFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._seen = self.path.stat().st_size if self.path.exists() else 0
+        self._written = deque[str](maxlen=_REMEMBERED)
 
     @property
     def delivery(self) -> Delivery:
@@ -76,11 +79,12 @@ class FeedFile:
             with _locked(self.path) as file:
                 end = _cut_off_rest(file)
                 # At a first try nobody else has written the line, unless this worker was held up for so
-                # long that another took over: then it is among what was added since.
+                # long that another took over: then this object remembers, or it was added since.
                 since = min(self._seen, end) if release.attempt == 1 else 0
-                if not _holds(file, _head(release), since):
+                if release.id not in self._written and not _holds(file, _head(release), since):
                     _append(file, end, _line(release))
                 os.fsync(file)
+                self._written.append(release.id)
                 self._seen = os.fstat(file).st_size
         except OSError as error:
             trouble = Refused if error.errno in _HOPELESS else Unreachable

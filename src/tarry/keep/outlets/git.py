@@ -16,6 +16,7 @@ has gone on, the next waiting push builds on them.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ __all__ = ["Git", "waiting_push"]
 
 _LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
+_USER_IN_URL = re.compile(r"(?<=://)[^/@]*(?=@)")
 _NEEDED = {"repository": str, "remote": str, "branch": str, "commit": str, "redate": bool}
 _PUSH = (
     "push",
@@ -53,7 +54,7 @@ class _Push:
     branch: str  # without refs/heads/
     commit: str
     redate: bool
-    address: str | None  # of the remote, without a user
+    address: str | None  # of the remote, with a hash instead of a user
 
     @property
     def ref(self) -> str:
@@ -232,13 +233,14 @@ def _check_tracked(push: _Push) -> None:
 
 
 def _address(repository: str, remote: str) -> str:
-    """Where a remote is; a user, or a password, is none of the store's business."""
+    """Where a remote is, with a hash of who logs in: names and passwords are not the store's business."""
     known = run_git(repository, "remote").text.splitlines()
     if remote not in known:
         raise BadInput(
             "the remote of a push", f"is one of {', '.join(known) or 'none'}", found=repr(remote)
         )
-    return _USER_IN_URL.sub("", run_git(repository, "remote", "get-url", "--push", remote).text)
+    address = run_git(repository, "remote", "get-url", "--push", remote).text
+    return _USER_IN_URL.sub(lambda user: blake2b(user[0].encode(), digest_size=8).hexdigest(), address)
 
 
 def _update_refs(push: _Push, commands: list[str]) -> None:

@@ -26,9 +26,11 @@ VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
 UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels, policy = :policy
 
 -- name: busy_until
--- How many posts wait, how many arrivals are not erased yet, and the last release there was.
+-- How many posts wait, how many arrivals are not erased yet, how many withdrawn posts may have an heir, and
+-- the last release there was.
 SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
        (SELECT count(*) FROM arrivals) AS arrivals,
+       (SELECT count(*) FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        (SELECT max(release) FROM posts) AS last_release
 
 -- name: forget_done
@@ -49,11 +51,11 @@ SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
 
 -- name: heirloom
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
--- and draws. Which one of several is decided by their random keys, not by their draws.
+-- and draws. Of several the latest: nobody gains by handing in more than one.
 SELECT p.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.state = 'withdrawn' AND p.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
-ORDER BY p.id LIMIT 1
+ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.id LIMIT 1
 
 -- name: bequeath_post
 -- Nobody inherits twice from the same post.
@@ -118,6 +120,16 @@ WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR pro
 -- name: drop_parked
 DELETE FROM posts WHERE id = :id AND state = 'parked'
 
+-- name: park_children
+-- One person's own store: what depends on a parked post is parked with it. Run until it changes nothing.
+UPDATE posts SET state = 'parked', problem = :problem
+WHERE state = 'waiting' AND claim IS NULL
+  AND parent IN (SELECT p.id FROM posts p WHERE p.state = 'parked')
+
+-- name: adopt_children
+-- A post that is handed in again keeps what depends on it.
+UPDATE posts SET parent = :heir WHERE parent = :id
+
 -- name: payload
 SELECT content, options FROM posts WHERE id = :id
 
@@ -160,9 +172,11 @@ UPDATE arrivals SET shift = shift + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
 
 -- name: first_due
--- The earliest release that has not happened, of posts that wait for no other and are not being delivered.
-SELECT min(release) AS release FROM posts
-WHERE state = 'waiting' AND release IS NOT NULL AND parent IS NULL AND (until IS NULL OR until <= :now)
+-- The earliest release that has not happened, of posts that wait for no other. What may run only once and
+-- has begun has happened, as far as anybody can see.
+SELECT min(d.release) AS release FROM posts d
+WHERE d.state = 'waiting' AND d.release IS NOT NULL AND (d.claim IS NULL OR d.once = 0)
+  AND NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked'))
 
 -- name: publish_overdue
 -- A gateway's posts that fell due while ticks were missed appear under the tick of recovery.
