@@ -39,13 +39,15 @@ def _section(name: str) -> str:
     rows = [f"| {_spelled(action)} | {action.help} |" for action in parser._actions]  # noqa: SLF001 - no public list
     table = "\n".join(["| option | |", "| --- | --- |", *rows])
     about, _, examples = command.__doc__.strip().rpartition("\n\n")
+    if not examples.startswith("  "):  # prose to the end
+        return f"## tarry {name}\n\n{command.__doc__.strip()}\n\n{table}\n"
     lines = "\n".join(line.strip() for line in examples.splitlines())
     return f"## tarry {name}\n\n{about}\n\n```sh\n{lines}\n```\n\n{table}\n"
 
 
 def _spelled(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`{action.metavar}`"
+        return f"`{action.metavar or action.dest.upper()}`"
     takes = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
     return f"`{action.option_strings[0]}{takes}`"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contracts.shell import SLOW
-from tarry.core.policy_file import write_policy
+from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.home import default_policy
 
 RUN = ["run", "--target", "x", "--", "true"]
@@ -41,13 +41,14 @@ def test_programs_are_not_lectured(first):
     assert first.say("run", "--json", *RUN[1:])[2] == ""
 
 
-def test_a_named_policy_makes_no_other(first, tmp_path):
-    """Whoever names a policy file has chosen, and no default is written."""
+def test_a_named_policy_is_ones_own_from_then_on(first, tmp_path):
+    """Whoever names a policy file has chosen: the next act needs no name, and meets no other policy."""
     (tmp_path / "mine.toml").write_text(SLOW)
     code, _, err = first.say("run", "--policy", "mine.toml", *RUN[1:])
 
     assert (code, err) == (0, "")
-    assert not first.home.policy_path.exists()
+    assert read_policy(first.home.policy_path.read_text()) == read_policy(SLOW)
+    assert first.say(*RUN)[::2] == (0, "")
 
 
 def test_key_and_store_are_private(quiet):

@@ -79,3 +79,10 @@ def test_a_spent_promise_is_told(quiet):
         "8 of your acts were batched and may have cost 4 nats in all: no"
     )
     assert quiet.ask("queue")["nats"] == 4
+
+
+def test_a_target_does_not_speak_to_the_terminal(quiet):
+    """What a terminal would obey is shown as a question mark."""
+    quiet.ask("run", "--target", "a\033[31mred", "--", "true")
+
+    assert "a?[31mred" in quiet.say("queue")[1]

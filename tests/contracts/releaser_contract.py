@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from contracts.keeping import WINDOW, World, stiff_policy
+from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, TooLate, Unreachable
 from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Outcome, Releaser
 
@@ -324,3 +325,93 @@ class ReleaserContract:
         assert shifts == {new.latest - old.latest for old, new in zip(before, after, strict=True)}
         assert shifts == {late + 1}  # a first retry comes within a second
         assert world.releaser.claim("list") is None
+
+    # --- one person's own store -------------------------------------------------------------------
+
+    def test_a_delivery_that_hangs_holds_the_others_up(self, new_world):
+        """While one delivery is under way in one person's store, the rest keep their distance from it."""
+        world = new_world(stiff_policy("none"), personal=True)
+        first = world.admit(actor="ann", target="p1")
+        world.pass_ticks(2, release=False)
+        second = world.admit(actor="ann", target="p2")
+        distance = second.status.latest - first.status.latest
+        world.pass_ticks(first.status.latest - world.closed, release=False)
+        claim = world.releaser.claim("list")
+        for _ in range(8):
+            world.pass_ticks(1, release=False)
+            world.releaser.renew(claim.token)
+        due_now = world.releaser.claim("list")
+        moved = [world.gate.status(each.secret).latest for each in (first, second)]
+
+        assert due_now is None
+        assert (moved[1] - moved[0], moved[0]) == (distance, world.closed)
+
+    def test_a_command_that_has_begun_holds_nobody_up(self, new_world):
+        """What may run only once and has begun has happened: the rest leave when they would have."""
+        world = new_world(stiff_policy("none"), personal=True)
+        first = world.admit(actor="ann", target="p1", outlet="once")
+        second = world.admit(actor="ann", target="p2")
+        world.pass_ticks(first.status.latest - world.closed, release=False)
+        claim = world.releaser.claim("once")
+        world.releaser.release()
+        third = world.admit(actor="ann", target="p3")
+        world.pass_ticks(5)
+
+        assert len(claim.posts) == 1
+        assert world.gate.status(second.secret).state == "released"
+        assert world.gate.status(third.secret).latest == third.status.latest
+
+    def test_what_depends_on_a_parked_post_is_parked_with_it(self, new_world):
+        """In one person's store no keystroke about a parked post lets out what waited for it."""
+        world = new_world(personal=True)
+        parent = world.admit(target="p1", outlet="once")
+        child = world.admit(target="p1", depends_on=parent.secret)
+        world.outlets["once"].broken = RuntimeError("it broke")
+        world.pass_ticks(WINDOW + 1)
+        world.outlets["once"].broken = None
+        states = [world.gate.status(each.secret).state for each in (parent, child)]
+        again = world.gate.repeat_post(parent.post, "ann")
+        world.releaser.release()
+        after = world.gate.repeat_post(child.post, "ann")
+
+        assert states == ["parked", "parked"]
+        assert world.delivered == []
+        assert world.rows("posts")[after.post]["parent"] == again.post
+
+    def test_a_parked_post_is_not_put_back_in_ones_own_store(self, new_world):
+        """There it would leave at the moment of a keystroke: it is repeated instead."""
+        world = new_world(personal=True)
+        post = world.admit(outlet="once").post
+        world.outlets["once"].broken = RuntimeError("it broke")
+        world.pass_ticks(WINDOW + 1)
+
+        with pytest.raises(BadInput, match="is repeated"):
+            world.gate.unpark_post(post)
+
+    # --- odd ends ---------------------------------------------------------------------------------
+
+    def test_a_claim_that_is_known_to_live_survives_a_sleep(self, new_world):
+        """After the machine has slept, a sweep renews what its own workers are delivering."""
+        world = new_world()
+        due(world)
+        claim = world.releaser.claim("list")
+        world.clock.sleep(LEASE_S + 5)
+        world.releaser.sweep([claim.token])
+
+        assert world.releaser.claim("list") is None
+
+    def test_content_that_cannot_be_opened_stops_nobody_else(self, new_world):
+        """A row that was changed by somebody is parked; the others leave."""
+        world = new_world(sealed=True)
+        receipts = due(world, 3)
+        strange = world.rows("posts")[receipts[0].post]["content"]
+        with world.store.transaction("working") as transaction:
+            transaction.run("replace", id=receipts[1].post, content=strange, options=strange)
+        world.releaser.release()
+
+        assert [world.gate.status(each.secret).state for each in receipts] == [
+            "released",
+            "parked",
+            "released",
+        ]
+        assert "cannot be opened" in world.gate.status(receipts[1].secret).problem

@@ -224,3 +224,14 @@ def test_a_parked_post_outlives_a_change_of_ticks(own):
     own.tick(80)
     assert own.adopt(STRICTER) is True
     assert own.state == "parked"
+
+
+def test_a_withdrawn_post_does_not_keep_a_policy_for_ever():
+    """Once nothing waits and no arrival is left, what was withdrawn is no reason to refuse."""
+    clock = ManualClock()
+    here = Place(memory_vault(OLD, clock, personal=True), clock)
+    here.admit()
+    here.gate.withdraw(here.receipt.secret)
+    clock.sleep(10 * REACH)  # and no keeper runs
+
+    assert here.adopt(STRICTER)

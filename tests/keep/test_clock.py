@@ -80,3 +80,10 @@ def test_without_a_name_from_the_system_a_boot_is_a_process(monkeypatch):
     monkeypatch.setattr("tarry.keep.clock.Path.read_text", no_file)
 
     assert SystemClock().read().boot != SystemClock().read().boot
+
+
+def test_a_steady_clock_that_went_back_is_another_one():
+    """A machine put back to an earlier state goes on by its wall clock."""
+    anchor = Anchor.at(Reading(wall=1_000, steady=900, boot="a"))
+
+    assert advance(anchor, Reading(wall=5_000, steady=100, boot="a")).time == 5_000

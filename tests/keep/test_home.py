@@ -193,3 +193,15 @@ def test_looking_for_a_keeper_is_no_keeping(home):
         soon.join()
 
     assert (kept, mine) == (False, True)
+
+
+def test_an_old_gate_admits_nothing_under_a_policy_that_was_replaced(tmp_path):
+    """Acts drawn under two policies are never on their way together."""
+    home = Home.of({"TARRY_HOME": str(tmp_path / "home")})
+    policies = [Policy(epsilon=epsilon, gap="1h", window="5m") for epsilon in ("1", "2")]
+    old, new = (home.gate(policy) for policy in policies)
+    post = Post(actor=ME, target="x", outlet="mail", content=b"", options=LETTER)
+
+    with pytest.raises(BadInput, match="its store has adopted"):
+        old.admit(post)
+    assert new.admit(post).status.state == "waiting"

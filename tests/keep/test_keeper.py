@@ -12,7 +12,7 @@ from tarry.core.policy import Policy
 from tarry.keep import keeper as keeper_module
 from tarry.keep import releaser as releaser_module
 from tarry.keep.clock import MICROS, SystemClock
-from tarry.keep.errors import Unreachable
+from tarry.keep.errors import Unavailable, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
@@ -295,3 +295,39 @@ def test_a_failed_delivery_is_told_without_saying_whose(home):
         wait_for(lambda: "failed" in "".join(home.told), "the failure is told")
 
     assert home.told[-1] == "a delivery by list failed (the server is asleep): it will be tried again"
+
+
+def test_what_was_claimed_for_a_worker_is_delivered_by_whoever_is_left(home):
+    """A claim that no worker takes any more before the end is delivered by the keeper itself."""
+    receipt = home.admit()
+    home.clock.sleep(60)
+    keeper = Keeper(home.vault, workers=0)
+    keeper._idle = 1  # a worker that is about to leave
+    thread = threading.Thread(target=keeper.run)
+    thread.start()
+    wait_for(lambda: keeper._handed, "a claim is handed over")
+    keeper.stop()
+    thread.join()
+
+    assert home.targets() == ["paper 3"]
+    assert home.state(receipt) == "released"
+
+
+def test_what_has_left_is_written_down_although_the_keeper_stops(home, monkeypatch):
+    """A store that is away for a moment at the end does not make a delivery happen again."""
+    receipt = home.admit()
+    home.clock.sleep(60)
+    mark, away = Releaser.mark, [2]
+
+    def stumbling(self, claim, outcomes):
+        keeper.stop()
+        if away[0]:
+            away[0] -= 1
+            raise Unavailable("the store is away")
+        mark(self, claim, outcomes)
+
+    monkeypatch.setattr(Releaser, "mark", stumbling)
+    keeper = Keeper(home.vault, workers=1)
+    keeper.run()
+
+    assert home.state(receipt) == "released"

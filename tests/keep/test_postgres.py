@@ -197,3 +197,34 @@ def test_a_place_holds_the_servers_clock(new_world):
     world = new_world()
     with world.store.transaction("working") as transaction:
         assert abs(place(transaction).now - transaction.wall()) < 60_000_000
+
+
+@pytest.mark.parametrize("kind", ["reading", "working", "admitting", "closing"])
+def test_every_statement_sees_what_was_committed_before_it(dsn, kind):
+    """A server whose default is one snapshot for a whole transaction changes nothing for the keeper."""
+    store = PostgresStore(dsn)
+    store.connection().execute("SET default_transaction_isolation = 'repeatable read'")
+    store.connection().execute("SET default_transaction_read_only = on")
+    with store.transaction(kind) as transaction:
+        shown = [
+            transaction._connection.execute(f"SHOW transaction_{what}")
+            for what in ("isolation", "read_only")
+        ]
+        found = [next(iter(cursor.fetchone().values())) for cursor in shown]
+    store.close()
+
+    assert found == ["read committed", "on" if kind == "reading" else "off"]
+
+
+def test_a_server_that_is_read_only_is_away(dsn):
+    """A standby may become the server again: it is waited for."""
+    store = PostgresStore(dsn)
+
+    def write_to_a_standby():
+        with store.transaction("working") as transaction:
+            transaction._connection.execute("SET TRANSACTION READ ONLY")
+            transaction.run("unpark", id=1)
+
+    with pytest.raises(Unavailable, match="read-only"):
+        write_to_a_standby()
+    store.close()

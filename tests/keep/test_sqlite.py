@@ -81,3 +81,11 @@ def test_a_file_that_took_the_place_of_another_is_the_store_from_then_on(path):
     assert read(store, 1) is None
     assert read(store, 2)["batched"] == 2
     store.close()
+
+
+def test_a_file_that_is_no_store_is_told_in_a_sentence(path):
+    """Whatever lies there, nobody reads a traceback."""
+    path.write_text("junk, and more of it than a header is long; " * 9)
+
+    with pytest.raises(Unavailable, match="file is not a database"):
+        SqliteStore(path)

@@ -44,7 +44,9 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
         "--target", required=target is None, help=told + (f" (default {target})" if target else "")
     )
     parser.add_argument(
-        "--policy", metavar="FILE", help="the policy file (default: your own, made on first use)"
+        "--policy",
+        metavar="FILE",
+        help="take this policy from now on (default: your own, made on first use)",
     )
     parser.add_argument("--track", help="its track, for policies with gaps by track")
     parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
@@ -80,8 +82,10 @@ def open_gate(arguments: argparse.Namespace) -> Gate:
     home, made = Home.of(os.environ), False
     if arguments.policy is not None:
         policy = read_policy_path(arguments.policy)
-    else:
-        policy, made = home.first_policy()
+        gate = home.gate(policy)
+        home.keep_policy(policy)  # from now on it is one's own
+        return gate
+    policy, made = home.first_policy()
     if made and not arguments.json:
         print(introduction(policy, home), file=sys.stderr)
     return home.gate(policy)
@@ -185,6 +189,7 @@ def _wait(gate: Gate, receipt: Receipt) -> int:
     pause = min(1.0, float(gate.policy.tick))
     while (status := gate.status(receipt.secret)).state == "waiting":
         time.sleep(pause)
+        see_to_keeper(Home.of(os.environ))  # should it have died meanwhile
     if status.state == "released":
         return 0
     print(f"tarry: it is {status.state}: {status.problem or 'taken back'}", file=sys.stderr)

@@ -29,7 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     home = Home.of(os.environ)
     gate = home.gate() if home.is_founded() else None
     posts = (
-        [] if gate is None else sorted(gate.posts(), key=lambda each: (each[1].latest or 0, each[0]["id"]))
+        []
+        if gate is None
+        else sorted(gate.posts(), key=lambda each: (each[1].earliest or 0, each[0]["id"]))
     )
     batched = 0 if gate is None else gate.batched_acts(ME)
     spent = Fraction(0) if gate is None else promise(gate.policy).loss(batched)
@@ -51,11 +53,19 @@ def _print_posts(posts: list[tuple[Row, Status]]) -> None:
     if not posts:
         print("nothing waits")
         return
-    cells = [[name(row["id"])[:8], row["target"], row["outlet"], _leaves(status)] for row, status in posts]
+    cells = [
+        [name(row["id"])[:8], _printable(row["target"]), row["outlet"], _leaves(status)]
+        for row, status in posts
+    ]
     print_table(["id", "target", "by", "leaves"], cells)
     for row, status in posts:
         if status.problem:
             print(f"{name(row['id'])[:8]}: {status.problem}")
+
+
+def _printable(text: str) -> str:
+    """Without anything that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _leaves(status: Status) -> str:

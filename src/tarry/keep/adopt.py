@@ -37,6 +37,7 @@ def adopt(transaction: Transaction, keys: Keys, clock: Clock, policy: Policy) ->
         transaction.tell("forget_done")  # their release ticks are of another length
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("tick", **anchor_row(anchor), closed=closed)
+    transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",
         tick=str(policy.tick),

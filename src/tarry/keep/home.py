@@ -4,6 +4,7 @@ The files are private to their owner. The key and the policy lie apart from the 
 the one does not carry the other.
 """
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -124,6 +125,10 @@ class Home:
         try:
             return read_policy(self.policy_path.read_text(encoding="utf-8")), False
         except FileNotFoundError:
+            if self.is_founded():  # the file was removed: the store knows its policy
+                policy = self.gate().policy
+                self.keep_policy(policy)
+                return policy, False
             policy = default_policy()
             _write_new(self.policy_path, write_policy(policy).encode())
             return policy, True
@@ -135,6 +140,16 @@ class Home:
             raise BadInput("the policy file", "must be a file one can read", found=found) from None
         except UnicodeDecodeError:
             raise BadInput("the policy file", "is UTF-8 text", found=repr(str(self.policy_path))) from None
+
+    def keep_policy(self, policy: Policy) -> None:
+        """Make the policy file say what the store has adopted; where it does, it stays as it is."""
+        text = write_policy(policy)
+        with contextlib.suppress(FileNotFoundError, BadInput, UnicodeDecodeError):
+            if write_policy(read_policy(self.policy_path.read_text(encoding="utf-8"))) == text:
+                return
+        draft = self.policy_path.with_name(f"policy.{os.getpid()}")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.policy_path)
 
     def gate(self, policy: Policy | None = None) -> Gate:
         """The gate of the store, which is made if need be; another policy is adopted if that is safe."""

@@ -151,7 +151,8 @@ class SqliteStore:
             with contextlib.suppress(sqlite3.Error):  # the error that led here is the one to tell
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.OperationalError | OSError):
+        # The bare class is what a file that is no database, or is damaged, gives.
+        if isinstance(error, sqlite3.OperationalError | OSError) or type(error) is sqlite3.DatabaseError:
             self._forget_connection()
             raise Unavailable(f"the store cannot be used: {_why(error)}") from error
 

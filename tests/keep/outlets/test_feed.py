@@ -199,3 +199,11 @@ def test_a_feed_needs_a_folder(tmp_path):
         FeedFile(tmp_path / "none" / "feed.jsonl").check({})
     with pytest.raises(ValueError, match="a feed is a file"):
         FeedFile(Path(tmp_path)).check({})
+
+
+def test_a_worker_that_was_held_up_does_not_write_again(feed):
+    """If another thread took over and delivered, the first one's late try adds nothing."""
+    feed.deliver(release(1, attempt=2))
+    feed.deliver(release(1, attempt=1))
+
+    assert len(lines(feed)) == 1

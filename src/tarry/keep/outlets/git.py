@@ -31,6 +31,7 @@ __all__ = ["Git", "waiting_push"]
 
 _LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ELSEWHERE = re.compile(r"[^/]*:")  # a URL, or host:path as ssh has it
 _USER_IN_URL = re.compile(r"(?<=://)[^/@]*(?=@)")
 _NEEDED = {"repository": str, "remote": str, "branch": str, "commit": str, "redate": bool}
 _PUSH = (
@@ -240,6 +241,8 @@ def _address(repository: str, remote: str) -> str:
             "the remote of a push", f"is one of {', '.join(known) or 'none'}", found=repr(remote)
         )
     address = run_git(repository, "remote", "get-url", "--push", remote).text
+    if not _ELSEWHERE.match(address):  # a path, which may be meant from the repository
+        return str(Path(repository, address).resolve())
     return _USER_IN_URL.sub(lambda user: blake2b(user[0].encode(), digest_size=8).hexdigest(), address)
 
 

@@ -31,11 +31,15 @@ UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels
 SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
        (SELECT count(*) FROM arrivals) AS arrivals,
        (SELECT count(*) FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
-       (SELECT max(release) FROM posts) AS last_release
+       (SELECT max(release) FROM posts WHERE state = 'released') AS last_release
 
 -- name: forget_done
 -- Receipts of posts that left or were withdrawn, counted in ticks of another length.
 DELETE FROM posts WHERE state IN ('released', 'withdrawn')
+
+-- name: forget_heirs
+-- Another policy begins: what was drawn under the old one is not inherited.
+UPDATE posts SET pseudonym = NULL WHERE state = 'withdrawn'
 
 -- name: recount_parked
 -- What is parked was due before now: its release, too, was counted in ticks of another length.

@@ -1,5 +1,5 @@
--- Posts wait here until their release. A row's key is random, and the rows lie in its order: nothing
--- in this table tells when a post arrived, or in which order posts did.
+-- Posts wait here until their release. A row's key is random, and the rows lie in its order: no column tells
+-- when a post arrived, or in which order posts did. (Long contents overflow to pages laid as they come.)
 CREATE TABLE posts (
     id INTEGER PRIMARY KEY,             -- random: 63 bits of the receipt's hash
     state TEXT NOT NULL,                -- waiting, released, withdrawn or parked
