@@ -112,7 +112,7 @@ def huey(folder: Path) -> Contestant:
 
 def apscheduler(dsn: str) -> Contestant:
     from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore  # noqa: PLC0415 - a peer
-    from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415
+    from apscheduler.schedulers.background import BackgroundScheduler  # noqa: PLC0415 - a peer
 
     url = dsn.replace("postgresql://", "postgresql+psycopg://")
 
@@ -168,7 +168,7 @@ def _note(due: float, _content: bytes) -> None:
 
 
 def procrastinate(dsn: str) -> Contestant:
-    import procrastinate as peer  # noqa: PLC0415
+    import procrastinate as peer  # noqa: PLC0415 - a peer
 
     app = peer.App(connector=peer.PsycopgConnector(conninfo=dsn))
     late: list[float] = []

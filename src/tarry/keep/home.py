@@ -28,13 +28,10 @@ from tarry.keep.vault import Vault
 if TYPE_CHECKING:
     from tarry.keep.outlets.outlet import Outlet
 
-__all__ = ["DEFAULT_POLICY", "ME", "Home", "default_policy", "places"]
+__all__ = ["ME", "Home", "default_policy", "places"]
 
 #: The actor of one's own store: all of one's pseudonyms are one person, which is the point.
 ME = "me"
-
-#: Made on first use. An hour is a usual distance between acts that have nothing to do with each other.
-DEFAULT_POLICY = {"epsilon": "1", "gap": "1h", "window": "5m", "tick": "10s"}
 
 
 def default_policy() -> Policy:
@@ -43,7 +40,8 @@ def default_policy() -> Policy:
     >>> default_policy().gap
     Fraction(3600, 1)
     """
-    return Policy(**DEFAULT_POLICY)  # type: ignore[arg-type]
+    # An hour is a usual distance between acts that have nothing to do with each other.
+    return Policy(epsilon="1", gap="1h", window="5m", tick="10s")
 
 
 def places(environment: Mapping[str, str]) -> dict[str, str]:
@@ -110,8 +108,8 @@ class Home:
     def outlets(self) -> "dict[str, Outlet]":
         """The outlets of one's own store."""
         from tarry.keep.outlets.command import Command  # noqa: PLC0415 - only what is used is loaded
-        from tarry.keep.outlets.git import Git  # noqa: PLC0415
-        from tarry.keep.outlets.mail import Mail  # noqa: PLC0415
+        from tarry.keep.outlets.git import Git  # noqa: PLC0415 - likewise
+        from tarry.keep.outlets.mail import Mail  # noqa: PLC0415 - likewise
 
         return {"command": Command(self.outputs), "git": Git(), "mail": Mail()}
 

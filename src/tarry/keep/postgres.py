@@ -34,7 +34,7 @@ class PostgresStore:
     def __init__(self, dsn: str) -> None:
         try:
             import psycopg  # noqa: PLC0415 - an extra
-            from psycopg.rows import dict_row  # noqa: PLC0415
+            from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
         except ImportError:
             raise NotPossible(
                 "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
