@@ -110,7 +110,7 @@ class History:
     def keys(self) -> WordArray:
         """The stable hash of each event, by which a seeded study draws."""
         codes = (stable_codes(self.actors), stable_codes(self.targets))
-        return event_keys(*codes, self.times.astype(np.int64), self.occurrences)
+        return event_keys(*codes, self.times.astype(np.int64, copy=False), self.occurrences)
 
     @cached_property
     def occurrences(self) -> IntArray:
@@ -149,7 +149,7 @@ class History:
         [1]
         """
         step = tick / self.unit
-        times = self.times.astype(np.int64)
+        times = self.times.astype(np.int64, copy=False)
         if step.denominator == 1 and step.numerator < _FAR:
             ticks = -(-times // np.int64(step.numerator))
         else:
@@ -211,7 +211,7 @@ def _names(what: str, column: Any) -> npt.NDArray[Any]:
 
 def _ids(names: Names) -> IntArray:
     if names.dtype.kind in "iu":
-        return names.astype(np.int64)
+        return names.astype(np.int64, copy=False)
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 

@@ -41,16 +41,24 @@ def label_events(rule: LabelRule, history: History, ticks: IntArray, window: int
 def partner_distance(history: History, ticks: IntArray) -> tuple[IntArray, IntArray]:
     """Ticks to the nearest event of the same actor on another target, before and after.
 
-    Sorted by actor, tick and target, the nearest such event on a side is the one next to the run of
-    equal targets that the event lies in: one sort decides all labels.
+    Sorted by actor and tick, the nearest such event on a side is the one next to the run of equal
+    targets that the event lies in: one sort decides all labels. One in the same tick may be found on
+    either side.
 
     >>> from fractions import Fraction
     >>> h = History(actor=[1, 1, 1], target=[7, 7, 8], time=[0, 3, 10], unit=Fraction(1))
     >>> [side.tolist()[1] for side in partner_distance(h, h.ticks(Fraction(1)))][1]
     7
     """
-    order = np.lexsort((history.target_ids, ticks, history.actor_ids))
-    return _nearest(history, ticks, order)
+    return _nearest(history, ticks, _by_actor_and_tick(history, ticks))
+
+
+def _by_actor_and_tick(history: History, ticks: IntArray) -> IntArray:
+    actor = history.actor_ids
+    later, same = actor[1:] > actor[:-1], actor[1:] == actor[:-1]
+    if (later | (same & (ticks[1:] >= ticks[:-1]))).all():  # a look is cheaper than a sort
+        return np.arange(len(ticks))
+    return np.lexsort((history.target_ids, ticks, actor))
 
 
 def _held(history: History, ticks: IntArray, window: int) -> Labels:

@@ -20,7 +20,7 @@ from tarry.core.seeded_lanes import SeededLanes
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["Releases", "plan_release"]
+__all__ = ["Labelled", "Releases", "label_history", "plan_release"]
 
 # Lanes drawn at once: few enough to stay in the processor's cache.
 _CHUNK = 1 << 15
@@ -50,8 +50,38 @@ class Releases:
         return np.lexsort((self.depth, self.shuffle, self.release))
 
 
-def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> Releases:
-    """Release every event of a history under a policy.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Labelled:
+    """What does not depend on the draws, so that many draws need it only once.
+
+    >>> history = History(actor=[1, 1], target=[7, 8], time=[0, 0])
+    >>> label_history(Policy(epsilon="1", gap="11m"), history).batched.tolist()
+    [True, True]
+    """
+
+    arrival: IntArray  # ticks
+    batched: npt.NDArray[np.bool_]  # the label
+
+
+def label_history(policy: Policy, history: History) -> Labelled:
+    """The arrival ticks and labels of a history under a policy.
+
+    >>> history = History(actor=[1, 1], target=[7, 8], time=[0, 1])
+    >>> label_history(Policy(epsilon="1", gap="11m"), history).arrival.tolist()
+    [0, 1]
+    """
+    arrival = history.ticks(policy.tick)
+    batched = label_events(policy.labels, history, arrival, policy.window_ticks)
+    return Labelled(arrival=arrival, batched=batched)
+
+
+def plan_release(
+    policy: Policy,
+    history: History,
+    entropy: Seeded | Secure,
+    labelled: Labelled | None = None,
+) -> Releases:
+    """Release every event of a history under a policy; its labels may be known already.
 
     With `Seeded` the delays depend on the events alone: neither the order of rows nor a split of the
     work changes them, as long as all events of an actor stay together (labels look at them).
@@ -62,8 +92,8 @@ def plan_release(policy: Policy, history: History, entropy: Seeded | Secure) -> 
     >>> plan.batched.tolist(), bool((plan.release - plan.arrival >= 60 + 360).all())
     ([True, True], True)
     """
-    arrival = history.ticks(policy.tick)
-    batched = label_events(policy.labels, history, arrival, policy.window_ticks)
+    labelled = labelled or label_history(policy, history)
+    arrival, batched = labelled.arrival, labelled.batched
     delay = np.empty(len(history), dtype=np.int64)
     shuffle = np.empty(len(history), dtype=np.int64)
     for gap, rows in _rows_by_gap(policy, history):
