@@ -35,6 +35,11 @@ class Practice(Protocol):
         """What tables and charts call it."""
         ...
 
+    @property
+    def draws(self) -> bool:
+        """Whether it draws at all: one that does not is the same every time."""
+        ...
+
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history. The same draw gives the same result in any order of rows."""
         ...

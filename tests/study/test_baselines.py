@@ -1,0 +1,185 @@
+"""Baselines by name: each is a practice, is read from text, and says what is wrong with a text."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.practice_contract import PracticeCase, PracticeContract
+from tarry.core.errors import BadInput
+from tarry.study.baselines import BASELINES, baseline
+from tarry.study.baselines.plain import AllAtEnd
+from tarry.study.baselines.stamps import HotcrpNoon
+from tarry.study.practice import MICROSECONDS
+
+#: These show an event by what else there is; all others show each by itself.
+TOGETHER = {
+    "threshold:100",
+    "threshold:3",
+    "pool",
+    "pool:1h",
+    "pool:1s",
+    "kloak",
+    "kloak:100ms",
+    "kloak:10m",
+    "end",
+}
+# Noon comes up to twelve hours after an event, which was taken to the nearest second before.
+NOON = 12 * 3600 * MICROSECONDS + MICROSECONDS // 2
+EXAMPLES = [example for recipe in BASELINES.values() for example in recipe.examples]
+MORE = [
+    "threshold:3",
+    "mix:7s",
+    "pool:1s",
+    "kloak:10m",
+    "jitter:1us-2us",
+    "hotcrp:-05:30",
+    "poisson:1us*20",
+]
+SPANS = st.integers(1, 36_525 * 86_400 * MICROSECONDS).map(lambda us: f"{us}us")
+
+REFUSED = [
+    ("", "a baseline is one of nothing, hotcrp", "found ''"),
+    ("hotcrap", "a baseline is one of nothing, hotcrp", "found 'hotcrap'"),
+    ("jitter 5m", "a baseline is one of nothing, hotcrp", "found 'jitter 5m'"),
+    ("nothing:1h", "the baseline nothing takes no parameter", "found '1h': write it like nothing"),
+    (
+        "jitter:",
+        "the baseline jitter has a parameter after its colon",
+        "write it like jitter:24h or jitter:",
+    ),
+    ("jitter:x", "the longest delay of jitter must be numbers with units", "write it like jitter:24h or"),
+    ("jitter:0s", "the longest delay of jitter lies between 1us and 36525d", "found 0s"),
+    ("jitter:-5m", "the shortest delay of jitter must be numbers with units", "found ''"),
+    ("jitter:15m-5m", "the shortest delay of jitter lies between 0s and the longest (5m)", "found 15m"),
+    ("jitter:200000w", "the longest delay of jitter must be at most 36525d", "found 200000w"),
+    ("rounding:0h", "the unit of rounding lies between 1us", "write it like rounding:1h or rounding:1d"),
+    ("mix:1", "the interval of a mix must be numbers with units", "write it like mix:1h"),
+    ("mix:0s", "the interval of a mix lies between", "found 0s"),
+    ("threshold:0", "the threshold of a mix is at least 1", "found 0: write it like threshold:100"),
+    ("threshold:many", "the threshold of a mix is a whole number below 10^9", "found 'many'"),
+    ("threshold:-3", "the threshold of a mix is a whole number below 10^9", "found '-3'"),
+    ("threshold:٣", "the threshold of a mix is a whole number below 10^9", "found '٣'"),
+    ("threshold:10000000000", "the threshold of a mix is a whole number below 10^9", "found '10000000000'"),
+    ("pool:often", "the interval of a pool must be numbers with units", "write it like pool or pool:1h"),
+    ("pool:0s", "the interval of a pool lies between", "found 0s"),
+    ("poisson:4s*", "the number of hops is a whole number", "found ''"),
+    ("poisson:4s*0", "the number of hops lies in 1..20", "found 0"),
+    ("poisson:4s*21", "the number of hops lies in 1..20", "write it like poisson:60m or poisson:4s*3"),
+    ("poisson:0s", "the mean delay of a hop lies between", "found 0s"),
+    ("backdated:0s", "the span of backdating lies between", "found 0s"),
+    ("kloak:0s", "the longest delay of kloak lies between", "found 0s"),
+    ("hotcrp:Mars/Olympus", "a zone is UTC, an offset or a name", "found 'Mars/Olympus'"),
+    ("hotcrp:../passwd", "a zone is UTC, an offset or a name", "found '../passwd'"),
+    ("hotcrp:Europe", "a zone is UTC, an offset or a name", "found 'Europe'"),
+    ("hotcrp:+24:00", "a zone is UTC, an offset or a name", "write it like hotcrp or hotcrp:+02:00"),
+    ("end:soon", "the end is a date or a moment in ISO 8601", "found 'soon': write it like end or"),
+    ("end:0001-01-01T00:00:00+02:00", "the end lies in the years 1 to 9999", "us after 1970"),
+]
+
+
+def case_of(text):
+    """The case of a baseline, for the contract."""
+    ahead = NOON if text.startswith("hotcrp") else 0
+    return PracticeCase(practice=baseline(text), alone=text not in TOGETHER, ahead=ahead)
+
+
+class TestEveryBaseline(PracticeContract):
+    """All of them, in every form of their parameters."""
+
+    @pytest.fixture(params=[*EXAMPLES, *MORE])
+    def case(self, request):
+        return case_of(request.param)
+
+
+@pytest.mark.parametrize("text", sorted({*BASELINES, *EXAMPLES, *MORE}))
+def test_a_name_makes_the_practice_again(text):
+    """The name of a practice is a text that gives an equal practice, in one spelling."""
+    practice = baseline(text)
+
+    assert baseline(practice.name) == practice
+    assert baseline(practice.name).name == practice.name
+    assert pickle.loads(pickle.dumps(practice)) == practice  # noqa: S301 - our own bytes
+
+
+@given(
+    st.one_of(
+        st.builds("{}:{}".format, st.sampled_from(["rounding", "mix", "pool", "jitter", "kloak"]), SPANS),
+        st.builds("backdated:{}".format, SPANS),
+        st.builds("poisson:{}*{}".format, SPANS, st.integers(1, 20)),
+        st.builds("threshold:{}".format, st.integers(1, 10**9 - 1)),
+        st.builds(
+            "end:{}".format, st.datetimes(timezones=st.timezones()).filter(lambda at: at.year > 1).map(str)
+        ),
+        st.builds(
+            "hotcrp:{}{:02}:{:02}".format, st.sampled_from("+-"), st.integers(0, 23), st.integers(0, 59)
+        ),
+    )
+)
+def test_any_parameter_survives_the_name(text):
+    """Whatever a parameter says, exactly that is in the practice's name."""
+    practice = baseline(text)
+
+    assert baseline(practice.name) == practice
+
+
+@pytest.mark.parametrize(("name", "recipe"), BASELINES.items())
+def test_the_usual_parameter_is_the_one_that_may_be_left_out(name, recipe):
+    """A name alone means the name with its usual parameter."""
+    assert baseline(name) == recipe.make(recipe.usual)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("hotcrp:UTC", "hotcrp"),
+        ("hotcrp:-0000", "hotcrp"),
+        ("hotcrp:+0530", "hotcrp:+05:30"),
+        ("pool:600s", "pool"),
+        ("backdated:48h", "backdated"),
+        ("kloak:0.02s", "kloak"),
+        ("jitter", "jitter:1d"),
+        ("jitter:0s-90m", "jitter:1h30m"),
+        ("jitter:5m-15m", "jitter:5m-15m"),
+        ("poisson:4s*1", "poisson:4s"),
+        (" mix:60m ", "mix:1h"),
+        ("end:2026-03-01", "end:2026-03-01T00:00:00Z"),
+        ("end:2026-03-01T12:00:00.5+01:00", "end:2026-03-01T11:00:00.500000Z"),
+    ],
+)
+def test_equal_practices_have_one_name(text, name):
+    """However a parameter is written, the name has one spelling; a system's own number is left out."""
+    assert baseline(text).name == name
+
+
+@pytest.mark.parametrize(("text", "rule", "rest"), REFUSED)
+def test_a_bad_text_is_refused_in_one_sentence(text, rule, rest):
+    """The sentence says what is wrong, what was found, and what could be written."""
+    with pytest.raises(BadInput) as refused:
+        baseline(text)
+
+    assert str(refused.value).startswith(rule)
+    assert rest in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_name_is_answered_with_all_that_exist():
+    """The list in the sentence is the whole list."""
+    with pytest.raises(BadInput, match=", ".join(BASELINES)):
+        baseline("mixnet")
+
+
+@pytest.mark.parametrize("recipe", BASELINES.values(), ids=BASELINES)
+def test_a_recipe_is_described_in_one_line(recipe):
+    """Lists of baselines show a short line each."""
+    assert 10 < len(recipe.what) < 100
+    assert "\n" not in recipe.what
+
+
+def test_practices_made_without_text_are_checked_as_well():
+    """The checks are in the records, not in the reading."""
+    with pytest.raises(BadInput, match="a zone is UTC"):
+        HotcrpNoon(zone="nowhere")
+    with pytest.raises(BadInput, match="the end lies in the years"):
+        AllAtEnd(moment=1 << 62)
