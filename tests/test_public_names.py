@@ -20,6 +20,9 @@ WITHOUT_NAMES = {
     "tarry.core": "a folder of modules",
     "tarry.keep": "a folder of modules",
     "tarry.keep.outlets": "a folder of outlets",
+    "tarry.readers": "a folder of readers",
+    "tarry.study": "a folder of modules",
+    "tarry.study.attack": "a folder of attacks",
 }
 PROTOCOL = "a protocol: its implementations have examples"
 OPTIONS = "options of a command: docs/cli.md is generated from them"
@@ -57,6 +60,20 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.show.print_sentences": PRINTS,
     "tarry.cli.show.print_table": PRINTS,
     "tarry.cli.show.progress_on_terminal": PRINTS,
+    "tarry.cli.history.add_columns": OPTIONS,
+    "tarry.cli.history.add_filters": OPTIONS,
+    "tarry.cli.history.add_practices": OPTIONS,
+    "tarry.cli.history.add_question": OPTIONS,
+    "tarry.cli.history.ask": OPTIONS,
+    "tarry.cli.history.open_columns": FILE,
+    "tarry.cli.history.open_table": FILE,
+    "tarry.cli.history.practices_from": FILE,
+    "tarry.cli.audit.print_advice": PRINTS,
+    "tarry.cli.audit.print_run": PRINTS,
+    "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
+    "tarry.study.practice.Practice": PROTOCOL,
+    "tarry.study.observer.Observer": PROTOCOL,
+    "tarry.study.attack.scene.Attack": PROTOCOL,
 }
 
 

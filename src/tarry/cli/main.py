@@ -28,6 +28,11 @@ COMMANDS = {
     "withdraw": "take a waiting act back",
     "repeat": "hand a parked act in again",
     "keeper": "release what is due, now and from now on",
+    "audit": "how linkable a history's people are, and what a delay would change",
+    "simulate": "replay a history under a policy, and write the releases",
+    "compare": "policies and other systems' habits side by side",
+    "learn": "learn a policy from a history",
+    "synth": "make up a history with known truth",
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it

@@ -1,0 +1,104 @@
+"""Policies and other systems' habits side by side: what each costs, and what it buys.
+
+A habit that only prints another time helps against somebody who reads the archive later, and not
+against somebody who is notified: so both watch, unless --observer says otherwise.
+
+  tarry compare month.parquet --policy epsilon=1,gap=11m --baseline hotcrp --baseline jitter:24h
+  tarry compare month.parquet --policy mine.toml --policy other.toml --draws 5 --json
+
+"""
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from tarry.cli.history import (
+    add_columns,
+    add_filters,
+    add_practices,
+    add_question,
+    ask,
+    open_columns,
+    open_table,
+)
+from tarry.cli.options import add_json
+from tarry.cli.show import percent, print_json, print_table, progress_on_terminal, rounded_seconds
+from tarry.cli.study_extra import need_study
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.study.compare import Line, Spread
+
+__all__ = ["add_arguments", "run"]
+
+# From seconds to days: the best cutoff against long delays is long.
+CUTOFFS = "2s,10s,30s,1m,2m,5m,10m,20m,30m,1h,2h,4h,8h,16h,1d,2d,4d"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry compare`."""
+    add_columns(parser)
+    add_filters(parser)
+    add_practices(parser)
+    add_question(parser, cutoffs=CUTOFFS, observers="notified and archive")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay every practice, attack it, and print one line for each."""
+    need_study()
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.compare import compare  # noqa: PLC0415 - likewise
+
+    question = ask(arguments, observers=("notified", "archive"))
+    columns = open_columns(arguments)
+    table = open_table(arguments, columns)
+    with progress_on_terminal("replays") as progress:
+        found = audit(table, question, different=False, progress=progress)
+    lines = compare(found)
+    if arguments.json:
+        told = {"events": len(table), "unreadable": columns.unreadable_count}
+        print_json({**told, "practices": [asdict(line) for line in lines]})
+    else:
+        _print(lines)
+    return 0
+
+
+def _print(lines: "list[Line]") -> None:
+    header = [
+        "",
+        "seen by",
+        "attack",
+        "mean delay",
+        "95 %",
+        "longest",
+        "reordered",
+        "right",
+        "average",
+        "crossover",
+    ]
+    print_table(header, [_row(line) for line in lines])
+    print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
+    print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
+    print("reordered: neighbours on one target that change places")
+
+
+def _row(line: "Line") -> list[str]:
+    return [
+        line.policy,
+        line.observer,
+        line.attack,
+        rounded_seconds(line.mean_s),
+        rounded_seconds(line.high_s),
+        rounded_seconds(line.longest_s),
+        percent(line.reordered),
+        _figure(line.precision),
+        _figure(line.average_precision),
+        _figure(line.crossover),
+    ]
+
+
+def _figure(spread: "Spread") -> str:
+    """The mean, and the range where draws differ."""
+    if percent(spread.low) == percent(spread.high):
+        return percent(spread.mean)
+    return f"{percent(spread.mean)} ({percent(spread.low)[:-2]}-{percent(spread.high)[:-2]})"

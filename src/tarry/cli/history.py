@@ -1,0 +1,194 @@
+"""What the study's commands share: the history's options, and what is asked about it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tarry.cli.options import read_policy_path
+from tarry.core.durations import parse_duration
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
+    from tarry.readers.columns import Columns
+    from tarry.study.audit import Question
+    from tarry.study.practice import Practice
+    from tarry.study.table import EventTable
+
+__all__ = [
+    "add_columns",
+    "add_filters",
+    "add_practices",
+    "add_question",
+    "ask",
+    "cutoffs_from",
+    "microseconds",
+    "named_policy",
+    "open_columns",
+    "open_table",
+    "practices_from",
+]
+
+DEFAULT_CUTOFFS = "10s,1m,5m,10m,30m,1h,2h"
+BASELINES = (
+    "hotcrp, rounding:1h, backdated, mix:1h, threshold:100, pool, poisson:1h, jitter:24h, kloak:20ms, end"
+)
+_POLICY_WORDS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
+_SHOWN_ROWS = 5
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """HISTORY, and which of its columns are what."""
+    told = "the events: .parquet, .csv, .tsv, .jsonl or .arrow, text also .gz or .zst"
+    parser.add_argument("history", metavar="HISTORY", help=told)
+    for name, usual in (
+        ("actor", "actor, user, author, reviewer ..."),
+        ("target", "target, page, paper, address, thread ..."),
+        ("time", "time, timestamp, created_at ..."),
+    ):
+        parser.add_argument(f"--{name}", metavar="COLUMN", help=f"the column of the {name} (else {usual})")
+    parser.add_argument("--time-unit", metavar="UNIT", help="s, ms, us, ns or iso (else as it looks)")
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Which events count."""
+    bots = "leave bots out: a column is_bot or bot, else names with 'bot' after their beginning"
+    parser.add_argument("--without-bots", action="store_true", help=bots)
+    busy = "leave out actors with more than N events"
+    parser.add_argument("--busy-limit", metavar="N", type=int, help=busy)
+    once = "count events that share actor, target and time once"
+    parser.add_argument("--collapse", action="store_true", help=once)
+
+
+def add_practices(parser: argparse.ArgumentParser) -> None:
+    """What is replayed."""
+    told = "a policy to replay: a file, or epsilon=1,gap=11m; may be given again"
+    parser.add_argument("--policy", metavar="P", action="append", default=[], help=told)
+    habit = f"another system's habit to replay: {BASELINES}; may be given again"
+    parser.add_argument("--baseline", metavar="B", action="append", default=[], help=habit)
+
+
+def add_question(
+    parser: argparse.ArgumentParser, *, cutoffs: str = DEFAULT_CUTOFFS, observers: str = "notified"
+) -> None:
+    """Who watches, how they attack, and what counts as batched."""
+    many: dict[str, object] = {"action": "append", "default": [], "metavar": "NAME"}
+    watch = f"notified, poller:INTERVAL or archive (default {observers}); may be given again"
+    parser.add_argument("--observer", help=watch, **many)  # type: ignore[arg-type]
+    method = "cutoff (default), likelihood, recipient, informed or nearest; may be given again"
+    parser.add_argument("--attack", help=method, **many)  # type: ignore[arg-type]
+    truth = "acts of one actor at most this far apart are truly batched (default 5m)"
+    parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
+    parser.add_argument("--cutoffs", metavar="LIST", default=cutoffs, help=f"default {cutoffs}")
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
+    )
+    parser.add_argument(
+        "--draws", metavar="N", type=int, default=1, help="how often to simulate (default 1)"
+    )
+
+
+def ask(arguments: argparse.Namespace, *, observers: Sequence[str] = ("notified",)) -> "Question":
+    """What the options ask; doing nothing is always among what is replayed."""
+    from tarry.study.attack.attacks import attack  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.audit import Question  # noqa: PLC0415 - likewise
+    from tarry.study.observer import observer  # noqa: PLC0415 - likewise
+
+    return Question(
+        practices=practices_from(arguments.policy, ["nothing", *arguments.baseline]),
+        observers=[observer(name) for name in arguments.observer or observers],
+        attacks=[attack(name) for name in arguments.attack or ["cutoff"]],
+        window=microseconds(arguments.window, "the window"),
+        cutoffs=cutoffs_from(arguments.cutoffs),
+        seed=arguments.seed,
+        draws=arguments.draws,
+    )
+
+
+def open_columns(arguments: argparse.Namespace) -> "Columns":
+    """The columns of the history; what could not be read is said on standard error."""
+    from tarry.readers.files import read_history  # noqa: PLC0415 - only where the study is installed
+
+    columns = read_history(
+        arguments.history,
+        actor=arguments.actor,
+        target=arguments.target,
+        time=arguments.time,
+        time_unit=arguments.time_unit,
+    )
+    for note in columns.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if columns.unreadable_count:
+        print(f"{columns.unreadable_count} rows cannot be read and are left out:", file=sys.stderr)
+        for row in columns.unreadable[:_SHOWN_ROWS]:
+            print(f"  line {row.line}: {row.reason}", file=sys.stderr)
+    return columns
+
+
+def open_table(arguments: argparse.Namespace, columns: "Columns") -> "EventTable":
+    """The events that count."""
+    from tarry.study.table import table_of  # noqa: PLC0415 - only where the study is installed
+
+    return table_of(
+        columns, bots=not arguments.without_bots, collapse=arguments.collapse, most=arguments.busy_limit
+    )
+
+
+def cutoffs_from(text: str) -> list[int]:
+    """Cutoffs in microseconds, as they were given.
+
+    >>> cutoffs_from("10s,1m")
+    [10000000, 60000000]
+    """
+    return [microseconds(part, "a cutoff") for part in text.split(",") if part.strip()]
+
+
+def microseconds(text: str, what: str) -> int:
+    """A duration in microseconds.
+
+    >>> microseconds("1ms", "a cutoff")
+    1000
+    """
+    return int(parse_duration(text, what) * 1_000_000)
+
+
+def practices_from(policies: Sequence[str], baselines: Sequence[str]) -> "list[Practice]":
+    """The practices that --policy and --baseline name."""
+    from tarry.study.baselines import baseline  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.replay import replay  # noqa: PLC0415 - likewise
+
+    found: list[Practice] = [baseline(text) for text in baselines]
+    found += [replay(named_policy(text), text) for text in policies]
+    names = [practice.name for practice in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput("a practice", "is named once", found=f"{twice[0]!r} twice")
+    return found
+
+
+def named_policy(text: str) -> Policy:
+    """A policy file, or the choices themselves: epsilon=1,gap=11m.
+
+    >>> named_policy("epsilon=1,gap=11m").gap
+    Fraction(660, 1)
+    """
+    if "=" not in text or Path(text).exists():
+        return read_policy_path(text)
+    chosen: dict[str, str] = {}
+    for part in text.split(","):
+        word, sign, value = part.strip().partition("=")
+        if not sign or word not in _POLICY_WORDS:
+            raise BadInput(
+                "a policy",
+                f"is a file, or choices among {', '.join(_POLICY_WORDS)}",
+                found=repr(part),
+                fix="write it like epsilon=1,gap=11m",
+            )
+        chosen[word] = value
+    for word in ("epsilon", "gap"):
+        if word not in chosen:
+            raise BadInput("a policy", f"says its {word}", found=repr(text), fix="write epsilon=1,gap=11m")
+    if chosen.get("law") == "label-free":
+        chosen.setdefault("labels", "none")
+    return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there

@@ -1,0 +1,98 @@
+"""Learn a policy from a history, and write it.
+
+Gaps are learned on the first part of the events and tried on the rest, so that what is printed was
+measured on acts the policy has never seen. Keep the policy for a period: one that follows the people
+it protects leaks.
+
+  tarry learn month.parquet -o policy.toml
+  tarry learn month.parquet -o policy.toml --epsilon 1 --percentile 75 --window 10m
+"""
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tarry.cli.audit import print_advice
+from tarry.cli.history import add_columns, add_filters, open_columns, open_table
+from tarry.cli.options import add_json
+from tarry.cli.show import print_json, progress_on_terminal
+from tarry.cli.study_extra import need_study
+from tarry.core.durations import parse_number
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.policy_file import write_policy
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry learn`."""
+    add_columns(parser)
+    add_filters(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the policy")
+    parser.add_argument("--epsilon", metavar="E", help="try this epsilon alone (else 0.5, 1 and 2)")
+    parser.add_argument(
+        "--percentile", metavar="P", type=int, help="try this percentile of gaps (else 25, 50, 75)"
+    )
+    parser.add_argument(
+        "--window", metavar="DURATION", default="5m", help="what counts as batched (default 5m)"
+    )
+    parser.add_argument("--tick", metavar="DURATION", default="1s", help="the policy's clock (default 1s)")
+    parser.add_argument("--learn-on", metavar="SHARE", default="0.25", help="of the events (default 0.25)")
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
+    )
+    parser.add_argument(
+        "--draws", metavar="N", type=int, default=1, help="how often to simulate (default 1)"
+    )
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn, measure, recommend, write."""
+    need_study()
+    from tarry.study.advice import EPSILONS, PERCENTILES, advise  # noqa: PLC0415 - where the study is installed
+    from tarry.study.answer import advice_answer  # noqa: PLC0415 - likewise
+
+    path = Path(arguments.output)
+    if path.exists() and not arguments.force:
+        fix = "choose another name, or give --force"
+        raise BadInput("the output file", "must not be there yet", found=repr(arguments.output), fix=fix)
+    table = open_table(arguments, open_columns(arguments))
+    with progress_on_terminal("replays") as progress:
+        advice = advise(
+            table,
+            window=arguments.window,
+            tick=arguments.tick,
+            epsilons=EPSILONS if arguments.epsilon is None else (arguments.epsilon,),
+            percentiles=PERCENTILES
+            if arguments.percentile is None
+            else (_percentile(arguments.percentile),),
+            share=_share(arguments.learn_on),
+            seed=arguments.seed,
+            draws=arguments.draws,
+            progress=progress,
+        )
+    if advice.best is None:
+        raise NotPossible(advice.sentence)
+    text = write_policy(advice.best.policy)
+    with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
+        file.write(text)
+    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice_answer(advice)}
+    if arguments.json:
+        print_json(answer)
+    else:
+        print_advice(advice)
+        print(f"\nwritten to {path}")
+    return 0
+
+
+def _percentile(percent: int) -> int:
+    if not 0 < percent <= 100:
+        raise BadInput("--percentile", "lies above 0 and at most 100", found=percent)
+    return percent
+
+
+def _share(text: str) -> Fraction:
+    return parse_number(text, "--learn-on")

@@ -1,0 +1,60 @@
+"""Replay a history under a policy, and write when each event would have been released.
+
+Every column of the history is kept; `release` (microseconds since 1970) and `batched` are added. The
+same seed gives the same releases, in any order of rows.
+
+  tarry simulate month.parquet --policy policy.toml -o released.parquet
+  tarry simulate month.parquet --policy epsilon=1,gap=11m --seed 7 -o released.csv
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tarry.cli.frames import free_path, write_frame
+from tarry.cli.history import add_columns, named_policy, open_columns
+from tarry.cli.options import add_json
+from tarry.cli.show import percent, print_json, rounded_seconds
+from tarry.cli.study_extra import need_study
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.study.simulate import Simulated
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry simulate`."""
+    add_columns(parser)
+    told = "a policy file, or epsilon=1,gap=11m"
+    parser.add_argument("--policy", metavar="P", required=True, help=told)
+    written = "where to write: .parquet, .csv, .jsonl or .arrow"
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
+    parser.add_argument(
+        "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"
+    )
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay, write, and say what it came to."""
+    need_study()
+    from tarry.study.simulate import simulate  # noqa: PLC0415 - only where the study is installed
+
+    policy = named_policy(arguments.policy)
+    path = free_path(arguments.output, force=arguments.force)
+    made = simulate(open_columns(arguments), policy, seed=arguments.seed, draw=arguments.draw)
+    write_frame(made.frame, path, force=arguments.force)
+    if arguments.json:
+        told = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}
+        print_json({**told, "longest_s": made.longest_s, "file": str(path)})
+    else:
+        _print(made)
+        print(f"written to {path}")
+    return 0
+
+
+def _print(made: "Simulated") -> None:
+    print(f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched")
+    print(f"delays: {rounded_seconds(made.mean_s)} on average, {rounded_seconds(made.longest_s)} at most")

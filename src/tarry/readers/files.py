@@ -1,0 +1,103 @@
+"""Histories in files: which kind a file is, and what to say of one that cannot be opened."""
+
+from pathlib import Path
+
+from tarry.core.errors import BadInput
+from tarry.readers.columns import Columns
+from tarry.readers.frames import take_columns
+from tarry.readers.jsonl import read_jsonl
+from tarry.readers.lines import TextFile
+from tarry.readers.rows import Rows, Wanted, clip
+from tarry.readers.separated import read_separated
+from tarry.readers.tables import read_arrow, read_parquet
+from tarry.readers.times import check_unit
+
+__all__ = ["read_history"]
+
+_PACKED = {".gz", ".zst"}
+_KINDS = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    ".csv": "csv",
+    ".tsv": "tsv",
+}
+
+
+def read_history(
+    path: str | Path,
+    *,
+    actor: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+) -> Columns:
+    r"""Read who acted on what and when from a Parquet, Arrow, CSV, TSV or JSONL file.
+
+    The ending of its name tells the kind, else its first bytes do. Texts may be packed by gzip or
+    zstd. Columns that are not named are guessed by their usual names. A row that cannot be read is
+    counted and, if among the first, told with its line and reason.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.csv"
+    ...     _ = path.write_text("voter,proposal,time\n007,p1,2024-05-01T10:00:00Z\n008,p1,later\n")
+    ...     found = read_history(path)
+    >>> found.frame["voter"].to_list(), found.arrival.tolist()
+    (['007'], [1714557600000000])
+    >>> print(found.unreadable[0])
+    line 3: time is not a moment: later
+    """
+    check_unit(time_unit)
+    wanted = Wanted(actor=actor, target=target, time=time)
+    file = Path(path)
+    what = f"the history {clip(file.name or file, 60)}"
+    _check_readable(file, what)
+    return take_columns(_rows(TextFile(path=file, what=what), wanted), wanted, time_unit)
+
+
+def _check_readable(path: Path, what: str) -> None:
+    """Say why a file cannot be opened, or that there is nothing in it."""
+    rule = "is a file that can be read"
+    try:
+        if path.exists() and not path.is_file():
+            found = "a directory" if path.is_dir() else "something that is not a file"
+            raise BadInput(what, rule, found=found)
+        with path.open("rb") as file:
+            start = file.read(1)
+    except FileNotFoundError:
+        raise BadInput(what, rule, found="no such file") from None
+    except PermissionError:
+        raise BadInput(what, rule, found="no permission to read it") from None
+    except OSError as error:
+        raise BadInput(what, rule, found=clip(error.strerror or "an error of the system")) from None
+    if not start:
+        raise BadInput(what, "has rows", found="an empty file")
+
+
+def _rows(text: TextFile, wanted: Wanted) -> Rows:
+    kind = _kind(text)
+    if kind == "parquet":
+        return read_parquet(text.path, text.what)
+    if kind == "arrow":
+        return read_arrow(text.path, text.what)
+    if not text.head().strip():
+        raise BadInput(text.what, "has rows", found="nothing but blank lines")
+    if kind == "jsonl":
+        return read_jsonl(text, wanted)
+    return read_separated(text, wanted, "\t" if kind == "tsv" else None)
+
+
+def _kind(text: TextFile) -> str:
+    """By the ending of the name, before that of a packing; else by the first bytes."""
+    endings = [ending.lower() for ending in text.path.suffixes]
+    if endings and endings[-1] in _PACKED:
+        endings.pop()
+    if endings and endings[-1] in _KINDS:
+        return _KINDS[endings[-1]]
+    start = text.head().removeprefix(b"\xef\xbb\xbf").lstrip()
+    binary = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+    for magic, kind in binary.items():
+        if start.startswith(magic):
+            return kind
+    return "jsonl" if start.startswith(b"{") else "csv"

@@ -1,0 +1,107 @@
+"""Frames of a table library as plain columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tarry.core.errors import BadInput
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.columns import SHOWN, Columns, Unreadable
+from tarry.readers.names import choose_columns, faults_of_names, name_column
+from tarry.readers.rows import Faults, Rows, Wanted, refusing
+from tarry.readers.times import Moments, check_unit, moments
+
+__all__ = ["read_frame", "take_columns"]
+
+
+def read_frame(
+    frame: Any,
+    *,
+    actor: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+    lines: Sequence[int] | IntArray | None = None,
+) -> Columns:
+    """Read a polars frame, lazy or not, or anything that exports an Arrow stream.
+
+    `lines` says where each row came from, for the account of rows that cannot be read; without it
+    they are numbered from 1.
+
+    >>> found = read_frame(pl.DataFrame({"user": ["ann", None], "page": [7, 7], "ts": [60, 61]}))
+    >>> found.actor, found.arrival.tolist(), found.unreadable
+    ('user', [60000000], (Unreadable(line=2, reason='actor is missing'),))
+    """
+    found = _collected(frame)
+    numbers = None if lines is None else np.asarray(lines, dtype=np.int64)
+    if numbers is not None and numbers.shape != (found.height,):
+        raise BadInput("the lines", f"are {found.height}, one for each row", found=f"shape {numbers.shape}")
+    rows = Rows(frame=found, lines=numbers, faults=Faults("the frame"))
+    return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
+
+
+def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
+    """Choose the columns of parsed rows, read the times, and set aside what cannot be read.
+
+    >>> table = pl.DataFrame({"actor": [1], "target": [2], "time": [3]})
+    >>> take_columns(Rows(frame=table), Wanted(), "s").arrival.tolist()
+    [3000000]
+    """
+    check_unit(time_unit)
+    what = rows.faults.what
+    chosen = choose_columns(rows.frame.columns, wanted, what)
+    if not rows.frame.height and not rows.faults.count:
+        raise BadInput(what, "has rows", found="only the names of columns")
+    names = [name_column(role, rows.frame[chosen[role]]) for role in ("actor", "target")]
+    with refusing(what, "has times that can be read", "a column that breaks the reader"):
+        when = moments(rows.frame[chosen["time"]], time_unit, rows.unit)
+    reasons = [
+        pair for role, name in zip(chosen, names, strict=False) for pair in faults_of_names(role, name)
+    ]
+    bad = np.logical_or.reduce([when.fault > 0, *(mask for mask, _ in reasons)])
+    count = rows.faults.count + int(bad.sum())
+    unreadable = _account(rows, bad, reasons, when)
+    if bad.all():
+        _refuse_all(rows, unreadable, count)
+    frame = rows.frame.with_columns(names)
+    return Columns(
+        frame=frame.filter(~bad) if bad.any() else frame,
+        **chosen,
+        arrival=when.arrival[~bad],
+        unreadable=unreadable,
+        unreadable_count=count,
+        notes=(*rows.notes, *when.notes),
+    )
+
+
+def _collected(frame: Any) -> pl.DataFrame:
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    rule = "is a polars frame or exports an Arrow stream"
+    if isinstance(frame, pl.LazyFrame):
+        with refusing("the frame", "can be collected", "a query that fails"):
+            return frame.collect()
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise BadInput("the frame", rule, found=type(frame).__name__)
+    with refusing("the frame", rule, f"a {type(frame).__name__} whose stream cannot be read"):
+        return pl.DataFrame(frame)
+
+
+def _account(
+    rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments
+) -> tuple[Unreadable, ...]:
+    """The first faults of the whole file, by line: those of the parser and those found here."""
+    found = list(rows.faults.first)
+    for row in np.flatnonzero(bad)[:SHOWN].tolist():
+        line = row + 1 if rows.lines is None else int(rows.lines[row])
+        said = [reason for mask, reason in reasons if mask[row]]
+        found.append(Unreadable(line, said[0] if said else when.reason(row)))
+    return tuple(sorted(found, key=lambda fault: fault.line)[:SHOWN])
+
+
+def _refuse_all(rows: Rows, unreadable: tuple[Unreadable, ...], count: int) -> None:
+    faults = Faults(rows.faults.what)
+    faults.first = list(unreadable)
+    faults.refuse(f"none among {count}", "row" if rows.lines is None else "line")

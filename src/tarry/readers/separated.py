@@ -1,0 +1,143 @@
+"""Tables of separated values, every column as text: a name keeps its leading zeros."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+
+import numpy as np
+import polars as pl
+
+from tarry.core.errors import BadInput
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.lines import HEAD, TextFile
+from tarry.readers.names import choose_columns
+from tarry.readers.records import Record, records
+from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted
+
+__all__ = ["read_separated"]
+
+_AT_ONCE = 50_000  # records that are held as Python lists
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Header:
+    names: list[str]  # of the columns, all different
+    lines: int  # that it takes, with blank ones before it
+    separator: str  # between fields
+
+    @property
+    def schema(self) -> dict[str, type[pl.String]]:
+        return dict.fromkeys(self.names, pl.String)
+
+
+def read_separated(text: TextFile, wanted: Wanted, separator: str | None = None) -> Rows:
+    r"""Read a CSV or TSV file: quickly if it is sound, else line by line with a reason for each fault.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.csv"
+    ...     _ = path.write_text("actor,target,time\n007,p1,5\n008,p1,6,7\n")
+    ...     rows = read_separated(TextFile(path=path, what="the history votes.csv"), Wanted())
+    >>> rows.frame["actor"].to_list(), str(rows.faults.first[0])
+    (['007'], 'line 3: 4 fields where the header has 3')
+    """
+    header = _header(text, separator)
+    choose_columns(header.names, wanted, text.what)  # rubbish stops here, before anything long
+    try:
+        return _fast(text, header)
+    except BadInput:
+        raise
+    except TROUBLE:
+        return _slow(text, header)
+
+
+def _header(text: TextFile, separator: str | None) -> _Header:
+    head = text.head().removeprefix(_BOM)
+    lines = BytesIO(head).readlines()
+    first = next((line for line in lines if line.strip()), b"")
+    if b"\0" in first or (len(head) == HEAD and b"\n" not in head):
+        found = "NUL bytes" if b"\0" in first else "no end of its first line"
+        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=found)
+    if separator is None:
+        separator = next((mark for mark in (b",", b"\t", b";") if mark in first), b",").decode()
+    _, _, names = record = next(records(lines, separator), (1, 1, [""]))
+    if isinstance(names, str):
+        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=names)
+    return _Header(names=_different(names), lines=record[0] + record[1] - 1, separator=separator)
+
+
+def _different(names: list[str]) -> list[str]:
+    """Names of columns as they are written, but numbered where one is empty or there already."""
+    found: list[str] = []
+    for place, name in enumerate(names, 1):
+        again = not name or name in found
+        found.append(f"{name or 'column'}_{place}" if again else name)
+    return found
+
+
+def _fast(text: TextFile, header: _Header) -> Rows:
+    with text.path.open("rb") as file:
+        frame = pl.read_csv(
+            file,
+            has_header=False,
+            skip_lines=header.lines,
+            schema=header.schema,
+            separator=header.separator,
+            missing_columns="insert",  # a short first record is no reason to refuse
+        )
+    lines = _lines(frame, header.lines + 1)
+    # A blank line comes as a row of nothing; so does a line of separators, which is a faulty row.
+    empty = frame.to_series(0).str.strip_chars(" ").fill_null("") == ""
+    if empty.any():
+        rows = empty.arg_true().to_numpy()
+        kept = np.ones(frame.height, dtype=np.bool_)
+        kept[rows] = ~_are_blank(text, lines[rows])
+        frame, lines = frame.filter(kept), lines[kept]
+    return Rows(frame=frame, lines=lines, faults=Faults(text.what))
+
+
+def _lines(frame: pl.DataFrame, first: int) -> IntArray:
+    """The line each record begins on: one more than the last, and one for each newline inside."""
+    inside = frame.select(pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True).fill_null(0)))
+    newlines = inside.to_series().to_numpy().astype(np.int64)
+    return first + np.arange(frame.height) + np.cumsum(newlines) - newlines
+
+
+def _are_blank(text: TextFile, lines: IntArray) -> BoolArray:
+    """Which of these lines are blank, by the file itself."""
+    asked = pl.LazyFrame({"number": lines})
+    with text.path.open("rb") as file:
+        there = pl.scan_lines(file, row_index_name="number", row_index_offset=1)
+        found = asked.join(there.with_columns(pl.col("number").cast(pl.Int64)), on="number").sort("number")
+        return found.select(pl.col("line").str.strip_chars(" \r") == "").collect().to_series().to_numpy()
+
+
+def _slow(text: TextFile, header: _Header) -> Rows:
+    faults, chunks = Faults(text.what), [pl.DataFrame(schema=header.schema)]
+    lines: list[int] = []
+    good = _good(records(text.lines(), header.separator), header, faults)
+    while some := list(islice(good, _AT_ONCE)):
+        lines.extend(line for line, _ in some)
+        chunks.append(pl.DataFrame([fields for _, fields in some], schema=header.schema, orient="row"))
+    return Rows(frame=pl.concat(chunks), lines=np.array(lines, dtype=np.int64), faults=faults)
+
+
+def _good(
+    found: Iterator[Record], header: _Header, faults: Faults
+) -> Iterator[tuple[int, list[str | None]]]:
+    """The records that fit the header, with their lines; the others are noted as faults."""
+    width, good = len(header.names), 0
+    for line, _, fields in found:
+        if line <= header.lines:
+            continue
+        if isinstance(fields, str):
+            faults.add(line, fields)
+        elif len(fields) > width:
+            faults.add(line, f"{len(fields)} fields where the header has {width}")
+        else:
+            good += 1
+            yield line, [field or None for field in fields] + [None] * (width - len(fields))
+        faults.give_up_if_hopeless(good)

@@ -1,0 +1,232 @@
+"""A recommendation: policies learned on the first quarter of a history, measured on the rest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+
+import numpy as np
+
+from tarry.core.calibrate import LearnedGap, learned_gap
+from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.policy import Policy
+from tarry.study.attack.attacks import attack
+from tarry.study.audit import Audit, Progress, Question, audit
+from tarry.study.baselines import baseline
+from tarry.study.batching import null_gaps
+from tarry.study.observer import observer
+from tarry.study.practice import MICROSECONDS
+from tarry.study.replay import Replay, replay
+from tarry.study.score import average_precision, precision_at
+from tarry.study.table import EventTable
+
+__all__ = ["EPSILONS", "PERCENTILES", "Advice", "Choice", "advise", "candidates", "split"]
+
+EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
+PERCENTILES = (25, 50, 75)
+#: Claims count when they find at least so many of the linked pairs ...
+RECALL = 0.1
+#: ... and a policy is good enough when they are right at most this part as often as they were.
+PART = 0.25
+_LEAST_GAPS = 20
+# Fine enough that the best cutoff for an observer is hardly missed.
+CUTOFFS = tuple(second << doubling for doubling in range(17) for second in (2, 3))  # 2 s to 54 h
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One policy, and what it did on the part of the history it was not learned on.
+
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> Choice(
+    ...     policy=policy, percentile=50, precision=0.2, average_precision=0.1, mean_s=9.0, longest_s=9.0
+    ... ).note
+    ''
+    """
+
+    policy: Policy
+    percentile: int  # of the gaps between different people
+    precision: float  # how often claims that find a tenth of the linked pairs can be right
+    average_precision: float
+    mean_s: float  # delay
+    longest_s: float
+    note: str = ""  # where the learned gap had to be raised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What was tried, what it did, and which one to take.
+
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None)
+    >>> advice.sentence
+    'Nothing to recommend: nobody in the measured part has acts that could be linked.'
+    """
+
+    learned_on: int  # events
+    measured_on: int  # events
+    before: float  # the precision, with nothing done
+    choices: Sequence[Choice]
+    best: Choice | None  # None: nothing to protect
+
+    def enough(self, choice: Choice) -> bool:
+        """Whether claims are right at most a quarter as often as with nothing done."""
+        return choice.precision <= PART * self.before
+
+    @property
+    def sentence(self) -> str:
+        """The recommendation in words."""
+        if self.best is None:
+            return "Nothing to recommend: nobody in the measured part has acts that could be linked."
+        policy, falls = self.best.policy, _percent(self.best.precision)
+        if not self.enough(self.best):
+            falls += ", the least of those tried"
+        return (
+            f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}: claims "
+            f"that find at least a tenth of the linked pairs are right up to {_percent(self.before)} of "
+            f"the time now; that falls to {falls}, for a mean delay of "
+            f"{format_duration(Fraction(round(self.best.mean_s)))} and at most "
+            f"{format_duration(Fraction(round(self.best.longest_s)))}."
+        )
+
+
+def split(table: EventTable, share: Fraction = Fraction(1, 4)) -> tuple[EventTable, EventTable]:
+    """The first share of the events by time, and the rest. No moment falls on both sides.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=[1] * 8, target=range(8), time=range(8))
+    >>> [len(part) for part in split(table)]
+    [2, 6]
+    """
+    if not 0 < share < 1:
+        raise BadInput("the share to learn on", "lies between 0 and 1", found=float(share))
+    ordered = np.sort(table.time)
+    cut = int(ordered[int(len(ordered) * share)])
+    early, late = table.keep(table.time < cut), table.keep(table.time >= cut)
+    if len(early) < 2 or len(late) < 2:
+        raise NotPossible(
+            f"{len(table)} events are too few to learn on a part and measure on the rest: "
+            "give a longer history"
+        )
+    return early, late
+
+
+def candidates(
+    table: EventTable,
+    *,
+    window: Duration = "5m",
+    tick: Duration = "1s",
+    epsilons: Sequence[Number] = EPSILONS,
+    percentiles: Sequence[int] = PERCENTILES,
+) -> list[tuple[Policy, int, LearnedGap]]:
+    """Policies with gaps learned from this table: percentiles of the gaps between different people.
+
+    >>> from tarry.study.synth import synthesize
+    >>> from tarry.study.synth_recipes import RECIPES
+    >>> made = synthesize(RECIPES["forum"], seed=1)
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=made.actor, target=made.target, time=made.time)
+    >>> len(candidates(table, epsilons=["1"]))
+    3
+    """
+    gaps = null_gaps(table)
+    if len(gaps) < _LEAST_GAPS:
+        raise NotPossible(
+            f"{len(gaps)} gaps between different people are too few to learn from "
+            f"({_LEAST_GAPS} are needed): give a longer history, or choose a gap yourself"
+        )
+    reach, unit = parse_duration(window, "the window"), parse_duration(tick, "the tick")
+    learned = {}
+    for percent in percentiles:
+        measured = int(np.quantile(gaps, percent / 100, method="inverted_cdf"))
+        learned[percent] = learned_gap(Fraction(measured, MICROSECONDS), reach, unit)
+    return [
+        (
+            Policy(epsilon=parse_number(epsilon, "epsilon"), gap=gap.gap, window=reach, tick=unit),
+            percent,
+            gap,
+        )
+        for epsilon in epsilons
+        for percent, gap in learned.items()
+    ]
+
+
+def advise(
+    table: EventTable,
+    *,
+    window: Duration = "5m",
+    tick: Duration = "1s",
+    epsilons: Sequence[Number] = EPSILONS,
+    percentiles: Sequence[int] = PERCENTILES,
+    share: Fraction = Fraction(1, 4),
+    watcher: str = "notified",
+    seed: int = 0,
+    draws: int = 1,
+    progress: Progress | None = None,
+) -> Advice:
+    """Learn policies on the first part of a history, measure them on the rest, and recommend one.
+
+    The one with the least mean delay among those under which claims that find at least a tenth of the
+    linked pairs are right at most a quarter as often as with nothing done; if none gets there, the
+    one under which they are right least often. How often they are right depends on how much else
+    happens: somebody who knows where to look is right more often, before and after.
+
+    >>> from tarry.study.synth import synthesize
+    >>> from tarry.study.synth_recipes import RECIPES
+    >>> from tarry.study.table import event_table
+    >>> made = synthesize(RECIPES["forum"], seed=1)
+    >>> table = event_table(actor=made.actor, target=made.target, time=made.time)
+    >>> advise(table, epsilons=["1"]).best.policy.epsilon
+    Fraction(1, 1)
+    """
+    early, late = split(table, share)
+    found = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
+    names = {replay(policy).name: (policy, percent, gap) for policy, percent, gap in found}
+    practices = [replay(policy, name) for name, (policy, _, _) in names.items()]
+    question = Question(
+        practices=[baseline("nothing"), *practices],
+        observers=[observer(watcher)],
+        attacks=[attack("cutoff")],
+        window=int(parse_duration(window, "the window") * MICROSECONDS),
+        cutoffs=[second * MICROSECONDS for second in CUTOFFS],
+        seed=seed,
+        draws=draws,
+    )
+    measured = audit(late, question, different=False, progress=progress)
+    before, _ = _effect(measured, "nothing")
+    choices = [_choice(measured, practice, *names[practice.name][1:]) for practice in practices]
+    enough = [choice for choice in choices if choice.precision <= PART * before]
+    best = min(enough or choices, key=lambda c: (c.mean_s,) if enough else (c.precision, c.mean_s))
+    return Advice(
+        learned_on=len(early),
+        measured_on=len(late),
+        before=before,
+        choices=tuple(choices),
+        best=best if before else None,
+    )
+
+
+def _choice(measured: Audit, practice: Replay, percent: int, gap: LearnedGap) -> Choice:
+    precision, average = _effect(measured, practice.name)
+    costs = [cost for cost in measured.costs if cost.policy == practice.name]
+    return Choice(
+        policy=practice.policy,
+        percentile=percent,
+        precision=precision,
+        average_precision=average,
+        mean_s=fmean(cost.mean_s for cost in costs),
+        longest_s=max(cost.longest_s for cost in costs),
+        note=gap.message,
+    )
+
+
+def _effect(measured: Audit, name: str) -> tuple[float, float]:
+    """Precision of claims that find enough, and average precision; means over the draws."""
+    runs = [[score.counts for score in run.scores] for run in measured.runs if run.policy == name]
+    precisions = [precision_at(counts, RECALL) for counts in runs]
+    averages = [average_precision(counts) or 0.0 for counts in runs]
+    return fmean(precisions), fmean(averages)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

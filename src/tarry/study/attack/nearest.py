@@ -1,0 +1,185 @@
+"""The paper's hypothesis test: is this event batched with one on the targets I watch?
+
+The observer takes an event on a target of their own and looks for the nearest one, in observed time,
+on the targets they watch; at most a cutoff away, they say "batched". Power is the share of the truly
+batched events they flag, type-I error the share of the others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tarry.core.bounds import power_bound
+from tarry.core.durations import Number
+from tarry.core.errors import BadInput
+from tarry.core.lanes import BoolArray, IntArray
+
+__all__ = ["NearestScore", "nearest_mass", "nearest_test"]
+
+_FAR = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestScore:
+    """What the test finds at one cutoff, as exact counts.
+
+    >>> score = NearestScore(cutoff_us=0, batched=4, batched_flagged=1, others=100, others_flagged=5)
+    >>> score.power, score.type_one, round(score.bound(1, Fraction(1, 2)), 3)
+    (0.25, 0.05, 0.272)
+    """
+
+    cutoff_us: int  # microseconds: at most this far apart is flagged
+    batched: int  # own events with a same-actor event on a watched target, arrivals within the window
+    batched_flagged: int  # of these, flagged
+    others: int  # the other own events
+    others_flagged: int  # of these, flagged
+
+    @property
+    def power(self) -> float | None:
+        """The share of batched events that are flagged; None without any."""
+        return self.batched_flagged / self.batched if self.batched else None
+
+    @property
+    def type_one(self) -> float | None:
+        """The share of the others that are flagged; None without any."""
+        return self.others_flagged / self.others if self.others else None
+
+    def bound(self, epsilon: Number, mass: Fraction, *, flips: int = 1) -> float:
+        """The most power a policy allows at this type-I error; 1, which says nothing, when P0 is 0.
+
+        `mass` is P0 (`nearest_mass`). The theorem is about one pair of events in a given stream, and
+        any test of what is seen. A history is many streams: its batched events may have other
+        neighbours than the rest, bursts flip more than one further label (`flips`), and both shares
+        are counted on a sample. So this is a yardstick beside the counts, not a limit on them.
+        """
+        if not (mass and self.others):
+            return 1.0
+        return float(power_bound(epsilon, mass, Fraction(self.others_flagged, self.others), flips=flips))
+
+
+def nearest_test(
+    observed: IntArray,
+    arrival: IntArray,
+    actor: IntArray,
+    target: IntArray,
+    *,
+    own: BoolArray,
+    watched: BoolArray,
+    window_us: int,
+    cutoffs_us: Sequence[int],
+) -> list[NearestScore]:
+    """Test every event on an own target against the watched ones, at each cutoff.
+
+    `own` and `watched` mark rows; no target may be both.
+
+    >>> at, actor, target = np.array([0, 2, 50]), np.array([1, 1, 2]), np.array([7, 8, 7])
+    >>> own = target == 7
+    >>> [s] = nearest_test(at, at, actor, target, own=own, watched=~own, window_us=5, cutoffs_us=[10])
+    >>> s.power, s.type_one
+    (1.0, 0.0)
+    """
+    _check((observed, arrival, actor), target, own, watched)
+    _check_lengths(window_us, *cutoffs_us)
+    batched = _batched(arrival, actor, own, watched, window_us)
+    distance = _distances(observed[own], np.sort(observed[watched]))
+    flagged = [
+        np.searchsorted(np.sort(distance[rows]), cutoffs_us, side="right") for rows in (batched, ~batched)
+    ]
+    return [
+        NearestScore(
+            cutoff_us=cutoff,
+            batched=int(batched.sum()),
+            batched_flagged=int(hits),
+            others=int((~batched).sum()),
+            others_flagged=int(false_hits),
+        )
+        for cutoff, hits, false_hits in zip(cutoffs_us, *flagged, strict=True)
+    ]
+
+
+def nearest_mass(
+    arrival: IntArray,
+    actor: IntArray,
+    target: IntArray,
+    labels: BoolArray,
+    *,
+    own: BoolArray,
+    watched: BoolArray,
+    window_us: int,
+    gap_us: int,
+) -> Fraction:
+    """P0 of the bound for an observer who sees differences: P(|S| <= gap, the later one unbatched).
+
+    Counted over the own events that are not batched with a watched one: S is the difference between
+    the arrival and that of the nearest watched event, `labels` are the labels the policy gave
+    (`plan_release`). Of several watched events equally near, or of two at the same moment, either may
+    be the one that moved, so one that is unbatched is enough.
+
+    >>> at, actor, target = np.array([0, 7, 50, 99]), np.array([1, 2, 3, 3]), np.array([7, 8, 7, 8])
+    >>> own, nobody = target == 7, np.zeros(4, dtype=bool)
+    >>> nearest_mass(at, actor, target, nobody, own=own, watched=~own, window_us=5, gap_us=9)
+    Fraction(1, 2)
+    """
+    _check((arrival, actor, labels), target, own, watched)
+    _check_lengths(window_us, gap_us)
+    rest = np.flatnonzero(own)[~_batched(arrival, actor, own, watched, window_us)]
+    if not len(rest):
+        return Fraction(0)
+    at = arrival[rest]
+    nearest = _distances(at, np.sort(arrival[watched]))
+    close = nearest <= gap_us
+    step = np.where(close, nearest, 0)
+    watched_later = np.isin(at + step, arrival[watched & ~labels])
+    own_later = ~labels[rest] & np.isin(at - step, arrival[watched])
+    return Fraction(int((close & (watched_later | own_later)).sum()), len(rest))
+
+
+def _batched(
+    arrival: IntArray, actor: IntArray, own: BoolArray, watched: BoolArray, window: int
+) -> BoolArray:
+    """For each own row: whether its actor has a watched event at most the window away.
+
+    One number that sorts by actor, then by time, finds the two candidates of each row.
+    """
+    times, when = np.unique(arrival, return_inverse=True)
+    key = np.unique(actor, return_inverse=True)[1] * (len(times) + 1) + when
+    rows = np.flatnonzero(watched)[np.argsort(key[watched], kind="stable")]
+    place = np.searchsorted(key[rows], key[own])
+    found = np.zeros(len(place), dtype=np.bool_)
+    for side in (place - 1, place):
+        known = (side >= 0) & (side < len(rows))
+        here, there = np.flatnonzero(own)[known], rows[side[known]]
+        near = np.abs(arrival[here] - arrival[there]) <= window
+        found[known] |= near & (actor[here] == actor[there])
+    return found
+
+
+def _distances(times: IntArray, pool: IntArray) -> IntArray:
+    """How far the nearest of a sorted pool is from each time; as far as can be where there is none."""
+    place = np.searchsorted(pool, times)
+    nearest = np.full(len(times), _FAR)
+    for side in (place - 1, place):
+        known = (side >= 0) & (side < len(pool))
+        nearest[known] = np.minimum(nearest[known], np.abs(times[known] - pool[side[known]]))
+    return nearest
+
+
+def _check(
+    columns: Sequence[IntArray | BoolArray], target: IntArray, own: BoolArray, watched: BoolArray
+) -> None:
+    sizes = {len(column) for column in (*columns, target, own, watched)}
+    if len(sizes) > 1:
+        raise BadInput("the columns of a history", "have the same number of rows", found=sorted(sizes))
+    if np.isin(target[own], target[watched]).any():
+        raise BadInput(
+            "a target",
+            "is the observer's own or watched, not both",
+            found=f"{len(np.intersect1d(target[own], target[watched]))} that are both",
+        )
+
+
+def _check_lengths(*lengths: int) -> None:
+    if min(lengths) < 0:
+        raise BadInput("a window, gap or cutoff", "is not negative", found=f"{min(lengths)} microseconds")

@@ -1,0 +1,243 @@
+"""The audit: one history, some practices, some observers, some attacks; everything measured."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from tarry.core.entropy import Seeded
+from tarry.core.errors import BadInput
+from tarry.core.lanes import IntArray
+from tarry.study.attack.attacks import attack
+from tarry.study.attack.cutoff import Truth
+from tarry.study.attack.scene import Attack, Scene
+from tarry.study.batching import (
+    Batching,
+    actor_rates,
+    close_actor_share,
+    in_batch_gaps,
+    measure_batching,
+    null_gaps,
+    reordered_share,
+)
+from tarry.study.observer import Observer, observer
+from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.score import Score
+from tarry.study.table import EventTable
+
+__all__ = ["CUTOFFS", "Audit", "Cost", "Measures", "Question", "Run", "audit", "measure"]
+
+#: Cutoffs in seconds where none are asked for.
+CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
+PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
+# Up to so many events the rate of different people is measured unasked: it takes the longest.
+SMALL = 200_000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What an audit looks at.
+
+    >>> Question(practices=()).window
+    300000000
+    """
+
+    practices: Sequence[Practice]
+    observers: Sequence[Observer] = field(default_factory=lambda: (observer("notified"),))
+    attacks: Sequence[Attack] = field(default_factory=lambda: (attack("cutoff"),))
+    window: int = 300 * MICROSECONDS  # what counts as truly batched, microseconds
+    cutoffs: Sequence[int] = tuple(second * MICROSECONDS for second in CUTOFFS)
+    seed: int = 0
+    draws: int = 1  # how often practices that draw are replayed
+
+    def __post_init__(self) -> None:
+        if self.draws < 1:
+            raise BadInput("the number of draws", "is at least 1", found=self.draws)
+        for method in self.attacks:
+            if self.practices and not any(method.applies_to(practice) for practice in self.practices):
+                raise BadInput(
+                    f"the attack {method.name}", "knows a policy", found="none", fix="give a policy"
+                )
+        if not self.cutoffs:
+            raise BadInput("the cutoffs", "are at least one", found="none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One attack on one draw of one practice, through one observer's eyes.
+
+    >>> Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=()).draw
+    0
+    """
+
+    attack: str
+    observer: str
+    policy: str  # the name of the practice
+    draw: int
+    scores: Sequence[Score]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What one draw of a practice costs, in seconds from arrival to release.
+
+    >>> at = np.array([0, 10_000_000])
+    >>> _cost("mix", 0, at, Shown(release=at + 5_000_000, printed=at), None).mean_s
+    5.0
+    """
+
+    policy: str
+    draw: int
+    mean_s: float
+    median_s: float
+    high_s: float  # 95 of 100 events wait at most this long
+    longest_s: float
+    reordered: float | None  # share of neighbours on one target that change places
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """A history before anybody attacks it. Gaps and rates are percentiles: percent -> value.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
+    >>> measure(table, window=10).batching.rate
+    1.0
+    """
+
+    events: int
+    actors: int
+    targets: int
+    first: int  # microseconds
+    last: int
+    window: int  # microseconds
+    batching: Batching
+    in_batch_gaps_s: dict[int, float]
+    null_gaps_s: dict[int, float]
+    actor_rates: dict[int, float]  # over the actors who moved between targets
+    different: (
+        Fraction | None
+    )  # share of pairs of different actors who act close together; None: not measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """All that was measured.
+
+    >>> Audit(measures=None, linked_pairs=1, candidate_pairs=2, runs=(), costs=()).linked_pairs
+    1
+    """
+
+    measures: Measures
+    linked_pairs: int
+    candidate_pairs: int
+    runs: Sequence[Run]
+    costs: Sequence[Cost]
+
+    def runs_of(self, policy: str, attack: str, observer: str) -> list[Run]:
+        """The runs of one practice under one attack, draw after draw."""
+        wanted = (policy, attack, observer)
+        return [run for run in self.runs if (run.policy, run.attack, run.observer) == wanted]
+
+
+def audit(
+    table: EventTable,
+    question: Question,
+    *,
+    different: bool | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Measure a history and score every attack on every draw of every practice.
+
+    `different` asks for the rate at which different people act close together, which takes longest;
+    unasked it is measured on small tables. `progress` is told (done, all) after each run.
+
+    >>> from tarry.study.baselines import baseline
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> found = audit(table, Question(practices=[baseline("nothing")]))
+    >>> found.linked_pairs, found.runs[0].scores[1].counts.precision
+    (1, 0.5)
+    """
+    truth = Truth(table=table, window=question.window)
+    runs: list[Run] = []
+    costs: list[Cost] = []
+    jobs = [(practice, draw) for practice in question.practices for draw in _draws(practice, question)]
+    for done, (practice, draw) in enumerate(jobs, start=1):
+        shown = practice.show(table.history, Seeded(question.seed, draw))
+        costs.append(_cost(practice.name, draw, table.time, shown, reordered_share(table, shown.release)))
+        for watcher in question.observers:
+            scene = Scene(truth=truth, practice=practice, seen=watcher.see(shown))
+            runs.extend(
+                Run(
+                    attack=method.name,
+                    observer=watcher.name,
+                    policy=practice.name,
+                    draw=draw,
+                    scores=tuple(method.score(scene, question.cutoffs)),
+                )
+                for method in question.attacks
+                if method.applies_to(practice)
+            )
+        if progress is not None:
+            progress(done, len(jobs))
+    return Audit(
+        measures=measure(table, question.window, different=different),
+        linked_pairs=truth.linked_pairs,
+        candidate_pairs=truth.candidate_pairs,
+        runs=tuple(runs),
+        costs=tuple(costs),
+    )
+
+
+def measure(table: EventTable, window: int, *, different: bool | None = None) -> Measures:
+    """How the people of a history batch; the window is in microseconds.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
+    >>> measure(table, window=10).null_gaps_s[50]
+    9.4e-05
+    """
+    wanted = len(table) <= SMALL if different is None else different
+    return Measures(
+        events=len(table),
+        actors=table.actors,
+        targets=table.targets,
+        first=int(table.time.min()),
+        last=int(table.time.max()),
+        window=window,
+        batching=measure_batching(table, window),
+        in_batch_gaps_s=_percentiles(in_batch_gaps(table, window) / MICROSECONDS),
+        null_gaps_s=_percentiles(null_gaps(table) / MICROSECONDS),
+        actor_rates=_percentiles(actor_rates(table, window)),
+        different=close_actor_share(table, window) if wanted else None,
+    )
+
+
+def _draws(practice: Practice, question: Question) -> range:
+    return range(question.draws if practice.draws else 1)
+
+
+def _cost(name: str, draw: int, arrival: IntArray, shown: Shown, reordered: float | None) -> Cost:
+    delay = (shown.release - arrival) / MICROSECONDS
+    median, high = np.quantile(delay, [0.5, 0.95])
+    return Cost(
+        policy=name,
+        draw=draw,
+        mean_s=float(delay.mean()),
+        median_s=float(median),
+        high_s=float(high),
+        longest_s=float(delay.max()),
+        reordered=reordered,
+    )
+
+
+def _percentiles(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> dict[int, float]:
+    """Observed values, none in between: at least so many percent are at most this."""
+    if not len(values):
+        return {}
+    found = np.quantile(values, [percent / 100 for percent in PERCENTILES], method="inverted_cdf")
+    return dict(zip(PERCENTILES, (float(value) for value in found), strict=True))

@@ -1,0 +1,183 @@
+"""How people batch: measures of a history before anybody attacks it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.labels import partner_distance
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.study import kernels
+from tarry.study.table import EventTable
+
+__all__ = [
+    "Batching",
+    "Posterior",
+    "actor_rates",
+    "close_actor_share",
+    "in_batch_gaps",
+    "measure_batching",
+    "null_gaps",
+    "posteriors",
+    "reordered_share",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batching:
+    """How often the people of a history batch.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a"] * 3, target=[1, 2, 3], time=[0, 5, 99])
+    >>> measure_batching(table, window=10).rate
+    0.5
+    """
+
+    with_partner: int  # events with one of the same actor on a different target within the window
+    batched_share: float  # of all events
+    moves: int  # an actor's consecutive events on different targets
+    moves_within: int  # those at most the window apart
+
+    @property
+    def rate(self) -> float | None:
+        """The appendix's rate of batching: the share of moves within the window."""
+        return self.moves_within / self.moves if self.moves else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posterior:
+    """How sure an observer can be, among so many equally likely suspects.
+
+    >>> posteriors(0.301, 0.0066, [10])[0].batched > 0.83
+    True
+    """
+
+    suspects: int
+    batched: float  # of the right one, after two acts that appear together
+    unbatched: float  # of the likeliest other, after two that do not
+
+
+def measure_batching(table: EventTable, window: int) -> Batching:
+    """Measure a table; the window is in microseconds.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a"] * 5, target=[1, 2, 2, 2, 3], time=[0, 5, 6, 8, 100])
+    >>> measure_batching(table, window=5)  # the appendix's own example
+    Batching(with_partner=2, batched_share=0.4, moves=2, moves_within=1)
+    """
+    before, after = partner_distance(table.history, table.time)
+    with_partner = int((np.minimum(before, after) <= window).sum())
+    gaps = _move_gaps(table)
+    return Batching(
+        with_partner=with_partner,
+        batched_share=with_partner / len(table) if len(table) else 0.0,
+        moves=len(gaps),
+        moves_within=int((gaps <= window).sum()),
+    )
+
+
+def in_batch_gaps(table: EventTable, window: int) -> IntArray:
+    """The gaps of moves within the window, sorted, in microseconds.
+
+    >>> from tarry.study.table import event_table
+    >>> in_batch_gaps(event_table(actor=["a"] * 3, target=[1, 2, 3], time=[0, 9, 12]), 5).tolist()
+    [3]
+    """
+    gaps = _move_gaps(table)
+    return np.sort(gaps[gaps <= window])
+
+
+def null_gaps(table: EventTable) -> IntArray:
+    """The gaps of rows that follow each other and differ in actor and target, sorted, in microseconds.
+
+    >>> from tarry.study.table import event_table
+    >>> null_gaps(event_table(actor=["a", "b", "c"], target=[1, 2, 2], time=[0, 9, 12])).tolist()
+    [9]
+    """
+    order = np.argsort(table.time, kind="stable")
+    actor, target, time = table.actor[order], table.target[order], table.time[order]
+    apart = (actor[1:] != actor[:-1]) & (target[1:] != target[:-1])
+    return np.sort(np.diff(time)[apart])
+
+
+def actor_rates(table: EventTable, window: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """The rate of batching of each actor who moved between targets at all, sorted.
+
+    >>> from tarry.study.table import event_table
+    >>> actor_rates(event_table(actor=["a"] * 3, target=[1, 2, 3], time=[0, 9, 12]), 5).tolist()
+    [0.5]
+    """
+    moved = _moves(table)
+    ranks = table.actor_rank[1:][moved]
+    all_moves = np.bincount(ranks, minlength=1)
+    close = np.bincount(ranks[np.diff(table.time)[moved] <= window], minlength=len(all_moves))
+    rates: np.ndarray[tuple[int], np.dtype[np.float64]] = np.sort(
+        close[all_moves > 0] / all_moves[all_moves > 0]
+    )
+    return rates
+
+
+def close_actor_share(table: EventTable, window: int) -> Fraction | None:
+    """The share of pairs of different actors with some two events at most the window apart.
+
+    Exact, in memory that grows with the events and not with the pairs; the time grows with the
+    events that each actor's windows cover. None where there is only one actor.
+
+    >>> from tarry.study.table import event_table
+    >>> close_actor_share(event_table(actor=["a", "b", "c"], target=[1, 1, 1], time=[0, 5, 99]), 5)
+    Fraction(1, 3)
+    """
+    pairs = table.actors * (table.actors - 1) // 2
+    if not pairs:
+        return None
+    order = np.argsort(table.time, kind="stable")
+    twice = kernels.close_groups(
+        table.actor_rank, table.time, table.time[order], table.actor_rank[order], window
+    )
+    return Fraction(twice // 2, pairs)
+
+
+def posteriors(same: float, different: float, suspects: Sequence[int]) -> list[Posterior]:
+    """What two acts together, or apart, tell about who did them.
+
+    >>> [round(p.batched, 3) for p in posteriors(0.301, 0.0066, [2, 10])]
+    [0.979, 0.835]
+    """
+    rates = Fraction(same), Fraction(different)
+    return [
+        Posterior(
+            suspects=count,
+            batched=float(posterior_batched(*rates, count)),
+            unbatched=float(posterior_unbatched(*rates, count)),
+        )
+        for count in suspects
+    ]
+
+
+def reordered_share(table: EventTable, release: IntArray) -> float | None:
+    """The share of neighbours on one target that appear in the other order than they arrived in.
+
+    Neighbours that arrived, or appear, at the same moment have no order to lose.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "b", "c"], target=[1, 1, 1], time=[0, 1, 2])
+    >>> reordered_share(table, np.array([5, 4, 9]))
+    0.5
+    """
+    order = np.lexsort((table.time, table.target))
+    same = np.diff(table.target[order]) == 0
+    arrived, appeared = np.diff(table.time[order])[same], np.diff(release[order])[same]
+    ordered = arrived > 0
+    return float((appeared[ordered] < 0).mean()) if ordered.any() else None
+
+
+def _moves(table: EventTable) -> BoolArray:
+    """Whether each row but the first is a move: the same actor as the row before, another target."""
+    moved: BoolArray = (np.diff(table.actor) == 0) & (np.diff(table.target) != 0)
+    return moved
+
+
+def _move_gaps(table: EventTable) -> IntArray:
+    return np.diff(table.time)[_moves(table)]

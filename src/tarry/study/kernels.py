@@ -1,0 +1,193 @@
+"""The compiled loops behind `pairs`: plain arrays in, plain numbers out.
+
+Every loop takes sorted times, moves pointers forward only, and so costs a step for each event and
+cutoff; no pair of events is ever written down.
+"""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numba
+import numpy as np
+
+from tarry.core.lanes import IntArray
+
+__all__ = [
+    "add_dense",
+    "add_near",
+    "add_sorted",
+    "add_sorted_groups",
+    "close_groups",
+    "near_in_block",
+    "near_own",
+    "reaches",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _compiled(loop: Callable[P, R]) -> Callable[P, R]:
+    """Machine code that other threads may run beside; kept on disk, so that it is made only once."""
+    made: Callable[P, R] = numba.njit(cache=True, nogil=True)(loop)
+    return made
+
+
+@_compiled
+def add_sorted(times: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """Pairs of sorted times at most each limit apart."""
+    for k in range(len(limits)):
+        limit, low, total = limits[k], 0, 0
+        for i in range(len(times)):
+            edge = times[i] - limit
+            while times[low] < edge:
+                low += 1
+            total += i - low
+        totals[k] += total
+
+
+@_compiled
+def add_sorted_groups(groups: IntArray, times: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """The same inside groups, for rows sorted by group and time; limits[k, i] is row i's k-th limit.
+
+    A limit is one for its whole group.
+    """
+    for k in range(len(limits)):
+        low, total = 0, 0
+        for i in range(len(times)):
+            while (
+                groups[low] != groups[i]
+                or times[i] - times[low] > limits[k, i if limits.shape[1] > 1 else 0]
+            ):
+                low += 1
+            total += i - low
+        totals[k] += total
+
+
+@_compiled
+def add_dense(times: IntArray, span: int, limits: IntArray, totals: IntArray) -> None:
+    """As `add_sorted`, for times in any order from 0 up to below a span not much above their number."""
+    counts = np.zeros(span, dtype=np.int64)
+    for i in range(len(times)):
+        counts[times[i]] += 1
+    before = np.zeros(span + 1, dtype=np.int64)
+    together = 0
+    for t in range(span):
+        before[t + 1] = before[t] + counts[t]
+        together += counts[t] * (counts[t] - 1) // 2
+    for k in range(len(limits)):
+        reach, total = min(limits[k], span), together
+        for t in range(reach):
+            total += counts[t] * before[t]
+        for t in range(reach, span):
+            total += counts[t] * (before[t] - before[t - reach])
+        totals[k] += total
+
+
+@_compiled
+def reaches(groups: IntArray, times: IntArray, window: int) -> IntArray:
+    """For each row, sorted by group and time, the first later row outside its group or window."""
+    ends = np.empty(len(times), dtype=np.int64)
+    end = 0
+    for i in range(len(times)):
+        end = max(end, i + 1)
+        while end < len(times) and groups[end] == groups[i] and times[end] - times[i] <= window:
+            end += 1
+        ends[i] = end
+    return ends
+
+
+@_compiled
+def add_near(  # noqa: PLR0917 - compiled loops take their arguments by place
+    targets: IntArray,
+    shown: IntArray,
+    ends: IntArray,
+    first: int,
+    last: int,
+    limits: IntArray,
+    totals: IntArray,
+) -> None:
+    """Pairs of rows i < j < ends[i] in first..last on different targets, shown within each limit.
+
+    One look at each pair inside the window. `limits` is sorted.
+    """
+    most = limits[-1]
+    for i in range(first, last):
+        for j in range(i + 1, ends[i]):
+            apart = abs(shown[j] - shown[i])
+            if apart <= most and targets[j] != targets[i]:
+                k = len(limits) - 1
+                while k > 0 and limits[k - 1] >= apart:
+                    k -= 1
+                totals[k] += 1
+
+
+@_compiled
+def near_own(  # noqa: PLR0917 - compiled loops take their arguments by place
+    targets: IntArray, shown: IntArray, ends: IntArray, first: int, last: int, limits: IntArray
+) -> int:
+    """The same where each row brings its own limit, one for all rows of a group."""
+    total = 0
+    for i in range(first, last):
+        for j in range(i + 1, ends[i]):
+            if abs(shown[j] - shown[i]) <= limits[i] and targets[j] != targets[i]:
+                total += 1
+    return total
+
+
+@_compiled
+def near_in_block(shown: IntArray, ends: IntArray, limit: int) -> int:
+    """Pairs i < j < ends[i] of one block shown within a limit, in n log n steps however many there are.
+
+    A window slides over the rows; a binary indexed tree over the ranks of `shown` tells how many of
+    the rows inside it lie within the limit.
+    """
+    ordered = np.sort(shown)
+    ranks = np.searchsorted(ordered, shown)
+    tree = np.zeros(len(shown) + 1, dtype=np.int64)
+    inside, total = 0, 0
+    for i in range(len(shown)):
+        while inside < ends[i]:  # rows enter once each, i itself among them
+            node = ranks[inside] + 1
+            while node <= len(shown):
+                tree[node] += 1
+                node += node & -node
+            inside += 1
+        node = ranks[i] + 1  # row i leaves: later rows only are its partners
+        while node <= len(shown):
+            tree[node] -= 1
+            node += node & -node
+        high = np.searchsorted(ordered, shown[i] + limit, side="right")
+        low = np.searchsorted(ordered, shown[i] - limit)
+        while high > 0:
+            total += tree[high]
+            high -= high & -high
+        while low > 0:
+            total -= tree[low]
+            low -= low & -low
+    return total
+
+
+@_compiled
+def close_groups(
+    groups: IntArray, times: IntArray, all_times: IntArray, all_groups: IntArray, window: int
+) -> int:
+    """Ordered pairs of different groups with some two times at most a window apart.
+
+    Rows are sorted by group and time; `all_times` are sorted, with the group of each beside.
+    """
+    seen = np.full(groups[-1] + 1, -1, dtype=np.int64)  # the last group that met this one
+    total, done = 0, 0
+    for i in range(len(groups)):
+        mine = groups[i]
+        if i == 0 or groups[i - 1] != mine:
+            done = 0
+            seen[mine] = mine
+        low = max(done, np.searchsorted(all_times, times[i] - window))
+        while low < len(all_times) and all_times[low] <= times[i] + window:
+            if seen[all_groups[low]] != mine:
+                seen[all_groups[low]] = mine
+                total += 1
+            low += 1
+        done = low
+    return total

@@ -1,0 +1,217 @@
+"""How many pairs of events lie close together: exact integers, without ever making a pair table."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from tarry.core.errors import BadInput
+from tarry.core.lanes import IntArray
+from tarry.study import kernels
+
+__all__ = [
+    "Near",
+    "common_unit",
+    "near",
+    "pairs_within",
+    "pairs_within_groups",
+    "pairs_within_own_limits",
+    "side_by_side",
+]
+
+T = TypeVar("T")
+
+_UNITS = (60_000_000, 1_000_000, 1_000)  # microseconds: whole minutes, seconds, milliseconds
+_DENSE = 2  # a table of counts pays while it is at most so many times as long as the events
+_FAR = 1 << 62
+_LONGEST = 1 << 61  # no two times are further apart
+# One look at a pair costs about as much as this part of a step down the tree of `near_in_block`.
+_LOOKS_A_STEP = 4
+
+
+def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:
+    """How many unordered pairs of times are at most each limit apart.
+
+    >>> pairs_within(np.array([3, 1, 9, 1]), [0, 2, 100])
+    [1, 3, 6]
+    """
+    if not len(times):
+        return [0] * len(limits)
+    unit = common_unit(times)
+    away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
+    totals = np.zeros(len(bounds), dtype=np.int64)
+    if (span := int(away.max()) + 1) <= _DENSE * len(away):
+        kernels.add_dense(away, span, bounds, totals)
+    else:
+        away.sort()
+        kernels.add_sorted(away, bounds, totals)
+    return [int(total) for total in totals]
+
+
+def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]) -> list[int]:
+    """The same for pairs inside one group; groups are numbered 0, 1, 2, ...
+
+    >>> pairs_within_groups(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 1]), [0, 2, 100])
+    [1, 1, 2]
+    """
+    if not len(times):
+        return [0] * len(limits)
+    unit = common_unit(times)
+    away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
+    # One number for group and time: groups so far apart that no limit reaches from one to the next.
+    stride = int(away.max()) + int(bounds.max()) + 1
+    if stride * (int(groups.max()) + 1) < _FAR:
+        away += groups * stride
+        away.sort()
+        return _halves(lambda some, totals: kernels.add_sorted(away, some, totals), bounds)
+    order = np.lexsort((away, groups))
+    ordered, together = away[order], groups[order]
+    return _halves(
+        lambda some, totals: kernels.add_sorted_groups(together, ordered, some[:, None], totals), bounds
+    )
+
+
+def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[IntArray]) -> list[int]:
+    """Pairs inside one group at most the group's own limit apart; each limit has one value a row.
+
+    >>> one_each = [np.array([6, 0, 6, 0])]
+    >>> pairs_within_own_limits(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 2]), one_each)
+    [1]
+    """
+    order = np.lexsort((times, groups))
+    together, ordered = groups[order], times[order]
+    totals = np.zeros(len(limits), dtype=np.int64)
+    for k, limit in enumerate(limits):
+        kernels.add_sorted_groups(together, ordered, limit[order][None, :], totals[k : k + 1])
+    return [int(total) for total in totals]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Near:
+    """Pairs of one actor's events on different targets whose arrivals are at most a window apart.
+
+    >>> actor, target, time = np.zeros(3, dtype=int), np.array([1, 2, 2]), np.array([0, 3, 9])
+    >>> near(actor, target, time, window=5).total
+    1
+    """
+
+    target: IntArray  # rows sorted by actor and time
+    ends: IntArray  # for each row, the first later one outside its actor or window
+    starts: IntArray  # the first row of each actor, and one past the last row
+
+    @cached_property
+    def total(self) -> int:
+        """How many such pairs there are: as many as would be seen if all were shown at one moment."""
+        return self.shown_within(np.zeros(len(self.ends), dtype=np.int64), [0])[0]
+
+    def shown_within(self, shown: IntArray, limits: Sequence[int]) -> list[int]:
+        """How many of these pairs are shown at most each limit apart.
+
+        >>> actor, target, time = np.zeros(3, dtype=int), np.array([1, 2, 2]), np.array([0, 3, 9])
+        >>> near(actor, target, time, window=9).shown_within(np.array([5, 1, 6]), [1, 4])
+        [1, 2]
+        """
+        bounds = np.array(sorted(set(limits)), dtype=np.int64)
+        totals = np.zeros(len(bounds), dtype=np.int64)
+        first = 0
+        for start, end in self._crowded(len(bounds)):
+            kernels.add_near(self.target, shown, self.ends, first, start, bounds, totals)
+            first = end
+        kernels.add_near(self.target, shown, self.ends, first, len(shown), bounds, totals)
+        totals = np.cumsum(totals)
+        for start, end in self._crowded(len(bounds)):
+            totals += [self._in_crowd(shown, start, end, int(limit)) for limit in bounds]
+        found = dict(zip(bounds.tolist(), totals.tolist(), strict=True))
+        return [found[limit] for limit in limits]
+
+    def shown_within_own(self, shown: IntArray, limits: IntArray) -> int:
+        """How many are shown at most the actor's own limit apart; one limit a row.
+
+        >>> actor, target, time = np.zeros(3, dtype=int), np.array([1, 2, 2]), np.array([0, 3, 9])
+        >>> near(actor, target, time, window=9).shown_within_own(np.array([5, 1, 6]), np.full(3, 4))
+        2
+        """
+        total, first = 0, 0
+        for start, end in self._crowded(1):
+            total += kernels.near_own(self.target, shown, self.ends, first, start, limits)
+            total += self._in_crowd(shown, start, end, int(limits[start]))
+            first = end
+        return total + kernels.near_own(self.target, shown, self.ends, first, len(shown), limits)
+
+    def _crowded(self, limits: int) -> list[tuple[int, int]]:
+        """The actors with so many close pairs that the tree is quicker than one look at each."""
+        sizes = np.diff(self.starts)
+        if not len(sizes):
+            return []
+        looks = np.add.reduceat(self.ends - np.arange(len(self.ends)) - 1, self.starts[:-1])
+        steps = sizes * limits * np.log2(sizes + 1) * _LOOKS_A_STEP
+        which = np.flatnonzero(looks > steps)
+        return list(zip(self.starts[which].tolist(), self.starts[which + 1].tolist(), strict=True))
+
+    def _in_crowd(self, shown: IntArray, start: int, end: int, limit: int) -> int:
+        """All pairs of one actor, without those on one target."""
+        total = kernels.near_in_block(shown[start:end], self.ends[start:end] - start, limit)
+        order = np.argsort(self.target[start:end], kind="stable") + start
+        cuts = np.flatnonzero(np.diff(self.target[order])) + 1
+        for rows in np.split(order, cuts):
+            ends = np.searchsorted(rows, self.ends[rows])
+            total -= kernels.near_in_block(shown[rows], ends, limit)
+        return total
+
+
+def near(actor: IntArray, target: IntArray, time: IntArray, window: int) -> Near:
+    """The pairs that are truly one person's, for rows sorted by actor and time.
+
+    >>> near(np.array([1, 1, 2]), np.array([5, 6, 7]), np.array([0, 1, 1]), window=1).total
+    1
+    """
+    if not len(actor):
+        empty = np.zeros(0, dtype=np.int64)
+        return Near(target=target, ends=empty, starts=np.zeros(1, dtype=np.int64))
+    ends = kernels.reaches(actor, time, window)
+    starts = np.flatnonzero(np.concatenate(([True], actor[1:] != actor[:-1], [True])))
+    return Near(target=target, ends=ends, starts=starts)
+
+
+def common_unit(times: IntArray) -> int:
+    """The largest of minute, second, millisecond and microsecond that all differences are made of.
+
+    >>> common_unit(np.array([5, 1_000_005])), common_unit(np.array([5, 6]))
+    (1000000, 1)
+    """
+    start = times[0]
+    for unit in _UNITS:
+        # A look at a few spares one at all where the unit is wrong.
+        if not ((times[:1000] - start) % unit).any() and not ((times - start) % unit).any():
+            return unit
+    return 1
+
+
+def side_by_side(*jobs: Callable[[], T]) -> list[T]:
+    """The results of jobs that run at once on this machine's processors.
+
+    >>> side_by_side(lambda: 1, lambda: 2)
+    [1, 2]
+    """
+    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+        return [future.result() for future in [pool.submit(job) for job in jobs]]
+
+
+def _in_units(limits: Sequence[int], unit: int) -> IntArray:
+    if any(limit < 0 for limit in limits):
+        raise BadInput("a cutoff", "is not negative", found=min(limits))
+    return np.array([min(limit // unit, _LONGEST) for limit in limits], dtype=np.int64)
+
+
+def _halves(count: Callable[[IntArray, IntArray], None], limits: IntArray) -> list[int]:
+    """Count for every other limit on one processor, for the rest on another."""
+    totals = np.zeros(len(limits), dtype=np.int64)
+    parts = [np.zeros(len(limits[k::2]), dtype=np.int64) for k in (0, 1)]
+    side_by_side(*(lambda k=k: count(limits[k::2], parts[k]) for k in (0, 1)))
+    for k in (0, 1):
+        totals[k::2] = parts[k]
+    return [int(total) for total in totals]

@@ -1,0 +1,207 @@
+"""The event table: who acted on what and when, as numbers in one fixed order."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.history import History
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.seeded_lanes import stable_codes
+from tarry.readers.columns import Columns
+
+__all__ = ["EventTable", "event_table", "table_of"]
+
+LEAST_EVENTS = 2
+_BOT_COLUMNS = ("is_bot", "bot")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EventTable:
+    """Events ordered by actor, time and target, whatever the order of the rows they came in.
+
+    Equal numbers mean equal names. The order is the one that counting needs, and a fixed one makes
+    every answer the same however a file was sorted.
+
+    >>> table = event_table(actor=[8, 7, 7], target=[1, 1, 2], time=[0, 5, 4])
+    >>> table.time.tolist(), table.row.tolist()
+    ([4, 5, 0], [2, 1, 0])
+    """
+
+    actor: IntArray  # the hidden doer, a stable number for each name
+    target: IntArray  # the visible thing acted on, likewise
+    time: IntArray  # arrival, microseconds
+    row: IntArray  # where each event stood in what was given
+
+    def __len__(self) -> int:
+        return len(self.actor)
+
+    @cached_property
+    def history(self) -> History:
+        """The same events as the core takes them."""
+        return History(actor=self.actor, target=self.target, time=self.time)
+
+    @cached_property
+    def actor_rank(self) -> IntArray:
+        """0, 1, 2, ... for the actors, in the table's order."""
+        new = np.ones(len(self), dtype=np.int64)
+        new[1:] = self.actor[1:] != self.actor[:-1]
+        new[:1] = 0
+        return np.cumsum(new)
+
+    @cached_property
+    def target_rank(self) -> IntArray:
+        """0, 1, 2, ... for the targets, by size of their number."""
+        return np.unique(self.target, return_inverse=True)[1].astype(np.int64, copy=False)
+
+    @property
+    def actors(self) -> int:
+        """How many actors there are."""
+        return int(self.actor_rank[-1]) + 1 if len(self) else 0
+
+    @property
+    def targets(self) -> int:
+        """How many targets there are."""
+        return int(self.target_rank.max()) + 1 if len(self) else 0
+
+    @property
+    def candidate_pairs(self) -> int:
+        """Unordered pairs of events on different targets."""
+        on_one = np.bincount(self.target_rank) if len(self) else np.zeros(0, dtype=np.int64)
+        return len(self) * (len(self) - 1) // 2 - int((on_one * (on_one - 1) // 2).sum())
+
+    def keep(self, which: BoolArray) -> "EventTable":
+        """The events where `which` is true.
+
+        >>> table = event_table(actor=["a", "b"], target=[1, 1], time=[0, 5])
+        >>> table.keep(table.time > 0).time.tolist()
+        [5]
+        """
+        columns = {name: getattr(self, name)[which] for name in ("actor", "target", "time", "row")}
+        return EventTable(**columns)
+
+    def collapse(self) -> "EventTable":
+        """One event for all that share actor, target and time.
+
+        >>> len(event_table(actor=["a", "a"], target=[1, 1], time=[3, 3]).collapse())
+        1
+        """
+        new = np.ones(len(self), dtype=np.bool_)
+        columns = (self.actor, self.target, self.time)
+        new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+        return self.keep(new)
+
+    def without_busy(self, most: int) -> "EventTable":
+        """Without the actors who have more than `most` events.
+
+        >>> event_table(actor=["a", "a", "b"], target=[1, 2, 1], time=[0, 5, 9]).without_busy(1).time
+        array([9])
+        """
+        if most < 1:
+            raise BadInput("the most events of an actor", "is at least 1", found=most)
+        return self.keep(np.bincount(self.actor_rank)[self.actor_rank] <= most)
+
+    def between(self, start: int, end: int) -> "EventTable":
+        """The events with start <= time < end, in microseconds."""
+        return self.keep((self.time >= start) & (self.time < end))
+
+
+def event_table(*, actor: object, target: object, time: object) -> EventTable:
+    """The table of three columns: names are whole numbers or texts, times microseconds.
+
+    >>> len(event_table(actor=["ann", "ann"], target=["p1", "p2"], time=[0, 60_000_000]))
+    2
+    """
+    history = History(actor=actor, target=target, time=time)  # type: ignore[arg-type]  # checked there
+    columns = {
+        "actor": _codes("actor", history.actors),
+        "target": _codes("target", history.targets),
+        "time": history.times.astype(np.int64, copy=False),
+    }
+    order = np.lexsort((columns["target"], columns["time"], columns["actor"]))
+    return EventTable(**{name: column[order] for name, column in columns.items()}, row=order)
+
+
+def table_of(
+    columns: Columns, *, bots: bool = True, collapse: bool = False, most: int | None = None
+) -> EventTable:
+    """The table of what a reader found.
+
+    Without `bots` the events of actors marked as bots are left out; `most` leaves out actors with
+    more events than that; `collapse` counts events that share actor, target and time once.
+
+    >>> from tarry.readers.frames import read_frame
+    >>> frame = pl.DataFrame({"user": ["a", "a"], "page": ["p", "q"], "time": [1.6e9, 1.6e9 + 1]})
+    >>> table_of(read_frame(frame)).time.tolist()
+    [1600000000000000, 1600000001000000]
+    """
+    frame = columns.frame
+    table = event_table(
+        actor=_column(frame, columns.actor), target=_column(frame, columns.target), time=columns.arrival
+    )
+    if not bots:
+        table = table.keep(~_bots(columns)[table.row])
+    if most is not None:
+        table = table.without_busy(most)
+    if collapse:
+        table = table.collapse()
+    if len(table) < LEAST_EVENTS:
+        raise NotPossible(
+            f"a history needs at least {LEAST_EVENTS} events to have pairs, and {len(table)} "
+            f"{'is' if len(table) == 1 else 'are'} left of {len(frame)} rows: "
+            "give a longer history, or filter less"
+        )
+    return table
+
+
+def _column(frame: pl.DataFrame, name: str) -> object:
+    """A column of names: numbers as they are, texts as the stable number of each distinct one."""
+    column = frame[name]
+    if column.dtype.is_integer():
+        return column.to_numpy()
+    texts = column.cast(pl.String)
+    distinct = texts.unique()
+    codes = stable_codes(np.array(distinct.to_list(), dtype=str)).view(np.int64)
+    _check_distinct(name, codes, len(distinct))
+    lookup = pl.DataFrame({"name": distinct, "code": codes})
+    return (
+        texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()
+    )
+
+
+def _codes(what: str, names: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> IntArray:
+    if names.dtype.kind in "iu":
+        return names.astype(np.int64, copy=False)
+    codes = stable_codes(names)
+    _check_distinct(what, np.unique(codes), len(np.unique(names)))
+    return codes
+
+
+def _check_distinct(what: str, codes: IntArray, names: int) -> None:
+    if len(np.unique(codes)) != names:
+        raise BadInput(
+            f"the names of column {what}",
+            "have numbers of their own",
+            found="two with the same",
+            fix="give the names as whole numbers",
+        )
+
+
+def _bots(columns: Columns) -> BoolArray:
+    """Which rows are a bot's: a column that says so, else names that contain but do not begin with bot."""
+    frame = columns.frame
+    for name in frame.columns:
+        if name.lower() in _BOT_COLUMNS:
+            marked = frame[name].cast(pl.String).str.to_lowercase().is_in(["true", "1", "yes", "t"])
+            return np.asarray(marked.fill_null(value=False).to_numpy(), dtype=np.bool_)
+    actor = frame[columns.actor]
+    if actor.dtype.is_integer():
+        raise BadInput(
+            "bots",
+            "are known by a column is_bot or bot, or by names",
+            found="neither",
+            fix="add such a column, or leave busy actors out instead",
+        )
+    return np.asarray(actor.cast(pl.String).str.contains(r"(?i).bot").to_numpy(), dtype=np.bool_)
