@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray, WordArray
+from tarry.core.order import row_order
 from tarry.core.seeded_lanes import event_keys, stable_codes
 
 __all__ = ["History"]
@@ -119,7 +120,7 @@ class History:
         Where such events differ in what else is known of them, that orders them, and not the row.
         """
         known = [self.declarations] + ([] if self.tracks is None else [_ids(self.tracks)])
-        order = np.lexsort((*known, self.times, self.target_ids, self.actor_ids))
+        order = row_order(self.actor_ids, self.times, self.target_ids, *known)
         new = np.zeros(len(self), dtype=np.bool_)
         new[:1] = True
         for column in (self.times, self.target_ids, self.actor_ids):
@@ -139,7 +140,7 @@ class History:
         if self.sequence is not None:
             return np.asarray(self.sequence)
         ranks = np.empty(len(self), dtype=np.int64)
-        ranks[np.lexsort((self.keys, self.times))] = np.arange(len(self))
+        ranks[row_order(self.times, self.keys)] = np.arange(len(self))
         return ranks
 
     def ticks(self, tick: Fraction) -> IntArray:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
+from tarry.core.order import row_order
 from tarry.core.policy import LabelRule
 
 __all__ = ["label_events", "partner_distance"]
@@ -50,15 +51,7 @@ def partner_distance(history: History, ticks: IntArray) -> tuple[IntArray, IntAr
     >>> [side.tolist()[1] for side in partner_distance(h, h.ticks(Fraction(1)))][1]
     7
     """
-    return _nearest(history, ticks, _by_actor_and_tick(history, ticks))
-
-
-def _by_actor_and_tick(history: History, ticks: IntArray) -> IntArray:
-    actor = history.actor_ids
-    later, same = actor[1:] > actor[:-1], actor[1:] == actor[:-1]
-    if (later | (same & (ticks[1:] >= ticks[:-1]))).all():  # a look is cheaper than a sort
-        return np.arange(len(ticks))
-    return np.lexsort((history.target_ids, ticks, actor))
+    return _nearest(history, ticks, row_order(history.actor_ids, ticks))
 
 
 def _held(history: History, ticks: IntArray, window: int) -> Labels:
@@ -72,14 +65,14 @@ def _simultaneous(history: History, ticks: IntArray, window: int) -> Labels:  # 
 
 
 def _follower(history: History, ticks: IntArray, window: int) -> Labels:
-    order = np.lexsort((history.sequences, ticks, history.actor_ids))
+    order = row_order(history.actor_ids, ticks, history.sequences)
     before, _ = _nearest(history, ticks, order)
     labels: Labels = before <= window
     return labels
 
 
 def _declared(history: History, ticks: IntArray, window: int) -> Labels:
-    order = np.lexsort((history.sequences, ticks, history.actor_ids))
+    order = row_order(history.actor_ids, ticks, history.sequences)
     actor, now = history.actor_ids[order], ticks[order]
     declared = history.declarations[order]
     # The latest declaration at or before each event in its actor's own sequence.
@@ -98,22 +91,37 @@ def _none(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: AR
 def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
     """Distance to the element before and after each run of one actor and one target, in `order`."""
     actor, target, now = history.actor_ids[order], history.target_ids[order], ticks[order]
-    place = np.arange(len(order))
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (actor[1:] != actor[:-1]) | (target[1:] != target[:-1])
-    first = np.maximum.accumulate(np.where(new, place, 0))
-    ends = np.append(new[1:], True)
-    last = np.minimum.accumulate(np.where(ends, place, len(order))[::-1])[::-1]
+    del target  # histories are long: what is not needed any more goes at once
     sides = []
-    for neighbour in (first - 1, last + 1):
-        there = (neighbour >= 0) & (neighbour < len(order))
-        there[there] &= actor[neighbour[there]] == actor[there]
-        distance = np.full(len(order), _FAR)
-        distance[there] = np.abs(now[neighbour[there]] - now[there])
+    for neighbour in (_before_run, _after_run):
+        distance = _distance(actor, now, neighbour(new))
         side = np.empty_like(distance)
         side[order] = distance
         sides.append(side)
     return sides[0], sides[1]
+
+
+def _before_run(new: Labels) -> IntArray:
+    """The place before the run that each place lies in; -1 before the first."""
+    first = np.where(new, np.arange(len(new)), 0)
+    return np.maximum.accumulate(first, out=first) - 1
+
+
+def _after_run(new: Labels) -> IntArray:
+    """The place after the run that each place lies in; as many as there are after the last."""
+    last = np.where(np.append(new[1:], True), np.arange(len(new)), len(new))[::-1]
+    return np.minimum.accumulate(last, out=last)[::-1] + 1
+
+
+def _distance(actor: IntArray, now: IntArray, neighbour: IntArray) -> IntArray:
+    """Ticks from each place to its neighbour, where that is there and the same actor's."""
+    there = np.flatnonzero((neighbour >= 0) & (neighbour < len(actor)))
+    there = there[actor[neighbour[there]] == actor[there]]
+    distance = np.full(len(actor), _FAR)
+    distance[there] = np.abs(now[neighbour[there]] - now[there])
+    return distance
 
 
 _RULES: dict[LabelRule, Callable[[History, IntArray, int], Labels]] = {

@@ -6,15 +6,18 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from tarry.core.entropy import stable_code
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.order import row_order
 from tarry.core.seeded_lanes import stable_codes
 from tarry.readers.columns import Columns
 
 __all__ = ["EventTable", "event_table", "table_of"]
 
 LEAST_EVENTS = 2
+FARTHEST = 1 << 60
 _BOT_COLUMNS = ("is_bot", "bot")
 
 
@@ -120,7 +123,10 @@ def event_table(*, actor: object, target: object, time: object) -> EventTable:
         "target": _codes("target", history.targets),
         "time": history.times.astype(np.int64, copy=False),
     }
-    order = np.lexsort((columns["target"], columns["time"], columns["actor"]))
+    if np.any(np.abs(columns["time"] // 2) > FARTHEST // 2):
+        rule = "lies within 2^60 microseconds of 1970"  # so that no difference leaves 64 bits
+        raise BadInput("an arrival", rule, found="one further away", fix="give microseconds")
+    order = row_order(columns["actor"], columns["time"], columns["target"])
     return EventTable(**{name: column[order] for name, column in columns.items()}, row=order)
 
 
@@ -163,7 +169,8 @@ def _column(frame: pl.DataFrame, name: str) -> object:
         return column.to_numpy()
     texts = column.cast(pl.String)
     distinct = texts.unique()
-    codes = stable_codes(np.array(distinct.to_list(), dtype=str)).view(np.int64)
+    # Not as one array of texts: that would make every name as long as the longest.
+    codes = np.array([stable_code(text) for text in distinct], dtype=np.uint64).view(np.int64)
     _check_distinct(name, codes, len(distinct))
     lookup = pl.DataFrame({"name": distinct, "code": codes})
     return (
@@ -194,7 +201,7 @@ def _bots(columns: Columns) -> BoolArray:
     frame = columns.frame
     for name in frame.columns:
         if name.lower() in _BOT_COLUMNS:
-            marked = frame[name].cast(pl.String).str.to_lowercase().is_in(["true", "1", "yes", "t"])
+            marked = frame[name].cast(pl.String).str.to_lowercase().is_in(["true", "1", "1.0", "yes", "t"])
             return np.asarray(marked.fill_null(value=False).to_numpy(), dtype=np.bool_)
     actor = frame[columns.actor]
     if actor.dtype.is_integer():
