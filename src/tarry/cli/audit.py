@@ -35,7 +35,7 @@ from tarry.core.errors import TarryError
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
-    from tarry.study.audit import Audit, Progress, Run
+    from tarry.study.audit import Audit, Cost, Progress, Run
     from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "print_advice", "print_run", "run"]
@@ -115,10 +115,27 @@ def _print(found: "Audit", advice: "Advice | str | None") -> None:
     )
     for run in found.runs:
         print_run(run)
+    for cost in found.costs:
+        if cost.draw == 0 and cost.policy != "nothing":
+            print_sentences(cost.policy, _told(cost, m.actors))
+            print()
     if isinstance(advice, str):
         print(f"no recommendation: {advice}")
     elif advice is not None:
         print_advice(advice)
+
+
+def _told(cost: "Cost", actors: int) -> list[str]:
+    """What a practice costs, in words."""
+    delays = f"{rounded_seconds(cost.mean_s)} on average, {rounded_seconds(cost.longest_s)} at most"
+    told = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
+    if cost.spent_actors is not None and cost.most_nats is not None:
+        told.append(
+            f"epsilon adds up: {cost.spent_actors:,} of {actors:,} actors batch so often that no "
+            "meaningful promise is left to them against somebody who watches throughout "
+            f"(up to {cost.most_nats:.3g} nats)"
+        )
+    return told
 
 
 def print_run(run: "Run") -> None:

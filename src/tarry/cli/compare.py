@@ -10,7 +10,8 @@ against somebody who is notified: so both watch, unless --observer says otherwis
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from tarry.cli.history import (
     add_columns,
@@ -26,7 +27,10 @@ from tarry.cli.show import percent, print_json, print_table, progress_on_termina
 from tarry.cli.study_extra import need_study
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.study.audit import Question
     from tarry.study.compare import Line, Spread
+    from tarry.study.practice import Practice
+    from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "run"]
 
@@ -55,15 +59,27 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_on_terminal("replays") as progress:
         found = audit(table, question, different=False, progress=progress)
     lines = compare(found)
+    notes = {practice.name: _note(practice, question, table) for practice in question.practices}
     if arguments.json:
         told = {"events": len(table), "unreadable": columns.unreadable_count}
-        print_json({**told, "practices": [asdict(line) for line in lines]})
+        print_json({**told, "practices": [{**asdict(line), **notes[line.policy]} for line in lines]})
     else:
-        _print(lines)
+        _print(lines, notes)
     return 0
 
 
-def _print(lines: "list[Line]") -> None:
+def _note(practice: "Practice", question: "Question", table: "EventTable") -> dict[str, Any]:
+    """What a practice promises, and how many events it would have kept for ever."""
+    from tarry.study.baselines import stranded  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.replay import Replay  # noqa: PLC0415 - likewise
+    from tarry.study.worth import promise_of  # noqa: PLC0415 - likewise
+
+    policies = [other.policy for other in question.practices if isinstance(other, Replay)]
+    gap = policies[0].gap if policies else Fraction(question.window, 1_000_000)
+    return {"promise": promise_of(practice, gap), "stranded": stranded(practice, table.history)}
+
+
+def _print(lines: "list[Line]", notes: dict[str, dict[str, Any]]) -> None:
     header = [
         "",
         "seen by",
@@ -79,7 +95,12 @@ def _print(lines: "list[Line]") -> None:
     print_table(header, [_row(line) for line in lines])
     print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
     print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
-    print("reordered: neighbours on one target that change places")
+    print("reordered: neighbours on one target that change places\n")
+    print_table(["", "promise"], [[name, note["promise"]] for name, note in notes.items()])
+    print("\ndelta: the chance that a pair this far apart is told from a batched one for sure")
+    for name, note in notes.items():
+        if note["stranded"]:
+            print(f"{name} would have kept {note['stranded']:,} events for ever; they are shown at its end")
 
 
 def _row(line: "Line") -> list[str]:

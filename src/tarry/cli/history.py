@@ -49,6 +49,10 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         ("time", "time, timestamp, created_at ..."),
     ):
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"the column of the {name} (else {usual})")
+    tracks = "a public column that sets the gap, where a policy has gaps of tracks"
+    parser.add_argument("--track", metavar="COLUMN", help=tracks)
+    said = "the column that says whether more was to come, where a policy has declared labels"
+    parser.add_argument("--declared", metavar="COLUMN", help=said)
     parser.add_argument("--time-unit", metavar="UNIT", help="s, ms, us, ns or iso (else as it looks)")
 
 
@@ -132,7 +136,12 @@ def open_table(arguments: argparse.Namespace, columns: "Columns") -> "EventTable
     from tarry.study.table import table_of  # noqa: PLC0415 - only where the study is installed
 
     return table_of(
-        columns, bots=not arguments.without_bots, collapse=arguments.collapse, most=arguments.busy_limit
+        columns,
+        bots=not arguments.without_bots,
+        collapse=arguments.collapse,
+        most=arguments.busy_limit,
+        track=arguments.track,
+        declared=arguments.declared,
     )
 
 

@@ -44,7 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     policy = named_policy(arguments.policy)
     path = free_path(arguments.output, force=arguments.force)
-    made = simulate(open_columns(arguments), policy, seed=arguments.seed, draw=arguments.draw)
+    made = simulate(
+        open_columns(arguments),
+        policy,
+        seed=arguments.seed,
+        draw=arguments.draw,
+        track=arguments.track,
+        declared=arguments.declared,
+    )
     write_frame(made.frame, path, force=arguments.force)
     if arguments.json:
         told = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}

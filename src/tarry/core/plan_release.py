@@ -1,8 +1,8 @@
 """Labels, draws and releases over a whole history."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,7 @@ from tarry.core.policy import Policy
 from tarry.core.secure_lanes import SecureLanes
 from tarry.core.seeded_lanes import SeededLanes
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-__all__ = ["Labelled", "Releases", "label_history", "plan_release"]
+__all__ = ["Labelled", "Releases", "label_history", "plan_release", "rows_by_gap"]
 
 # Lanes drawn at once: few enough to stay in the processor's cache.
 _CHUNK = 1 << 15
@@ -96,7 +93,7 @@ def plan_release(
     arrival, batched = labelled.arrival, labelled.batched
     delay = np.empty(len(history), dtype=np.int64)
     shuffle = np.empty(len(history), dtype=np.int64)
-    for gap, rows in _rows_by_gap(policy, history):
+    for gap, rows in rows_by_gap(policy, history):
         mechanism = policy.mechanism(gap)
         for part in np.array_split(rows, -(-len(rows) // _CHUNK) or 1):
             lanes = _open_lanes(entropy, history, part)
@@ -130,8 +127,14 @@ def _open_lanes(entropy: Seeded | Secure, history: History, rows: IntArray) -> L
     return SecureLanes(len(rows), entropy.read)
 
 
-def _rows_by_gap(policy: Policy, history: History) -> "list[tuple[Fraction, IntArray]]":
-    """The rows that draw from the laws of each gap; the default gap comes first."""
+def rows_by_gap(policy: Policy, history: History) -> list[tuple[Fraction, IntArray]]:
+    """The rows that draw from the laws of each gap; the default gap comes first.
+
+    >>> history = History(actor=[1, 1], target=["a", "b"], time=[0, 0])
+    >>> policy = Policy(epsilon="1", gap="11m", target_gaps={"b": "1h"})
+    >>> [rows.tolist() for gap, rows in rows_by_gap(policy, history)]
+    [[0], [1]]
+    """
     if not policy.target_gaps and not policy.track_gaps:
         return [(policy.gap, np.arange(len(history)))]
     gaps = np.zeros(len(history), dtype=np.int64)

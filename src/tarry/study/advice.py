@@ -10,6 +10,7 @@ import numpy as np
 from tarry.core.calibrate import LearnedGap, learned_gap
 from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.study.attack.attacks import attack
 from tarry.study.audit import Audit, Progress, Question, audit
@@ -30,8 +31,7 @@ RECALL = 0.1
 #: ... and a policy is good enough when they are right at most this part as often as they were.
 PART = 0.25
 _LEAST_GAPS = 20
-# Fine enough that the best cutoff for an observer is hardly missed.
-CUTOFFS = tuple(second << doubling for doubling in range(17) for second in (2, 3))  # 2 s to 54 h
+_DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +188,7 @@ def advise(
         observers=[observer(watcher)],
         attacks=[attack("cutoff")],
         window=int(parse_duration(window, "the window") * MICROSECONDS),
-        cutoffs=[second * MICROSECONDS for second in CUTOFFS],
+        cutoffs=_cutoffs([policy for policy, _, _ in found]),
         seed=seed,
         draws=draws,
     )
@@ -204,6 +204,17 @@ def advise(
         choices=tuple(choices),
         best=best if before else None,
     )
+
+
+def _cutoffs(policies: Sequence[Policy]) -> list[int]:
+    """2, 3, 4, 6, 8, ... seconds, in microseconds: fine enough that the best one is hardly missed.
+
+    They go beyond the window and the longest delay, so that the last finds every linked pair: a
+    policy never looks good only because nobody looked far enough.
+    """
+    reach = max(policy.window + (plan(policy).batched.maximum or 0) for policy in policies)
+    doublings = max(_DOUBLINGS, int(reach).bit_length())
+    return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
 
 
 def _choice(measured: Audit, practice: Replay, percent: int, gap: LearnedGap) -> Choice:
@@ -229,4 +240,4 @@ def _effect(measured: Audit, name: str) -> tuple[float, float]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

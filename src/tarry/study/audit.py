@@ -1,14 +1,15 @@
 """The audit: one history, some practices, some observers, some attacks; everything measured."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import IntArray
+from tarry.core.promise import MEANINGLESS
 from tarry.study.attack.attacks import attack
 from tarry.study.attack.cutoff import Truth
 from tarry.study.attack.scene import Attack, Scene
@@ -23,6 +24,7 @@ from tarry.study.batching import (
 )
 from tarry.study.observer import Observer, observer
 from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.replay import Replay
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
@@ -31,6 +33,8 @@ __all__ = ["CUTOFFS", "Audit", "Cost", "Measures", "Question", "Run", "audit", "
 #: Cutoffs in seconds where none are asked for.
 CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
+# Of the whole curves: without the least and the most, which are one person's.
+FINE = tuple(range(1, 100))
 # Up to so many events the rate of different people is measured unasked: it takes the longest.
 SMALL = 200_000
 
@@ -96,6 +100,8 @@ class Cost:
     high_s: float  # 95 of 100 events wait at most this long
     longest_s: float
     reordered: float | None  # share of neighbours on one target that change places
+    most_nats: float | None = None  # what the promise has cost the actor it cost most
+    spent_actors: int | None = None  # those whom it says nothing any more, against a long watch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +123,8 @@ class Measures:
     batching: Batching
     in_batch_gaps_s: dict[int, float]
     null_gaps_s: dict[int, float]
+    in_batch_curve_s: dict[int, float]  # the same, every percent: for charts
+    null_curve_s: dict[int, float]
     actor_rates: dict[int, float]  # over the actors who moved between targets
     different: (
         Fraction | None
@@ -162,13 +170,15 @@ def audit(
     >>> found.linked_pairs, found.runs[0].scores[1].counts.precision
     (1, 0.5)
     """
+    measures = measure(table, question.window, different=different)
     truth = Truth(table=table, window=question.window)
     runs: list[Run] = []
     costs: list[Cost] = []
     jobs = [(practice, draw) for practice in question.practices for draw in _draws(practice, question)]
     for done, (practice, draw) in enumerate(jobs, start=1):
         shown = practice.show(table.history, Seeded(question.seed, draw))
-        costs.append(_cost(practice.name, draw, table.time, shown, reordered_share(table, shown.release)))
+        cost = _cost(practice.name, draw, table.time, shown, reordered_share(table, shown.release))
+        costs.append(_with_ledger(cost, table, practice, shown))
         for watcher in question.observers:
             scene = Scene(truth=truth, practice=practice, seen=watcher.see(shown))
             runs.extend(
@@ -185,7 +195,7 @@ def audit(
         if progress is not None:
             progress(done, len(jobs))
     return Audit(
-        measures=measure(table, question.window, different=different),
+        measures=measures,
         linked_pairs=truth.linked_pairs,
         candidate_pairs=truth.candidate_pairs,
         runs=tuple(runs),
@@ -201,7 +211,10 @@ def measure(table: EventTable, window: int, *, different: bool | None = None) ->
     >>> measure(table, window=10).null_gaps_s[50]
     9.4e-05
     """
+    if not len(table):
+        raise NotPossible("a history without events has nothing to measure")
     wanted = len(table) <= SMALL if different is None else different
+    inside, between = in_batch_gaps(table, window) / MICROSECONDS, null_gaps(table) / MICROSECONDS
     return Measures(
         events=len(table),
         actors=table.actors,
@@ -210,8 +223,10 @@ def measure(table: EventTable, window: int, *, different: bool | None = None) ->
         last=int(table.time.max()),
         window=window,
         batching=measure_batching(table, window),
-        in_batch_gaps_s=_percentiles(in_batch_gaps(table, window) / MICROSECONDS),
-        null_gaps_s=_percentiles(null_gaps(table) / MICROSECONDS),
+        in_batch_gaps_s=_percentiles(inside),
+        null_gaps_s=_percentiles(between),
+        in_batch_curve_s=_percentiles(inside, FINE),
+        null_curve_s=_percentiles(between, FINE),
         actor_rates=_percentiles(actor_rates(table, window)),
         different=close_actor_share(table, window) if wanted else None,
     )
@@ -235,9 +250,23 @@ def _cost(name: str, draw: int, arrival: IntArray, shown: Shown, reordered: floa
     )
 
 
-def _percentiles(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> dict[int, float]:
+def _with_ledger(cost: Cost, table: EventTable, practice: Practice, shown: Shown) -> Cost:
+    """What the promise has cost, too: epsilon adds up over an actor's batched events."""
+    if not isinstance(practice, Replay) or shown.batched is None:
+        return cost
+    batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
+    share = practice.policy.share
+    # Whole events, so that no rounding decides: more than this many are beyond the limit.
+    bearable = MEANINGLESS // share
+    most, beyond = float(share * int(batched.max())), int((batched > bearable).sum())
+    return replace(cost, most_nats=most, spent_actors=beyond)
+
+
+def _percentiles(
+    values: "np.ndarray[tuple[int], np.dtype[np.float64]]", percents: Sequence[int] = PERCENTILES
+) -> dict[int, float]:
     """Observed values, none in between: at least so many percent are at most this."""
     if not len(values):
         return {}
-    found = np.quantile(values, [percent / 100 for percent in PERCENTILES], method="inverted_cdf")
-    return dict(zip(PERCENTILES, (float(value) for value in found), strict=True))
+    found = np.quantile(values, [percent / 100 for percent in percents], method="inverted_cdf")
+    return dict(zip(percents, (float(value) for value in found), strict=True))

@@ -15,9 +15,11 @@ from tarry.core.lanes import IntArray
 __all__ = [
     "add_dense",
     "add_near",
+    "add_near_levels",
     "add_sorted",
     "add_sorted_groups",
     "close_groups",
+    "cross_pairs",
     "near_in_block",
     "near_own",
     "reaches",
@@ -29,7 +31,11 @@ R = TypeVar("R")
 
 def _compiled(loop: Callable[P, R]) -> Callable[P, R]:
     """Machine code that other threads may run beside; kept on disk, so that it is made only once."""
-    made: Callable[P, R] = numba.njit(cache=True, nogil=True)(loop)
+    made: Callable[P, R]
+    try:
+        made = numba.njit(cache=True, nogil=True)(loop)
+    except RuntimeError:  # nowhere to keep it: an installation and a home that cannot be written
+        made = numba.njit(nogil=True)(loop)
     return made
 
 
@@ -191,3 +197,40 @@ def close_groups(
             low += 1
         done = low
     return total
+
+
+@_compiled
+def cross_pairs(first: IntArray, second: IntArray, low: int, high: int) -> int:
+    """Pairs (x, y) of two sorted columns with low <= y - x <= high."""
+    begin, end, total = 0, 0, 0
+    for i in range(len(first)):
+        while begin < len(second) and second[begin] < first[i] + low:
+            begin += 1
+        while end < len(second) and second[end] <= first[i] + high:
+            end += 1
+        total += end - begin
+    return total
+
+
+@_compiled
+def add_near_levels(  # noqa: PLR0917 - compiled loops take their arguments by place
+    targets: IntArray,
+    shown: IntArray,
+    ends: IntArray,
+    classes: IntArray,
+    levels: "np.ndarray[tuple[int, ...], np.dtype[np.int16]]",
+    totals: IntArray,
+) -> None:
+    """Pairs of rows i < j < ends[i] on different targets, by the level of their difference.
+
+    levels[class of i, class of j, difference + reach] is 0 beyond the reach too.
+    """
+    reach = levels.shape[2] // 2
+    for i in range(len(ends)):
+        for j in range(i + 1, ends[i]):
+            if targets[j] != targets[i]:
+                apart = shown[j] - shown[i]
+                if -reach <= apart <= reach:
+                    totals[levels[classes[i], classes[j], apart + reach]] += 1
+                else:
+                    totals[0] += 1

@@ -14,6 +14,7 @@ from tarry.core.lanes import IntArray
 from tarry.study import kernels
 
 __all__ = [
+    "LONGEST",
     "Near",
     "common_unit",
     "near",
@@ -28,7 +29,8 @@ T = TypeVar("T")
 _UNITS = (60_000_000, 1_000_000, 1_000)  # microseconds: whole minutes, seconds, milliseconds
 _DENSE = 2  # a table of counts pays while it is at most so many times as long as the events
 _FAR = 1 << 62
-_LONGEST = 1 << 61  # no two times are further apart
+#: No two times are further apart, in microseconds.
+LONGEST = 1 << 61
 # One look at a pair costs about as much as this part of a step down the tree of `near_in_block`.
 _LOOKS_A_STEP = 4
 
@@ -39,7 +41,7 @@ def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:
     >>> pairs_within(np.array([3, 1, 9, 1]), [0, 2, 100])
     [1, 3, 6]
     """
-    if not len(times):
+    if not len(times) or not limits:
         return [0] * len(limits)
     unit = common_unit(times)
     away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
@@ -58,7 +60,7 @@ def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]
     >>> pairs_within_groups(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 1]), [0, 2, 100])
     [1, 1, 2]
     """
-    if not len(times):
+    if not len(times) or not limits:
         return [0] * len(limits)
     unit = common_unit(times)
     away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
@@ -115,6 +117,8 @@ class Near:
         >>> near(actor, target, time, window=9).shown_within(np.array([5, 1, 6]), [1, 4])
         [1, 2]
         """
+        if not limits:
+            return []
         bounds = np.array(sorted(set(limits)), dtype=np.int64)
         totals = np.zeros(len(bounds), dtype=np.int64)
         first = 0
@@ -204,7 +208,7 @@ def side_by_side(*jobs: Callable[[], T]) -> list[T]:
 def _in_units(limits: Sequence[int], unit: int) -> IntArray:
     if any(limit < 0 for limit in limits):
         raise BadInput("a cutoff", "is not negative", found=min(limits))
-    return np.array([min(limit // unit, _LONGEST) for limit in limits], dtype=np.int64)
+    return np.array([min(limit // unit, LONGEST) for limit in limits], dtype=np.int64)
 
 
 def _halves(count: Callable[[IntArray, IntArray], None], limits: IntArray) -> list[int]:

@@ -1,14 +1,19 @@
 """Replay: a policy as a practice, through the very function the keeper's releases are checked by."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
+from tarry.core.seeded_lanes import stable_codes
 from tarry.study.practice import MICROSECONDS, Shown
 
 __all__ = ["Replay", "replay"]
@@ -35,7 +40,11 @@ class Replay:
     def show(self, history: History, draw: Seeded) -> Shown:
         """Every event at its release; the printed time is the release too."""
         tick = int(self.policy.tick * MICROSECONDS)  # a duration is a whole number of microseconds
-        plan = plan_release(self.policy, history, draw, self.labelled(history))
+        if self.policy.track_gaps and history.tracks is None:
+            raise NotPossible(
+                "a policy with gaps of tracks needs the tracks of the history: say which column (--track)"
+            )
+        plan = plan_release(self.numbered, history, draw, self.labelled(history))
         release = plan.release * tick
         return Shown(release=release, printed=release, batched=plan.batched)
 
@@ -46,6 +55,21 @@ class Replay:
         if key not in known:
             known[key] = label_history(self.policy, history)
         return known[key]
+
+    @cached_property
+    def numbered(self) -> Policy:
+        """The policy with gaps of their own also under the numbers that tables have for names."""
+        if not self.policy.target_gaps and not self.policy.track_gaps:
+            return self.policy
+        targets, tracks = _numbered(self.policy.target_gaps), _numbered(self.policy.track_gaps)
+        return replace(self.policy, target_gaps=targets, track_gaps=tracks)
+
+
+def _numbered(gaps: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    if not gaps:
+        return {}
+    numbers = stable_codes(np.array(list(gaps))).tolist()
+    return {**{str(number): gap for number, gap in zip(numbers, gaps.values(), strict=True)}, **gaps}
 
 
 def replay(policy: Policy, name: str | None = None) -> Replay:

@@ -32,7 +32,15 @@ class Simulated:
     longest_s: float
 
 
-def simulate(columns: Columns, policy: Policy, *, seed: int = 0, draw: int = 0) -> Simulated:
+def simulate(
+    columns: Columns,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    draw: int = 0,
+    track: str | None = None,
+    declared: str | None = None,
+) -> Simulated:
     """Release every event that could be read; rows keep their order.
 
     >>> from tarry.readers.frames import read_frame
@@ -47,7 +55,7 @@ def simulate(columns: Columns, policy: Policy, *, seed: int = 0, draw: int = 0) 
             found="one",
             fix="rename it",
         )
-    table = table_of(columns)
+    table = table_of(columns, track=track, declared=declared)
     shown = replay(policy).show(table.history, Seeded(seed, draw))
     back = np.argsort(table.row)  # from the table's order to that of the rows
     batched = np.zeros(len(table), dtype=np.bool_) if shown.batched is None else shown.batched

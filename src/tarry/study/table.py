@@ -1,7 +1,8 @@
 """The event table: who acted on what and when, as numbers in one fixed order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,6 +38,8 @@ class EventTable:
     target: IntArray  # the visible thing acted on, likewise
     time: IntArray  # arrival, microseconds
     row: IntArray  # where each event stood in what was given
+    track: IntArray | None = None  # a public column that may set the gap, as numbers
+    declared: BoolArray | None = None  # whether "more to come" was said
 
     def __len__(self) -> int:
         return len(self.actor)
@@ -44,7 +47,9 @@ class EventTable:
     @cached_property
     def history(self) -> History:
         """The same events as the core takes them."""
-        return History(actor=self.actor, target=self.target, time=self.time)
+        return History(
+            actor=self.actor, target=self.target, time=self.time, track=self.track, declared=self.declared
+        )
 
     @cached_property
     def actor_rank(self) -> IntArray:
@@ -82,8 +87,8 @@ class EventTable:
         >>> table.keep(table.time > 0).time.tolist()
         [5]
         """
-        columns = {name: getattr(self, name)[which] for name in ("actor", "target", "time", "row")}
-        return EventTable(**columns)
+        columns: dict[str, Any] = {column.name: getattr(self, column.name) for column in fields(self)}
+        return replace(self, **{name: c[which] for name, c in columns.items() if c is not None})
 
     def collapse(self) -> "EventTable":
         """One event for all that share actor, target and time.
@@ -111,18 +116,25 @@ class EventTable:
         return self.keep((self.time >= start) & (self.time < end))
 
 
-def event_table(*, actor: object, target: object, time: object) -> EventTable:
-    """The table of three columns: names are whole numbers or texts, times microseconds.
+def event_table(
+    *, actor: object, target: object, time: object, track: object = None, declared: object = None
+) -> EventTable:
+    """The table of some columns: names are whole numbers or texts, times microseconds.
 
     >>> len(event_table(actor=["ann", "ann"], target=["p1", "p2"], time=[0, 60_000_000]))
     2
     """
-    history = History(actor=actor, target=target, time=time)  # type: ignore[arg-type]  # checked there
-    columns = {
+    given = {"actor": actor, "target": target, "time": time, "track": track, "declared": declared}
+    history = History(**given)  # type: ignore[arg-type]  # checked there
+    columns: dict[str, Any] = {
         "actor": _codes("actor", history.actors),
         "target": _codes("target", history.targets),
         "time": history.times.astype(np.int64, copy=False),
     }
+    if history.tracks is not None:
+        columns["track"] = _codes("track", history.tracks)
+    if history.declared is not None:
+        columns["declared"] = history.declarations
     if np.any(np.abs(columns["time"] // 2) > FARTHEST // 2):
         rule = "lies within 2^60 microseconds of 1970"  # so that no difference leaves 64 bits
         raise BadInput("an arrival", rule, found="one further away", fix="give microseconds")
@@ -131,12 +143,19 @@ def event_table(*, actor: object, target: object, time: object) -> EventTable:
 
 
 def table_of(
-    columns: Columns, *, bots: bool = True, collapse: bool = False, most: int | None = None
+    columns: Columns,
+    *,
+    bots: bool = True,
+    collapse: bool = False,
+    most: int | None = None,
+    track: str | None = None,
+    declared: str | None = None,
 ) -> EventTable:
     """The table of what a reader found.
 
     Without `bots` the events of actors marked as bots are left out; `most` leaves out actors with
-    more events than that; `collapse` counts events that share actor, target and time once.
+    more events than that; `collapse` counts events that share actor, target and time once. `track`
+    and `declared` name further columns: what may set the gap, and whether more was said to come.
 
     >>> from tarry.readers.frames import read_frame
     >>> frame = pl.DataFrame({"user": ["a", "a"], "page": ["p", "q"], "time": [1.6e9, 1.6e9 + 1]})
@@ -145,7 +164,11 @@ def table_of(
     """
     frame = columns.frame
     table = event_table(
-        actor=_column(frame, columns.actor), target=_column(frame, columns.target), time=columns.arrival
+        actor=_column(frame, columns.actor),
+        target=_column(frame, columns.target),
+        time=columns.arrival,
+        track=None if track is None else _column(frame, _there(frame, track)),
+        declared=None if declared is None else _yes(frame[_there(frame, declared)]),
     )
     if not bots:
         table = table.keep(~_bots(columns)[table.row])
@@ -165,9 +188,9 @@ def table_of(
 def _column(frame: pl.DataFrame, name: str) -> object:
     """A column of names: numbers as they are, texts as the stable number of each distinct one."""
     column = frame[name]
-    if column.dtype.is_integer():
+    if column.dtype.is_integer() and not column.null_count():
         return column.to_numpy()
-    texts = column.cast(pl.String)
+    texts = column.cast(pl.String).fill_null("")  # only tracks may be missing
     distinct = texts.unique()
     # Not as one array of texts: that would make every name as long as the longest.
     codes = np.array([stable_code(text) for text in distinct], dtype=np.uint64).view(np.int64)
@@ -201,8 +224,7 @@ def _bots(columns: Columns) -> BoolArray:
     frame = columns.frame
     for name in frame.columns:
         if name.lower() in _BOT_COLUMNS:
-            marked = frame[name].cast(pl.String).str.to_lowercase().is_in(["true", "1", "1.0", "yes", "t"])
-            return np.asarray(marked.fill_null(value=False).to_numpy(), dtype=np.bool_)
+            return _yes(frame[name])
     actor = frame[columns.actor]
     if actor.dtype.is_integer():
         raise BadInput(
@@ -212,3 +234,16 @@ def _bots(columns: Columns) -> BoolArray:
             fix="add such a column, or leave busy actors out instead",
         )
     return np.asarray(actor.cast(pl.String).str.contains(r"(?i).bot").to_numpy(), dtype=np.bool_)
+
+
+def _there(frame: pl.DataFrame, name: str) -> str:
+    if name not in frame.columns:
+        known = ", ".join(frame.columns[:20])
+        raise BadInput("a column", f"is one of {known}", found=repr(name))
+    return name
+
+
+def _yes(column: pl.Series) -> BoolArray:
+    """Whether each value says yes; nothing said is no."""
+    said = column.cast(pl.String).str.to_lowercase().is_in(["true", "1", "1.0", "yes", "t"])
+    return np.asarray(said.fill_null(value=False).to_numpy(), dtype=np.bool_)

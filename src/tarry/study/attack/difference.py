@@ -1,29 +1,44 @@
 """The likelihood-ratio attack on a history: pairs whose difference is likelier batched than not."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import IntArray
+from tarry.core.plan_release import rows_by_gap
+from tarry.study import kernels
 from tarry.study.attack.likelihood import PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw
 from tarry.study.attack.scene import Scene
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.pairs import pairs_within, pairs_within_groups
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import Replay
 from tarry.study.score import Score
 
 __all__ = ["difference_attack"]
 
-Interval = tuple[int, int]
+Kind = tuple[int, int]  # the gaps of a pair's first and second event, by number
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _View:
+    """What the attack knows and sees. Events of the same gap are of one class."""
+
+    classes: IntArray  # of each row; 0 is the policy's own gap
+    seen: IntArray  # ticks
+    laws: dict[Kind, PairLaws]  # all of one reach
 
 
 def difference_attack(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
     """Score the attack of somebody who knows the policy and the history's gaps, in and out of batches.
 
-    For each cutoff it claims every difference at least as telling as the cutoff itself; where the
-    ratio falls with the distance that is the cutoff attack. The sets are unions of intervals, so the
-    counts are exact.
+    For each cutoff it claims every difference at least as telling as that distance is between two
+    events of the policy's own gap; where the ratio falls with the distance, and all gaps are one,
+    that is the cutoff attack. The sets are unions of intervals of the difference, and the counts
+    are exact. Each linked pair is looked at once.
 
     >>> from tarry.core.entropy import Seeded
     >>> from tarry.core.policy import Policy
@@ -38,53 +53,93 @@ def difference_attack(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
     >>> difference_attack(scene, [60 * minute])[0].counts.true_positives
     1
     """
-    laws, tick = _laws(scene)
-    wanted = [
-        [(low * tick, high * tick) for low, high in laws.distances_above(laws.threshold_at(cutoff // tick))]
-        for cutoff in cutoffs
+    view, tick = _view(scene)
+    thresholds = [view.laws[0, 0].threshold_at(cutoff // tick) for cutoff in cutoffs]
+    found = _found(scene, view, thresholds)
+    flagged = [_flagged(scene, view, threshold) for threshold in thresholds]
+    return [
+        Score(cutoff=cutoff, counts=scene.truth.counts(linked, claimed))
+        for cutoff, linked, claimed in zip(cutoffs, found, flagged, strict=True)
     ]
-    edges = sorted({edge for sets in wanted for low, high in sets for edge in (low - 1, high) if edge >= 0})
-    within = _Within(scene, edges)
-    scores = []
-    for cutoff, sets in zip(cutoffs, wanted, strict=True):
-        found, flagged = within.of(sets)
-        scores.append(Score(cutoff=cutoff, counts=scene.truth.counts(found, flagged)))
-    return scores
 
 
-class _Within:
-    """Linked and flagged pairs up to each distance, and so inside any union of intervals."""
-
-    def __init__(self, scene: Scene, edges: Sequence[int]) -> None:
-        table, seen = scene.truth.table, scene.seen
-        everywhere = pairs_within(seen, edges)
-        on_one_target = pairs_within_groups(table.target_rank, seen, edges)
-        linked = scene.truth.near.shown_within(seen, edges)
-        self._up_to = {
-            edge: (found, total - one)
-            for edge, found, total, one in zip(edges, linked, everywhere, on_one_target, strict=True)
-        }
-        self._up_to[-1] = (0, 0)
-
-    def of(self, sets: Sequence[Interval]) -> tuple[int, int]:
-        """(linked, all) pairs whose distance lies in one of the intervals."""
-        found = sum(self._up_to[high][0] - self._up_to[low - 1][0] for low, high in sets)
-        flagged = sum(self._up_to[high][1] - self._up_to[low - 1][1] for low, high in sets)
-        return found, flagged
-
-
-def _laws(scene: Scene) -> tuple[PairLaws, int]:
+def _view(scene: Scene) -> tuple[_View, int]:
     if not isinstance(scene.practice, Replay):
         raise BadInput(
             "the likelihood attack", "needs a policy to know", found=f"the practice {scene.practice.name}"
         )
-    policy = scene.practice.policy
-    if len(policy.gaps) > 1:
-        raise NotPossible("the likelihood attack on a history takes a policy with one gap")
-    tick, table = int(policy.tick * MICROSECONDS), scene.truth.table
+    policy, table = scene.practice.numbered, scene.truth.table
+    tick = int(policy.tick * MICROSECONDS)
     null = _gap_law(null_gaps(table), tick, "gaps between different people")
     in_batch = _gap_law(in_batch_gaps(table, scene.truth.window), tick, "gaps inside batches")
-    return pair_laws(policy.mechanism(), null=null, in_batch=in_batch, labels=policy.labels), tick
+    classes = np.zeros(len(table), dtype=np.int64)
+    mechanisms = []
+    for number, (gap, rows) in enumerate(rows_by_gap(policy, table.history)):
+        classes[rows] = number
+        mechanisms.append(policy.mechanism(gap))
+
+    def laws(reach: int) -> dict[Kind, PairLaws]:
+        return {
+            (i, j): pair_laws(
+                mechanisms[i],
+                None if i == j else mechanisms[j],
+                null=null,
+                in_batch=in_batch,
+                labels=policy.labels,
+                reach=reach,
+            )
+            for i, j in combinations_with_replacement(range(len(mechanisms)), 2)
+        }
+
+    farthest = max(law.reach for law in laws(0).values()) if len(mechanisms) > 1 else 0
+    return _View(classes=classes, seen=scene.seen // tick, laws=laws(farthest)), tick
+
+
+def _found(scene: Scene, view: _View, thresholds: Sequence[float]) -> list[int]:
+    """Linked pairs whose difference is telling enough, for each threshold."""
+    levels = sorted(set(thresholds))
+    reached = _levels_reached(view, levels)
+    totals = np.zeros(len(levels) + 1, dtype=np.int64)
+    near = scene.truth.near
+    kernels.add_near_levels(near.target, view.seen, near.ends, view.classes, reached, totals)
+    at_least = np.cumsum(totals[::-1])[::-1]  # pairs that reach at least so many thresholds
+    return [int(at_least[levels.index(threshold) + 1]) for threshold in thresholds]
+
+
+def _levels_reached(
+    view: _View, levels: Sequence[float]
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.int16]]":
+    """How many thresholds each difference reaches: [class of first, class of second, difference]."""
+    count = max(j for _, j in view.laws) + 1
+    table = np.zeros((count, count, 2 * view.laws[0, 0].reach + 1), dtype=np.int16)
+    for (i, j), law in view.laws.items():
+        for level in levels:
+            table[i, j] += law.above(level)
+        table[j, i] = table[i, j][::-1]
+    return table
+
+
+def _flagged(scene: Scene, view: _View, threshold: float) -> int:
+    """Candidate pairs whose difference is telling enough: all such pairs but those on one target."""
+    away = view.seen - view.seen.min(initial=0)
+    # The same moments with targets too far from each other for any difference.
+    stride = int(away.max(initial=0)) + view.laws[0, 0].reach + 1
+    by_target = away + scene.truth.table.target_rank * stride
+    total = 0
+    for (i, j), law in view.laws.items():
+        first, second = view.classes == i, view.classes == j
+        pairs = sum(
+            _between(away[first], away[second], *interval)
+            - _between(by_target[first], by_target[second], *interval)
+            for interval in law.intervals_above(threshold)
+        )
+        total += pairs // 2 if i == j else pairs  # in one class every pair is met from both its ends
+    return total
+
+
+def _between(first: IntArray, second: IntArray, low: int, high: int) -> int:
+    """Pairs (x, y) of two columns with low <= y - x <= high."""
+    return int(kernels.cross_pairs(np.sort(first), np.sort(second), low, high))
 
 
 def _gap_law(gaps: IntArray, tick: int, what: str) -> GapLaw:

@@ -86,15 +86,16 @@ class PairLaws:
 
     def intervals_above(self, threshold: float) -> list[tuple[int, int]]:
         """The differences whose ratio is at least the threshold, as closed intervals in rising order."""
-        return [(a - self.reach, b - self.reach) for a, b in _stretches(self._above(threshold))]
+        return [(a - self.reach, b - self.reach) for a, b in _stretches(self.above(threshold))]
 
     def distances_above(self, threshold: float) -> list[tuple[int, int]]:
         """The same as intervals of |d|, where the sign says nothing."""
         if not self.symmetric:
             raise NotPossible("the differences of two different gaps have a sign: use intervals_above")
-        return _stretches(self._above(threshold)[self.reach :])
+        return _stretches(self.above(threshold)[self.reach :])
 
-    def _above(self, threshold: float) -> BoolArray:
+    def above(self, threshold: float) -> BoolArray:
+        """Whether each difference's ratio is at least the threshold."""
         if not threshold > 0:
             raise BadInput(
                 "a threshold of the likelihood ratio",

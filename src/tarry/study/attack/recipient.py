@@ -14,7 +14,7 @@ import numpy as np
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
 from tarry.study.attack.cutoff import Truth
-from tarry.study.pairs import pairs_within_groups, pairs_within_own_limits
+from tarry.study.pairs import LONGEST, pairs_within_groups, pairs_within_own_limits
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
@@ -62,7 +62,8 @@ def informed_attack(
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
     groups = _groups(truth.table)
-    limits = [_limits(multiple, gaps) for multiple in multiples]
+    distinct, place = np.unique(gaps, return_inverse=True)
+    limits = [_limits(multiple, distinct)[place] for multiple in multiples]
     close = pairs_within_own_limits(groups.recipient, seen, limits)
     not_candidates = pairs_within_own_limits(groups.both, seen, limits)
     found = [truth.near.shown_within_own(seen, limit) for limit in limits]
@@ -118,7 +119,6 @@ def _pairs(groups: IntArray) -> int:
 def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
     if multiple < 0:
         raise BadInput("a multiple of the gap", "is not negative", found=float(multiple))
-    if (int(gaps.max(initial=0)) * multiple.numerator) >> 62:
-        raise BadInput("a multiple of the gap", "keeps cutoffs below 2^62 us", found=float(multiple))
-    limits: IntArray = gaps * multiple.numerator // multiple.denominator
-    return limits
+    # Python's own integers: a fine multiple of a long gap does not fit into 64 bits on its way.
+    exact = [int(gap) * multiple.numerator // multiple.denominator for gap in gaps]
+    return np.array([min(limit, LONGEST) for limit in exact], dtype=np.int64)
