@@ -166,7 +166,7 @@ def reordered_share(table: EventTable, release: IntArray) -> float | None:
     >>> reordered_share(table, np.array([5, 4, 9]))
     0.5
     """
-    order = np.lexsort((table.time, table.target))
+    order = table.by_target
     same = np.diff(table.target[order]) == 0
     arrived, appeared = np.diff(table.time[order])[same], np.diff(release[order])[same]
     ordered = arrived > 0
