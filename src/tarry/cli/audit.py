@@ -161,8 +161,8 @@ def print_advice(advice: "Advice") -> None:
         f"policies learned on the first {advice.learned_on:,} events, "
         f"measured on the other {advice.measured_on:,}:\n"
     )
-    header = ["", "gap", "at percentile", "mean delay", "longest", "right at recall 10 %"]
-    rows = [["nothing", "", "", "0s", "0s", percent(advice.before)]]
+    header = ["", "gap", "at percentile", "mean delay", "longest", "right at recall 10 %", "frontier"]
+    rows = [["nothing", "", "", "0s", "0s", percent(advice.before), ""]]
     for choice in advice.choices:
         mark = " *" if choice is advice.best else ""
         rows.append(
@@ -173,6 +173,7 @@ def print_advice(advice: "Advice") -> None:
                 rounded_seconds(choice.mean_s),
                 rounded_seconds(choice.longest_s),
                 percent(choice.precision),
+                "yes" if advice.on_frontier(choice) else "",
             ]
         )
     print_table(header, rows)

@@ -15,7 +15,7 @@ from tarry.core.policy import Policy
 from tarry.study.attack.attacks import attack
 from tarry.study.audit import Audit, Progress, Question, audit
 from tarry.study.baselines import baseline
-from tarry.study.batching import null_gaps
+from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import Replay, replay
@@ -73,6 +73,15 @@ class Advice:
         """Whether claims are right at most a quarter as often as with nothing done."""
         return choice.precision <= PART * self.before
 
+    def on_frontier(self, choice: Choice) -> bool:
+        """Whether nothing that was tried hides at least as much and waits less, or the other way round."""
+        return not any(
+            (other.precision, other.mean_s) != (choice.precision, choice.mean_s)
+            and other.precision <= choice.precision
+            and other.mean_s <= choice.mean_s
+            for other in self.choices
+        )
+
     @property
     def sentence(self) -> str:
         """The recommendation in words."""
@@ -119,7 +128,10 @@ def candidates(
     epsilons: Sequence[Number] = EPSILONS,
     percentiles: Sequence[int] = PERCENTILES,
 ) -> list[tuple[Policy, int, LearnedGap]]:
-    """Policies with gaps learned from this table: percentiles of the gaps between different people.
+    """Policies learned from this table.
+
+    Gaps are percentiles of the gaps between different people; batched delay weighs as much as there
+    are batched events.
 
     >>> from tarry.study.synth import synthesize
     >>> from tarry.study.synth_recipes import RECIPES
@@ -136,13 +148,21 @@ def candidates(
             f"({_LEAST_GAPS} are needed): give a longer history, or choose a gap yourself"
         )
     reach, unit = parse_duration(window, "the window"), parse_duration(tick, "the tick")
+    batched = measure_batching(table, int(reach * MICROSECONDS)).batched_share
+    weight = Fraction(round(batched * 100), 100)  # what both kinds of delay count for here
     learned = {}
     for percent in percentiles:
         measured = int(np.quantile(gaps, percent / 100, method="inverted_cdf"))
         learned[percent] = learned_gap(Fraction(measured, MICROSECONDS), reach, unit)
     return [
         (
-            Policy(epsilon=parse_number(epsilon, "epsilon"), gap=gap.gap, window=reach, tick=unit),
+            Policy(
+                epsilon=parse_number(epsilon, "epsilon"),
+                gap=gap.gap,
+                window=reach,
+                tick=unit,
+                weight=weight,
+            ),
             percent,
             gap,
         )

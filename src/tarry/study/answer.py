@@ -83,7 +83,14 @@ def advice_answer(advice: Advice) -> dict[str, Any]:
         "learned_on": advice.learned_on,
         "measured_on": advice.measured_on,
         "precision_before": advice.before,
-        "choices": [_choice_answer(choice, recommended=choice is advice.best) for choice in advice.choices],
+        "choices": [
+            {
+                **_choice_answer(choice),
+                "on_frontier": advice.on_frontier(choice),
+                "recommended": choice is advice.best,
+            }
+            for choice in advice.choices
+        ],
         "sentence": advice.sentence,
     }
 
@@ -103,7 +110,7 @@ def posteriors_of(found: Audit) -> list[Posterior]:
     return posteriors(same, float(different), SUSPECTS)
 
 
-def _choice_answer(choice: Choice, *, recommended: bool) -> dict[str, Any]:
+def _choice_answer(choice: Choice) -> dict[str, Any]:
     return {
         "epsilon": float(choice.policy.epsilon),
         "gap_s": float(choice.policy.gap),
@@ -113,5 +120,4 @@ def _choice_answer(choice: Choice, *, recommended: bool) -> dict[str, Any]:
         "mean_s": choice.mean_s,
         "longest_s": choice.longest_s,
         "note": choice.note,
-        "recommended": recommended,
     }

@@ -24,7 +24,7 @@ ATTACKS = {
     "cutoff": "claims pairs that appear at most a cutoff apart",
     "likelihood": "knows the policy: claims pairs whose difference is likelier if batched (one gap)",
     "recipient": "claims payments to one address (the actor) that appear at most a cutoff apart",
-    "informed": "the same with a cutoff relative to each address's own gap",
+    "informed": "the same with a cutoff relative to each address's own gap (informed:0.5,1,2)",
     "nearest": "tests whether an event is batched with the nearest one on watched targets",
 }
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
@@ -46,17 +46,24 @@ class _Named:
 
 
 def attack(text: str) -> Attack:
-    """The attack that a text names; `nearest:0.1` watches a tenth of the targets.
+    """The attack that a text names.
+
+    `nearest:0.1` watches a tenth of the targets; `informed:0.5,1,2` claims within these multiples of
+    each recipient's gap, instead of cutoffs in proportion to it.
 
     >>> attack("cutoff").name
     'cutoff'
     """
     name, _, given = text.partition(":")
+    if name == "informed":
+        return _Named(
+            text, _informed([parse_number(part, "a multiple") for part in given.split(",") if part])
+        )
     if name == "nearest":
         return _Named(text, _nearest(_share(given) if given else _HALF))
     if name not in _PLAIN or given:
         raise BadInput("an attack", f"is one of {', '.join(ATTACKS)}", found=repr(text))
-    return _Named(text, _PLAIN[name])
+    return _Named(name, _PLAIN[name])
 
 
 def _cutoff(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
@@ -67,13 +74,19 @@ def _recipient(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
     return recipient_attack(scene.truth, scene.seen, cutoffs)
 
 
-def _informed(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
-    """The median recipient is judged by the cutoff itself, the others in proportion to their gaps."""
-    gaps = recipient_gaps(scene.truth.table, scene.truth.window, _DEFAULT_GAP)
-    middle = max(1, int(np.median(gaps)))
-    multiples = [Fraction(cutoff, middle) for cutoff in cutoffs]
-    scores = informed_attack(scene.truth, scene.seen, multiples, gaps)
-    return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
+def _informed(multiples: Sequence[Fraction]) -> Callable[[Scene, Sequence[int]], list[Score]]:
+    """Without multiples the median recipient is judged by the cutoff itself, others in proportion."""
+
+    def run(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
+        gaps = recipient_gaps(scene.truth.table, scene.truth.window, _DEFAULT_GAP)
+        if multiples:
+            return informed_attack(scene.truth, scene.seen, multiples, gaps)
+        middle = max(1, int(np.median(gaps)))
+        own = [Fraction(cutoff, middle) for cutoff in cutoffs]
+        scores = informed_attack(scene.truth, scene.seen, own, gaps)
+        return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
+
+    return run
 
 
 def _nearest(share: Fraction) -> Callable[[Scene, Sequence[int]], list[Score]]:
@@ -98,7 +111,6 @@ _PLAIN: dict[str, Callable[[Scene, Sequence[int]], list[Score]]] = {
     "cutoff": _cutoff,
     "likelihood": difference_attack,
     "recipient": _recipient,
-    "informed": _informed,
 }
 
 

@@ -1,0 +1,150 @@
+"""`tarry simulate`: every column as it was, and two more."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tarry.cli.main import main
+from tarry.core.entropy import Seeded
+from tarry.core.history import History
+from tarry.core.plan_release import plan_release
+from tarry.core.policy import Policy
+
+POLICY = "epsilon=1,gap=11m"
+START = 1_700_000_000
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Some people on some pages, in no order, with a column nobody asked about."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "page": [f"page {n}" for n in rng.integers(0, 5, 60)],
+            "user": [f"user {n}" for n in rng.integers(0, 6, 60)],
+            "note": [f"said {n}" for n in range(60)],
+            "time": rng.integers(START, START + 4000, 60),
+        }
+    )
+    path = tmp_path / "history.csv"
+    frame.write_csv(path)
+    return path
+
+
+def simulate(*words):
+    return main(["simulate", *map(str, words)])
+
+
+def test_all_columns_are_kept_in_their_rows_and_two_are_added(history, tmp_path):
+    """The output is the input, row by row, with `release` in microseconds and `batched`."""
+    path = tmp_path / "released.parquet"
+
+    assert simulate(history, "--policy", POLICY, "-o", path) == 0
+    released, given = pl.read_parquet(path), pl.read_csv(history, infer_schema=False)
+    assert released.columns == ["page", "user", "note", "time", "release", "batched"]
+    assert released.select(given.columns).equals(given)
+    assert released.schema["release"] == pl.Int64
+    assert released.schema["batched"] == pl.Boolean
+
+
+def test_releases_are_those_of_plan_release(history, tmp_path):
+    """What is simulated is what runs: the very releases of the core, event by event."""
+    path = tmp_path / "released.parquet"
+    simulate(history, "--policy", POLICY, "--seed", "7", "--draw", "2", "-o", path)
+    frame = pl.read_parquet(path)
+    times = frame["time"].cast(pl.Int64).to_numpy() * 1_000_000
+    events = History(actor=frame["user"].to_list(), target=frame["page"].to_list(), time=times)
+    plan = plan_release(Policy(epsilon="1", gap="11m"), events, Seeded(7, 2))
+
+    assert frame["release"].to_list() == (plan.release * 1_000_000).tolist()
+    assert frame["batched"].to_list() == plan.batched.tolist()
+
+
+def test_neither_the_order_of_rows_nor_the_process_changes_a_release(history, tmp_path):
+    """Shuffled rows in another process, with other hash seeds, come out as they would have here."""
+    first, second = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    simulate(history, "--policy", POLICY, "-o", first)
+    shuffled = pl.read_csv(history, infer_schema=False).sample(fraction=1, shuffle=True, seed=5)
+    shuffled.write_csv(tmp_path / "shuffled.csv")
+    words = ["simulate", str(tmp_path / "shuffled.csv"), "--policy", POLICY, "-o", str(second)]
+    environment = {**os.environ, "PYTHONHASHSEED": "77"}
+    subprocess.run(
+        [sys.executable, "-m", "tarry", *words], check=True, env=environment, capture_output=True
+    )
+
+    here, there = (pl.read_parquet(path).sort("note") for path in (first, second))
+    assert here.equals(there)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])
+def test_every_kind_of_file_can_be_written(history, tmp_path, suffix, capsys):
+    """The name of the output says its kind; --json says what it came to."""
+    path = tmp_path / f"released.{suffix}"
+
+    assert simulate(history, "--policy", POLICY, "-o", path, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["events"] == 60
+    assert answer["longest_s"] >= answer["mean_s"] > 300
+    assert path.stat().st_size > 0
+
+
+def test_gaps_of_their_own_reach_targets_with_texts_for_names(history, tmp_path):
+    """A target's own gap is found by its name, and a track's by the column that --track names."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('epsilon = 1\ngap = "11m"\n[gaps.target]\n"page 1" = "10d"\n', encoding="utf-8")
+    simulate(history, "--policy", policy, "-o", tmp_path / "a.parquet")
+    by_target = pl.read_parquet(tmp_path / "a.parquet")
+    policy.write_text('epsilon = 1\ngap = "11m"\n[gaps.track]\n"page 1" = "10d"\n', encoding="utf-8")
+    simulate(history, "--policy", policy, "--track", "page", "-o", tmp_path / "b.parquet")
+
+    slow = by_target.filter(pl.col("page") == "page 1", pl.col("batched"))
+    assert (slow["release"] - slow["time"].cast(pl.Int64) * 1_000_000 >= 10 * 86_400 * 1_000_000).all()
+    assert by_target.equals(pl.read_parquet(tmp_path / "b.parquet"))
+
+
+def test_a_policy_with_tracks_asks_for_the_column(history, tmp_path, capsys):
+    """Nobody's gap is quietly another one."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('epsilon = 1\ngap = "11m"\n[gaps.track]\nx = "1h"\n', encoding="utf-8")
+
+    assert simulate(history, "--policy", policy, "-o", tmp_path / "b.parquet") == 2
+    assert "--track" in capsys.readouterr().err
+
+
+def test_a_column_called_release_is_not_written_over(tmp_path, capsys):
+    """A history that has such a column already is refused in one sentence."""
+    path = tmp_path / "history.csv"
+    path.write_text("user,page,time,release\na,p,1700000000,x\nb,q,1700000001,y\n", encoding="utf-8")
+
+    assert simulate(path, "--policy", POLICY, "-o", tmp_path / "r.csv") == 2
+    assert "has no column release of its own" in capsys.readouterr().err
+
+
+def test_a_file_that_is_there_stays_unless_force_is_said(history, tmp_path, capsys):
+    """Nothing is written over by accident."""
+    path = tmp_path / "released.csv"
+    path.write_text("mine", encoding="utf-8")
+
+    assert simulate(history, "--policy", POLICY, "-o", path) == 2
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert simulate(history, "--policy", POLICY, "-o", path, "--force") == 0
+    assert path.read_text(encoding="utf-8").startswith("page,user,note,time,release,batched")
+
+
+def test_declared_labels_use_the_column_that_says_more_was_to_come(tmp_path):
+    """The first of a batch is batched when it said so, and not otherwise."""
+    path = tmp_path / "history.csv"
+    path.write_text(
+        "user,page,time,more\na,p,1700000000,yes\na,q,1700000060,\nb,p,1700000000,\nb,q,1700000060,\n",
+        encoding="utf-8",
+    )
+    words = ["--policy", "epsilon=1,gap=11m,labels=declared", "--declared", "more"]
+    simulate(path, *words, "-o", tmp_path / "r.csv")
+
+    assert pl.read_csv(tmp_path / "r.csv")["batched"].to_list() == [True, True, False, True]
