@@ -58,21 +58,20 @@ def read_history(
 
 def _check_readable(path: Path, what: str) -> None:
     """Say why a file cannot be opened, or that there is nothing in it."""
-    rule = "is a file that can be read"
     try:
         if path.exists() and not path.is_file():
-            found = "a directory" if path.is_dir() else "something that is not a file"
-            raise BadInput(what, rule, found=found)
-        with path.open("rb") as file:
-            start = file.read(1)
+            found = "a directory" if path.is_dir() else "what is not a file"
+        else:
+            with path.open("rb") as file:
+                found = "" if file.read(1) else "an empty file"
     except FileNotFoundError:
-        raise BadInput(what, rule, found="no such file") from None
+        found = "no such file"
     except PermissionError:
-        raise BadInput(what, rule, found="no permission to read it") from None
-    except OSError as error:
-        raise BadInput(what, rule, found=clip(error.strerror or "an error of the system")) from None
-    if not start:
-        raise BadInput(what, "has rows", found="an empty file")
+        found = "no permission to read it"
+    except (OSError, ValueError) as error:
+        found = clip(getattr(error, "strerror", None) or "a name that no file can have")
+    if found:
+        raise BadInput(what, "is a file that can be read", found=found)
 
 
 def _rows(text: TextFile, wanted: Wanted) -> Rows:

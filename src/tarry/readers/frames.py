@@ -10,7 +10,7 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.columns import SHOWN, Columns, Unreadable
 from tarry.readers.names import choose_columns, faults_of_names, name_column
-from tarry.readers.rows import Faults, Rows, Wanted, refusing
+from tarry.readers.rows import Faults, Rows, Wanted, clip, refusing
 from tarry.readers.times import Moments, check_unit, moments
 
 __all__ = ["read_frame", "take_columns"]
@@ -84,8 +84,10 @@ def _collected(frame: Any) -> pl.DataFrame:
         with refusing("the frame", "can be collected", "a query that fails"):
             return frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise BadInput("the frame", rule, found=type(frame).__name__)
-    with refusing("the frame", rule, f"a {type(frame).__name__} whose stream cannot be read"):
+        raise BadInput("the frame", rule, found=clip(type(frame).__name__))
+    with refusing(
+        "the frame", rule, f"a stream that cannot be read as a table ({clip(type(frame).__name__)})"
+    ):
         return pl.DataFrame(frame)
 
 

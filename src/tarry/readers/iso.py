@@ -18,7 +18,11 @@ _PARTS = ("date", "hour", "minute", "second", "fraction", "utc", "sign", "zone_h
 
 
 class IsoMoments(NamedTuple):
-    """The moments of a column of texts; rows that hold none are marked."""
+    """The moments of a column of texts; rows that hold none are marked.
+
+    >>> iso_moments(pl.Series(["soon"])).good.tolist()
+    [False]
+    """
 
     micros: IntArray  # microseconds since 1970 UTC; 0 where there is none
     good: BoolArray  # whether the text is a moment

@@ -30,6 +30,9 @@ def read_jsonl(text: TextFile, wanted: Wanted) -> Rows:
         rows = _fast(text, wanted)
     except BadInput:
         raise
+    except OSError:  # no line can be read past damage in the packing
+        with text.sound():
+            raise
     except TROUBLE:
         rows = None
     return read_objects(text, wanted) if rows is None else rows

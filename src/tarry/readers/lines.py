@@ -21,7 +21,12 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 class Illegible(ValueError):
-    """A line that is no text; its own text says why."""
+    """A line that is no text; the message says why.
+
+    >>> raise Illegible("the line is not UTF-8 text")
+    Traceback (most recent call last):
+    tarry.readers.lines.Illegible: the line is not UTF-8 text
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,7 @@ class TextFile:
         """The first MiB or so of its text."""
         if self.packing == "zstd":
             return b"".join(islice(self._zstd_lines(1000), 1000))[:HEAD]
-        with self._sound(), self._open() as file:
+        with self.sound(), self._open() as file:
             return file.read(HEAD)
 
     def lines(self) -> Iterator[bytes]:
@@ -58,18 +63,19 @@ class TextFile:
         if self.packing == "zstd":
             yield from self._zstd_lines()
             return
-        with self._sound(), self._open() as file:
+        with self.sound(), self._open() as file:
             while line := file.readline(_LONGEST):
                 yield line
                 while len(line) == _LONGEST and not line.endswith(b"\n"):
                     line = file.readline(_LONGEST)
 
-    def _open(self) -> BinaryIO | gzip.GzipFile:
-        return gzip.open(self.path) if self.packing == "gzip" else self.path.open("rb")
-
-    def _sound(self) -> AbstractContextManager[None]:
+    def sound(self) -> AbstractContextManager[None]:
+        """Inside, whatever is wrong with the packing becomes one sentence."""
         rule = f"is whole {self.packing} data" if self.packing else "can be read to its end"
         return refusing(self.what, rule, "damage inside or an end that comes too early")
+
+    def _open(self) -> BinaryIO | gzip.GzipFile:
+        return gzip.open(self.path) if self.packing == "gzip" else self.path.open("rb")
 
     def _zstd_lines(self, most: int | None = None) -> Iterator[bytes]:
         """Python 3.11 cannot unpack zstd but polars can, as long as all is UTF-8.
@@ -89,7 +95,7 @@ class TextFile:
 
     def _lossy(self, most: int | None) -> pl.Series:
         """Lines as a table of one column. A separator inside would be refused, never cut off."""
-        with self._sound(), self.path.open("rb") as file:
+        with self.sound(), self.path.open("rb") as file:
             return pl.read_csv(
                 file,
                 has_header=False,
@@ -102,10 +108,10 @@ class TextFile:
 
 
 def text_of(line: bytes) -> str:
-    r"""A line as text, without its end.
+    r"""A line as text, with its end.
 
     >>> text_of("é,b\r\n".encode())
-    'é,b'
+    'é,b\r\n'
     >>> text_of(b"\xe9,b")
     Traceback (most recent call last):
     tarry.readers.lines.Illegible: the line is not UTF-8 text
@@ -113,6 +119,6 @@ def text_of(line: bytes) -> str:
     if len(line) >= _LONGEST:
         raise Illegible(f"the line is longer than {_LONGEST >> 20} MiB")
     try:
-        return line.removesuffix(b"\n").removesuffix(b"\r").decode()
+        return line.decode()
     except UnicodeDecodeError:
         raise Illegible("the line is not UTF-8 text") from None

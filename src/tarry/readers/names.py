@@ -30,7 +30,7 @@ USUAL = {
     ),
 }
 _LISTED = 20
-_ROOM = 160  # characters of a sentence that the names of columns may take
+_ROOM = 120  # characters of a sentence that the names of columns may take
 
 
 def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the frame") -> dict[str, str]:

@@ -71,7 +71,7 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
 
 def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     """The object on a line, and its text without what only some readers of JSON accept."""
-    text = text_of(line).strip("\ufeff \t\r")
+    text = text_of(line).strip("\ufeff \t\r\n")
     if not text:
         return None, ""
     try:

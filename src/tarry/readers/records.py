@@ -25,9 +25,12 @@ def records(lines: Iterable[bytes], separator: str) -> Iterator[Record]:
         number = source.number
         try:
             text = text_of(line)
-            if not text.strip(" \r"):
+            if not text.strip(" \r\n"):
                 continue
-            fields = _quoted(text, source, separator) if '"' in text else text.split(separator)
+            if '"' in text:
+                fields = _quoted(text, source, separator)
+            else:
+                fields = text.removesuffix("\n").removesuffix("\r").split(separator)
         except Illegible as error:
             yield number, 1, str(error)
         else:
@@ -60,10 +63,10 @@ def _quoted(text: str, source: _Source, separator: str) -> list[str]:
     taken: list[bytes] = []
 
     def feed() -> Iterator[str]:
-        yield text + "\n"
+        yield text
         for line in source:
             taken.append(line)
-            yield text_of(line) + "\n"
+            yield text_of(line)
 
     try:
         return next(csv.reader(feed(), delimiter=separator, strict=True))

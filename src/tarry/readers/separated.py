@@ -18,6 +18,7 @@ from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted
 __all__ = ["read_separated"]
 
 _AT_ONCE = 50_000  # records that are held as Python lists
+_FIX = "is it a table of text?"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -48,8 +49,9 @@ def read_separated(text: TextFile, wanted: Wanted, separator: str | None = None)
     choose_columns(header.names, wanted, text.what)  # rubbish stops here, before anything long
     try:
         return _fast(text, header)
-    except BadInput:
-        raise
+    except OSError:  # no line can be read past damage in the packing
+        with text.sound():
+            raise
     except TROUBLE:
         return _slow(text, header)
 
@@ -60,12 +62,12 @@ def _header(text: TextFile, separator: str | None) -> _Header:
     first = next((line for line in lines if line.strip()), b"")
     if b"\0" in first or (len(head) == HEAD and b"\n" not in head):
         found = "NUL bytes" if b"\0" in first else "no end of its first line"
-        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=found)
+        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=found, fix=_FIX)
     if separator is None:
         separator = next((mark for mark in (b",", b"\t", b";") if mark in first), b",").decode()
     _, _, names = record = next(records(lines, separator), (1, 1, [""]))
     if isinstance(names, str):
-        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=names)
+        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=names, fix=_FIX)
     return _Header(names=_different(names), lines=record[0] + record[1] - 1, separator=separator)
 
 
@@ -121,7 +123,8 @@ def _slow(text: TextFile, header: _Header) -> Rows:
     good = _good(records(text.lines(), header.separator), header, faults)
     while some := list(islice(good, _AT_ONCE)):
         lines.extend(line for line, _ in some)
-        chunks.append(pl.DataFrame([fields for _, fields in some], schema=header.schema, orient="row"))
+        columns = zip(*(fields for _, fields in some), strict=True)
+        chunks.append(pl.DataFrame(dict(zip(header.names, columns, strict=True)), schema=header.schema))
     return Rows(frame=pl.concat(chunks), lines=np.array(lines, dtype=np.int64), faults=faults)
 
 

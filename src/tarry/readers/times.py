@@ -24,7 +24,11 @@ _SAID = ("", "is missing", "is not a moment", "is not a finite number", "is outs
 
 
 class Moments(NamedTuple):
-    """The moments of a column, and what is wrong with the rows that hold none."""
+    """The moments of a column, and what is wrong with the rows that hold none.
+
+    >>> moments(pl.Series(["soon"]), "s").reason(0)
+    'time is not a moment: soon'
+    """
 
     arrival: IntArray  # microseconds since 1970 UTC; 0 where there is none
     fault: npt.NDArray[np.uint8]  # which fault each row has, 0 for none

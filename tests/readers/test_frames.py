@@ -1,0 +1,133 @@
+"""Frames as columns: every kind alike, and an exact account of the rows that cannot be read."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readers.kinds import FRAMES, MOMENTS, OnlyAStream, small
+from tarry.core.errors import BadInput
+from tarry.readers.columns import SHOWN
+from tarry.readers.frames import read_frame
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_reads_to_the_same_columns(kind):
+    """Eager, lazy, or somebody else's that only exports a stream."""
+    columns = read_frame(FRAMES[kind](small()))
+
+    assert columns.frame.equals(small())
+    assert columns.arrival.tolist() == MOMENTS
+    assert columns.notes == ("times read as microseconds, by their size",)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "", None]), st.sampled_from([7, None]), st.sampled_from([60, None])
+        ),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_every_row_is_read_or_accounted_for(rows):
+    """No row is lost: it is in the frame, or counted and, among the first, told."""
+    frame = pl.DataFrame(
+        rows, schema={"actor": pl.String, "target": pl.Int64, "time": pl.Int64}, orient="row"
+    )
+    good = [bool(actor) and target is not None and time is not None for actor, target, time in rows]
+    if not any(good):
+        with pytest.raises(BadInput, match="the first fault is in row 1: "):
+            read_frame(frame)
+        return
+
+    columns = read_frame(frame)
+
+    assert columns.frame.equals(frame.filter(good))
+    assert columns.arrival.tolist() == [60_000_000] * sum(good)
+    assert columns.unreadable_count == len(rows) - sum(good)
+    bad = [row for row, fine in enumerate(good, 1) if not fine]
+    assert [fault.line for fault in columns.unreadable] == bad[:SHOWN]
+
+
+def test_a_row_tells_its_first_fault():
+    """Actor, then target, then time."""
+    frame = pl.DataFrame(
+        {"actor": ["a", None, "a", "a"], "target": ["p", None, "", "p"], "time": [1, None, None, None]}
+    )
+
+    told = [fault.reason for fault in read_frame(frame).unreadable]
+
+    assert told == ["actor is missing", "target is missing", "time is missing"]
+
+
+def test_lines_are_told_where_they_are_known():
+    """Rows that came from a text keep the lines they stood on."""
+    frame = pl.DataFrame({"actor": [1, None], "target": [1, 1], "time": [1, 1]})
+
+    assert read_frame(frame, lines=[5, 9]).unreadable[0].line == 9
+
+    with pytest.raises(BadInput, match="are 2, one for each row"):
+        read_frame(frame, lines=[5])
+
+
+def test_flags_name_the_columns_and_the_unit():
+    """Any column can be asked for."""
+    columns = read_frame(
+        pl.DataFrame({"a": [1], "b": [2], "c": [3]}), actor="a", target="b", time="c", time_unit="ms"
+    )
+
+    assert (columns.actor, columns.target, columns.time) == ("a", "b", "c")
+    assert columns.arrival.tolist() == [3000]
+
+
+def test_categories_come_out_as_texts():
+    """A name is a text however it was stored; further columns stay as they are."""
+    kinds = {"actor": pl.Categorical, "kind": pl.Categorical}
+    frame = pl.DataFrame(
+        {"actor": ["a"], "target": [1], "time": [1], "kind": ["k"]}, schema_overrides=kinds
+    )
+
+    columns = read_frame(frame)
+
+    assert columns.frame.schema["actor"] == pl.String
+    assert columns.frame.schema["kind"] == pl.Categorical
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        ({"actor": [1]}, "is a polars frame or exports an Arrow stream, found dict"),
+        (None, "found NoneType"),
+        (
+            pl.DataFrame({"actor": [], "target": [], "time": []}),
+            "has rows, found only the names of columns",
+        ),
+        (pl.DataFrame(), "needs a column for the actor, found no columns"),
+        (pl.DataFrame({"a": [1]}).lazy().select("gone"), "can be collected, found a query that fails"),
+        (pl.scan_csv("/nowhere/at/all.csv"), "can be collected, found a query that fails"),
+        (OnlyAStream(pl.Series([1])), "a stream that cannot be read as a table"),
+        (
+            pl.DataFrame({"actor": [1.5], "target": [1], "time": [1]}),
+            "whole numbers or texts, found Float64",
+        ),
+    ],
+)
+def test_what_cannot_be_a_history_gets_one_sentence(frame, said):
+    """No error of the table library comes through."""
+    with pytest.raises(BadInput) as caught:
+        read_frame(frame)
+
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_a_stream_that_breaks_is_refused():
+    """Somebody else's error becomes our sentence."""
+
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError
+
+    with pytest.raises(BadInput, match=r"cannot be read as a table .Broken."):
+        read_frame(Broken())

@@ -1,0 +1,107 @@
+"""Which column is which: what was named, else the usual names in their order."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.errors import BadInput
+from tarry.readers.names import USUAL, choose_columns, faults_of_names, name_column
+from tarry.readers.rows import Wanted
+
+
+@pytest.mark.parametrize("role", USUAL)
+@given(data=st.data())
+def test_the_first_of_the_usual_names_is_taken(role, data):
+    """Whatever else is there, in whatever order and case."""
+    usual = data.draw(st.lists(st.sampled_from(USUAL[role]), min_size=1, unique=True))
+    others = [names[0] for other, names in USUAL.items() if other != role]
+    written = data.draw(st.permutations([name.upper() for name in usual] + others))
+
+    assert choose_columns(written, Wanted())[role] == min(usual, key=USUAL[role].index).upper()
+
+
+def test_the_name_as_it_is_comes_before_other_cases():
+    """A column called exactly so wins over one that only differs in case."""
+    assert choose_columns(["USER", "user", "page", "ts"], Wanted())["actor"] == "user"
+
+
+@pytest.mark.parametrize("name", [" user ", "User", "User ID", "user-id"])
+def test_spaces_and_hyphens_do_not_hide_a_name(name):
+    """A header is written by people."""
+    assert choose_columns([name, "page", "ts"], Wanted())["actor"] == name
+
+
+def test_a_named_column_is_taken_whatever_is_there():
+    """The word of a person wins over every guess, and is not guessed a second time."""
+    columns = ["actor", "address", "page", "time"]
+
+    chosen = choose_columns(columns, Wanted(actor="address"))
+
+    assert chosen == {"actor": "address", "target": "page", "time": "time"}
+
+
+@pytest.mark.parametrize("role", USUAL)
+def test_a_column_that_cannot_be_guessed_is_asked_for(role):
+    """The sentence lists what there is and says which flag to give."""
+    columns = [names[0] for other, names in USUAL.items() if other != role] + ["x"]
+
+    with pytest.raises(BadInput, match=f"needs a column for the {role}.*x: name it with --{role} NAME"):
+        choose_columns(columns, Wanted())
+
+
+@pytest.mark.parametrize("role", USUAL)
+def test_a_named_column_that_is_not_there_is_refused(role):
+    """The sentence lists the ones that are, up to twenty."""
+    columns = ["actor", "target", "time", *(f"c{place}" for place in range(30))]
+
+    with pytest.raises(
+        BadInput, match=f"--{role} names, found no gone among the columns actor, .* and 13 more"
+    ):
+        choose_columns(columns, Wanted(**{role: "gone"}))
+
+
+def test_one_column_cannot_be_two():
+    """Nobody acts on themselves only because a flag says so."""
+    with pytest.raises(BadInput, match="are three different columns"):
+        choose_columns(["actor", "target", "time"], Wanted(actor="time", time="time"))
+
+
+@pytest.mark.parametrize("kind", [pl.Int8, pl.UInt64, pl.Int64, pl.String])
+def test_whole_numbers_and_texts_stay_as_they_are(kind):
+    """Their kind tells number from text."""
+    column = pl.Series([5]).cast(kind)
+
+    assert name_column("actor", column).equals(column, check_dtypes=True)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(["a"], dtype=pl.Categorical),
+        pl.Series(["a"], dtype=pl.Enum(["a"])),
+        pl.Series([2**100], dtype=pl.Int128),
+        pl.Series([None], dtype=pl.Null),
+    ],
+)
+def test_other_ways_to_store_names_become_texts(column):
+    """Categories, and numbers too long to be compared as numbers."""
+    assert name_column("actor", column).dtype == pl.String
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pl.Series([1.0]), pl.Series([True]), pl.Series([["a"]]), pl.Series([{"a": 1}]), pl.Series([b"a"])],
+)
+def test_names_of_other_kinds_are_refused(column):
+    """A float or a list is no name."""
+    with pytest.raises(BadInput, match="the column x names the actor by whole numbers or texts"):
+        name_column("actor", column.alias("x"))
+
+
+def test_a_name_that_is_none_gets_a_reason():
+    """Missing and empty are one; a NUL at the end would make two names one."""
+    (empty, missing), (marked, nul) = faults_of_names("target", pl.Series(["a", "", None, "b\0"]))
+
+    assert (empty.tolist(), missing) == ([False, True, True, False], "target is missing")
+    assert (marked.tolist(), nul) == ([False, False, False, True], "target ends in NUL")
