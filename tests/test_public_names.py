@@ -68,6 +68,8 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.history.open_columns": FILE,
     "tarry.cli.history.open_table": FILE,
     "tarry.cli.history.practices_from": FILE,
+    "tarry.cli.audit.add_report": OPTIONS,
+    "tarry.cli.audit.write_report": "writes files: tests/acceptance/test_report.py opens them",
     "tarry.cli.audit.print_advice": PRINTS,
     "tarry.cli.audit.print_run": PRINTS,
     "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",

@@ -116,7 +116,7 @@ def test_the_summary_for_people(tmp_path, capsys):
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "made up 5,000 events, 400 actors, 600 targets, 90 days"
     assert "% of the events are batched" in out
-    assert "0.0% of the events are those of 0 bots" in out
+    assert "0.0 % of the events are those of 0 bots" in out
     assert out.splitlines()[-1] == f"written to {path}"
 
 
@@ -174,7 +174,7 @@ def test_without_the_study_extra_the_command_says_how_to_get_it(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "polars", None)
     sentence = refusal(capsys, "-o", tmp_path / "made.csv")
 
-    assert sentence == "tarry synth needs the study extra: pip install 'tarry[study]'"
+    assert sentence == "this command needs the study extra: pip install 'tarry[study]'"
     assert say(capsys, "--help")[0] == 0
     assert list(tmp_path.iterdir()) == []
 

@@ -15,7 +15,7 @@ from tarry.core.history import History
 from tarry.core.law import Law, Run
 from tarry.core.mechanism import LawPair, shifted_pair
 from tarry.core.plan import plan
-from tarry.core.plan_release import plan_release
+from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
 from tarry.core.release import draw_pair, release_tick
 from tarry.core.verify import Size, verify
@@ -415,3 +415,27 @@ def test_a_law_of_ones_own_joins_plan_verify_and_release():
 def test_a_law_of_ones_own_that_breaks_the_promise_is_found():
     """Verify does not trust a law because somebody wrote it."""
     assert verify(policy_of(lopsided), Size(events=2)).word == "broken"
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels_known_beforehand_change_no_release(labels):
+    """They are the ones that a release works out by itself, and serve every draw and epsilon."""
+    history = busy()
+    known = label_history(policy_of(labels=labels), history)
+    for epsilon, draw in (("1", 0), ("2", 1)):
+        policy, source = policy_of(labels=labels, epsilon=epsilon), Seeded(3, draw)
+        told, alone = plan_release(policy, history, source, known), plan_release(policy, history, source)
+
+        assert outcome(history, told) == outcome(history, alone)
+
+
+def test_labels_given_are_the_ones_that_are_used():
+    """Whatever else could be said of the events."""
+    policy, history = policy_of(), busy()
+    known = label_history(policy, history)
+    turned = Labelled(arrival=known.arrival + 7, batched=~known.batched)
+    told = plan_release(policy, history, Seeded(3), turned)
+
+    assert (told.batched == ~known.batched).all()
+    assert (told.arrival == known.arrival + 7).all()
+    assert told.release.tolist() != plan_release(policy, history, Seeded(3), known).release.tolist()

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readers.kinds import FILES, MOMENTS, small, write
@@ -36,6 +36,7 @@ EVENTS = st.lists(st.tuples(NAMES, NAMES, st.integers(10**15, 2 * 10**15)), min_
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.tsv.gz", "a.jsonl.zst"])
+@settings(max_examples=40)
 @given(events=EVENTS)
 def test_any_history_survives_being_written_and_read(name, events):
     """Names with quotes, separators, newlines or anything else come back as they were."""
@@ -153,6 +154,7 @@ def test_a_hundred_megabytes_of_rubbish_are_refused_at_once(ending, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.ipc", "a.csv.gz", "a.jsonl.zst"])
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused_but_never_breaks(name, data):
     """Whatever bytes are wrong, nothing but the one kind of error comes out."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -117,6 +118,14 @@ def test_sound_lines_are_read_the_fast_way(blank):
         columns = read(blank, GOOD, blank, {"actor": "b", "target": 7, "time": None}, blank)
 
     assert told(columns) == [(4, "time is missing")]
+
+
+def test_lines_that_cannot_be_matched_to_rows_are_looked_at_one_by_one():
+    """If the two ways of counting disagree, neither is trusted."""
+    with patch.object(jsonl, "_lines", return_value=np.array([1])):
+        columns = read(GOOD, GOOD, {"actor": "b", "target": 7, "time": None})
+
+    assert told(columns) == [(3, "time is missing")]
 
 
 def test_a_text_that_looks_like_a_line_of_json_does_no_harm():

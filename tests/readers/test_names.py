@@ -34,11 +34,11 @@ def test_spaces_and_hyphens_do_not_hide_a_name(name):
 
 def test_a_named_column_is_taken_whatever_is_there():
     """The word of a person wins over every guess, and is not guessed a second time."""
-    columns = ["actor", "address", "page", "time"]
+    columns = ["actor", "address", "repo", "time"]
 
     chosen = choose_columns(columns, Wanted(actor="address"))
 
-    assert chosen == {"actor": "address", "target": "page", "time": "time"}
+    assert chosen == {"actor": "address", "target": "repo", "time": "time"}
 
 
 @pytest.mark.parametrize("role", USUAL)

@@ -117,6 +117,12 @@ def test_only_the_first_faults_are_told_and_all_are_counted():
     assert columns.unreadable_count == 100
 
 
+@pytest.mark.parametrize("bad", ["", "a,b,1,x,y\n"])
+def test_an_empty_field_is_missing_on_both_ways(bad):
+    """What is not written is no text, in further columns too."""
+    assert read("actor,target,time,note\na,b,1,\n" + bad).frame.row(0) == ("a", "b", "1", None)
+
+
 def test_names_are_texts_as_they_are_written():
     """Leading zeros, spaces and fractions belong to the name."""
     columns = read(HEADER + "007, p1,1\n7,1.0,2\n")
@@ -147,8 +153,9 @@ def test_columns_without_a_name_or_with_the_same_are_numbered():
 
 
 def test_a_header_may_be_quoted_over_several_lines():
-    """Lines are counted from its end."""
-    columns = read('actor,"target",time,"a\nb"\na,b,1\na,,2\n')
+    """Lines are counted from its end, on the fast way too."""
+    with patch.object(separated, "_slow", side_effect=AssertionError):
+        columns = read('actor,"target",time,"a\nb"\na,b,1\na,,2\n')
 
     assert columns.frame.columns[3] == "a\nb"
     assert told(columns) == [(4, "target is missing")]

@@ -48,6 +48,7 @@ def test_nanoseconds_go_to_the_nearest_microsecond(nanos, as_texts):
     read = moments(pl.Series([str(count) for count in nanos] if as_texts else nanos), "ns")
 
     assert read.arrival.tolist() == [(count + 500) // 1000 for count in nanos]
+    assert moments(pl.Series([499, 500, -500, -501]), "ns").arrival.tolist() == [0, 1, 0, -1]
 
 
 @given(st.lists(MICROS, min_size=1, max_size=5), st.sampled_from(list(SIZE)))

@@ -9,6 +9,7 @@ own are given) a recommended policy: learned on the first quarter of the events,
 """
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.cli.history import (
@@ -35,10 +36,10 @@ from tarry.core.errors import TarryError
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
-    from tarry.study.audit import Audit, Cost, Progress, Run
+    from tarry.study.audit import Audit, Cost, Progress, Question, Run
     from tarry.study.table import EventTable
 
-__all__ = ["add_arguments", "print_advice", "print_run", "run"]
+__all__ = ["add_arguments", "add_report", "print_advice", "print_run", "run", "write_report"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rate = "measure how often different people act close together on large histories too (slow)"
     parser.add_argument("--different", action="store_true", help=rate)
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
+    add_report(parser)
     add_json(parser)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Where to write pages and pictures."""
+    page = "write a report there too: one HTML file that needs nothing else; a file there is replaced"
+    parser.add_argument("--html", metavar="FILE", help=page)
+    pictures = "write every chart into this folder too, as SVG and PNG; files there are replaced"
+    parser.add_argument("--charts", metavar="DIR", help=pictures)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,7 +79,32 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"unreadable": columns.unreadable_count, **audit_answer(found, advice)})
     else:
         _print(found, advice)
+    write_report(arguments, table, question, found, advice)
     return 0
+
+
+def write_report(
+    arguments: argparse.Namespace,
+    table: "EventTable",
+    question: "Question",
+    found: "Audit",
+    advice: "Advice | str | None" = None,
+) -> None:
+    """Write what --html and --charts ask for."""
+    if not arguments.html and not arguments.charts:
+        return
+    from tarry.study.charts import audit_charts, write_charts  # noqa: PLC0415 - slow to load, seldom asked
+    from tarry.study.replay import Replay  # noqa: PLC0415 - likewise
+    from tarry.study.report import report_html  # noqa: PLC0415 - likewise
+    from tarry.study.report.after import replay_advice  # noqa: PLC0415 - likewise
+
+    after = replay_advice(table, advice, question)
+    if arguments.html:
+        policies = {one.name: one.policy for one in question.practices if isinstance(one, Replay)}
+        page = report_html(found, advice, after=after, policies=policies)
+        Path(arguments.html).write_text(page, encoding="utf-8")
+    if arguments.charts:
+        write_charts(audit_charts(found, advice, after), arguments.charts)
 
 
 def _own_question(arguments: argparse.Namespace) -> bool:
@@ -141,6 +176,7 @@ def _told(cost: "Cost", actors: int) -> list[str]:
 def print_run(run: "Run") -> None:
     """One attack as a table."""
     print(f"{run.policy}, seen by {run.observer}, attack {run.attack}, draw {run.draw}")
+    bounded = any(score.power_bound is not None for score in run.scores)
     rows = [
         [
             rounded_seconds(score.cutoff_s),
@@ -148,10 +184,12 @@ def print_run(run: "Run") -> None:
             f"{score.counts.false_positives:,}",
             percent(score.counts.precision),
             percent(score.counts.recall),
+            *([percent(score.power_bound)] if bounded else []),
         ]
         for score in run.scores
     ]
-    print_table(["cutoff", "right", "wrong", "precision", "recall"], rows)
+    header = ["cutoff", "right", "wrong", "precision", "recall", *(["recall at most"] if bounded else [])]
+    print_table(header, rows)
     print()
 
 

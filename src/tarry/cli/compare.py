@@ -4,8 +4,7 @@ A habit that only prints another time helps against somebody who reads the archi
 against somebody who is notified: so both watch, unless --observer says otherwise.
 
   tarry compare month.parquet --policy epsilon=1,gap=11m --baseline hotcrp --baseline jitter:24h
-  tarry compare month.parquet --policy mine.toml --policy other.toml --draws 5 --json
-
+  tarry compare month.parquet --policy mine.toml --policy other.toml --draws 5 --html compared.html
 """
 
 import argparse
@@ -13,6 +12,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tarry.cli.audit import add_report, write_report
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
     add_practices(parser)
     add_question(parser, cutoffs=CUTOFFS, observers="notified and archive")
+    add_report(parser)
     add_json(parser)
 
 
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**told, "practices": [{**asdict(line), **notes[line.policy]} for line in lines]})
     else:
         _print(lines, notes)
+    write_report(arguments, table, question, found)
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tarry.cli.frames import SUFFIXES, free_path, write_frame
 from tarry.cli.options import add_json
-from tarry.cli.show import print_json
+from tarry.cli.show import percent, print_json
 from tarry.cli.study_extra import need_study
 from tarry.core.errors import BadInput
 from tarry.study.synth_recipes import RECIPES, Recipe
@@ -111,7 +111,10 @@ def _facts(made: "MadeUp", recipe: Recipe) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any]) -> None:
     made = [f"{facts[what]:,} {what}" for what in ("events", "actors", "targets", "days")]
+    bots = percent(facts["bot_events"] / facts["events"])
     print(f"made up {', '.join(made)}")
-    print(f"{facts['batched_share']:.1%} of the events are batched (same actor, other target, 5 minutes)")
-    print(f"{facts['bot_events'] / facts['events']:.1%} of the events are those of {facts['bots']:,} bots")
+    print(
+        f"{percent(facts['batched_share'])} of the events are batched (same actor, other target, 5 minutes)"
+    )
+    print(f"{bots} of the events are those of {facts['bots']:,} bots")
     print(f"written to {facts['file']}")

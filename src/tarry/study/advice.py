@@ -201,7 +201,9 @@ def advise(
     """
     early, late = split(table, share)
     found = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
-    names = {replay(policy).name: (policy, percent, gap) for policy, percent, gap in found}
+    names: dict[str, tuple[Policy, int, LearnedGap]] = {}
+    for policy, percent, gap in found:  # gaps that were raised may be one: the lowest percentile names it
+        names.setdefault(replay(policy).name, (policy, percent, gap))
     practices = [replay(policy, name) for name, (policy, _, _) in names.items()]
     question = Question(
         practices=[baseline("nothing"), *practices],

@@ -160,11 +160,11 @@ class Near:
         """All pairs of one actor, without those on one target."""
         total = kernels.near_in_block(shown[start:end], self.ends[start:end] - start, limit)
         order = np.argsort(self.target[start:end], kind="stable") + start
-        cuts = np.flatnonzero(np.diff(self.target[order])) + 1
-        for rows in np.split(order, cuts):
-            ends = np.searchsorted(rows, self.ends[rows])
-            total -= kernels.near_in_block(shown[rows], ends, limit)
-        return total
+        target = self.target[order]
+        group = np.cumsum(np.diff(target, prepend=target[:1]) != 0) * len(self.ends)
+        # All targets in one go, behind each other: rows of the next are out of reach.
+        ends = np.searchsorted(group + order, group + self.ends[order])
+        return total - kernels.near_in_block(shown[order], ends, limit)
 
 
 def near(actor: IntArray, target: IntArray, time: IntArray, window: int) -> Near:

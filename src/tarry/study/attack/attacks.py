@@ -22,7 +22,7 @@ __all__ = ["ATTACKS", "attack"]
 #: What `attack` makes, by name, and what each does.
 ATTACKS = {
     "cutoff": "claims pairs that appear at most a cutoff apart",
-    "likelihood": "knows the policy: claims pairs whose difference is likelier if batched (one gap)",
+    "likelihood": "knows the policy: claims pairs whose difference is likelier if batched",
     "recipient": "claims payments to one address (the actor) that appear at most a cutoff apart",
     "informed": "the same with a cutoff relative to each address's own gap (informed:0.5,1,2)",
     "nearest": "tests whether an event is batched with the nearest one on watched targets",
@@ -39,7 +39,7 @@ class _Named:
     run: Callable[[Scene, Sequence[int]], list[Score]]
 
     def applies_to(self, practice: Practice) -> bool:
-        return self.name != "likelihood" or isinstance(practice, Replay)
+        return not self.name.startswith("likelihood") or isinstance(practice, Replay)
 
     def score(self, scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
         return self.run(scene, cutoffs)
@@ -49,12 +49,15 @@ def attack(text: str) -> Attack:
     """The attack that a text names.
 
     `nearest:0.1` watches a tenth of the targets; `informed:0.5,1,2` claims within these multiples of
-    each recipient's gap, instead of cutoffs in proportion to it.
+    each recipient's gap, instead of cutoffs in proportion to it; `likelihood:neighbours` takes pairs
+    that are not batched to be as far apart as neighbours in the history.
 
     >>> attack("cutoff").name
     'cutoff'
     """
     name, _, given = text.partition(":")
+    if text == "likelihood:neighbours":
+        return _Named(text, lambda scene, cutoffs: difference_attack(scene, cutoffs, neighbours=True))
     if name == "informed":
         return _Named(
             text, _informed([parse_number(part, "a multiple") for part in given.split(",") if part])
@@ -99,6 +102,8 @@ def _nearest(share: Fraction) -> Callable[[Scene, Sequence[int]], list[Score]]:
         if not isinstance(scene.practice, Replay):
             return [_as_score(one, None) for one in found]
         policy = scene.practice.policy
+        if policy.delta or len(policy.gaps) > 1:  # the bound is about one gap, and no chance of failing
+            return [_as_score(one, None) for one in found]
         labels = scene.practice.labelled(table.history).batched
         reach = int(policy.start_ticks(policy.gap) * policy.tick * MICROSECONDS)
         mass = nearest_mass(*columns, labels, gap_us=reach, **sides)  # type: ignore[arg-type]

@@ -8,10 +8,11 @@ import numpy as np
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import IntArray
+from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import rows_by_gap
 from tarry.study import kernels
 from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import GapLaw
+from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
 from tarry.study.attack.scene import Scene
 from tarry.study.batching import in_batch_gaps, null_gaps
 from tarry.study.practice import MICROSECONDS
@@ -20,6 +21,7 @@ from tarry.study.score import Score
 
 __all__ = ["difference_attack"]
 
+_LEFT = 1e-12  # of an endless law
 Kind = tuple[int, int]  # the gaps of a pair's first and second event, by number
 
 
@@ -32,13 +34,15 @@ class _View:
     laws: dict[Kind, PairLaws]  # all of one reach
 
 
-def difference_attack(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
-    """Score the attack of somebody who knows the policy and the history's gaps, in and out of batches.
+def difference_attack(scene: Scene, cutoffs: Sequence[int], *, neighbours: bool = False) -> list[Score]:
+    """Score the attack of somebody who knows the policy and the history's gaps inside batches.
 
-    For each cutoff it claims every difference at least as telling as that distance is between two
-    events of the policy's own gap; where the ratio falls with the distance, and all gaps are one,
-    that is the cutoff attack. The sets are unions of intervals of the difference, and the counts
-    are exact. Each linked pair is looked at once.
+    Pairs that are not batched are taken to be any distance apart, as those of a whole history are;
+    with `neighbours` they are as far apart as the history's neighbouring rows of different people,
+    as in the test of one given pair. For each cutoff the attack claims every difference at least as
+    telling as that distance is between two events of the policy's own gap; where the ratio falls
+    with the distance, and all gaps are one, that is the cutoff attack. The sets are unions of
+    intervals of the difference, and the counts are exact. Each linked pair is looked at once.
 
     >>> from tarry.core.entropy import Seeded
     >>> from tarry.core.policy import Policy
@@ -53,7 +57,7 @@ def difference_attack(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
     >>> difference_attack(scene, [60 * minute])[0].counts.true_positives
     1
     """
-    view, tick = _view(scene)
+    view, tick = _view(scene, neighbours=neighbours)
     thresholds = [view.laws[0, 0].threshold_at(cutoff // tick) for cutoff in cutoffs]
     found = _found(scene, view, thresholds)
     flagged = [_flagged(scene, view, threshold) for threshold in thresholds]
@@ -63,20 +67,23 @@ def difference_attack(scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
     ]
 
 
-def _view(scene: Scene) -> tuple[_View, int]:
+def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
     if not isinstance(scene.practice, Replay):
         raise BadInput(
             "the likelihood attack", "needs a policy to know", found=f"the practice {scene.practice.name}"
         )
     policy, table = scene.practice.numbered, scene.truth.table
     tick = int(policy.tick * MICROSECONDS)
-    null = _gap_law(null_gaps(table), tick, "gaps between different people")
     in_batch = _gap_law(in_batch_gaps(table, scene.truth.window), tick, "gaps inside batches")
     classes = np.zeros(len(table), dtype=np.int64)
     mechanisms = []
     for number, (gap, rows) in enumerate(rows_by_gap(policy, table.history)):
         classes[rows] = number
         mechanisms.append(policy.mechanism(gap))
+    if neighbours:
+        null = _gap_law(null_gaps(table), tick, "gaps between different people")
+    else:
+        null = _any_gap(mechanisms, in_batch)
 
     def laws(reach: int) -> dict[Kind, PairLaws]:
         return {
@@ -121,9 +128,13 @@ def _levels_reached(
 
 def _flagged(scene: Scene, view: _View, threshold: float) -> int:
     """Candidate pairs whose difference is telling enough: all such pairs but those on one target."""
-    away = view.seen - view.seen.min(initial=0)
+    away = view.seen - (view.seen.min() if len(view.seen) else 0)
     # The same moments with targets too far from each other for any difference.
     stride = int(away.max(initial=0)) + view.laws[0, 0].reach + 1
+    if stride * scene.truth.table.targets >= 1 << 62:
+        raise NotPossible(
+            "the likelihood attack cannot keep so many targets apart over so many ticks: use a longer tick"
+        )
     by_target = away + scene.truth.table.target_rank * stride
     total = 0
     for (i, j), law in view.laws.items():
@@ -140,6 +151,14 @@ def _flagged(scene: Scene, view: _View, threshold: float) -> int:
 def _between(first: IntArray, second: IntArray, low: int, high: int) -> int:
     """Pairs (x, y) of two columns with low <= y - x <= high."""
     return int(kernels.cross_pairs(np.sort(first), np.sort(second), low, high))
+
+
+def _any_gap(mechanisms: Sequence[Mechanism], in_batch: GapLaw) -> GapLaw:
+    """All gaps alike, as far as two delays and a batch can reach."""
+    longest = max(law_ticks(m.pair.unbatched, _LEFT) for m in mechanisms)
+    masses = np.ones(4 * longest + in_batch.farthest + 1)
+    masses[0] = 0.5  # there is one gap of 0, and two of every other size: before and after
+    return GapLaw.of_masses(masses / masses.sum())
 
 
 def _gap_law(gaps: IntArray, tick: int, what: str) -> GapLaw:

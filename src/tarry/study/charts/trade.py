@@ -1,0 +1,141 @@
+"""The chart that decides: what each practice costs, and what it buys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log1p
+from typing import Any
+
+import altair as alt
+
+from tarry.study.advice import Advice
+from tarry.study.audit import Audit
+from tarry.study.charts.style import LIGHT, duration_axis, hints, nice_top, note, percent_axis, plot, styled
+from tarry.study.compare import compare
+from tarry.study.report.words import seconds, shown_names
+
+__all__ = ["Trade", "trade_chart", "trades"]
+
+# Delays below this are shown evenly, above it on a logarithmic axis.
+_UNIT_S = 60
+# Points nearer than this part of both axes share a label.
+_NEAR = 0.05
+_LOOK = {
+    "nothing is done": ("vermilion", "triangle-up"),
+    "recommended": ("green", "diamond"),
+    "tried": ("blue", "circle"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trade:
+    """One point of the chart.
+
+    >>> Trade(number=1, name="nothing", mean_s=0.0, precision=0.8, best=False).name
+    'nothing'
+    """
+
+    number: int  # what the chart calls it
+    name: str
+    mean_s: float  # delay
+    precision: float  # of claims that find a tenth of the linked pairs
+    best: bool  # recommended
+
+
+def trades(found: Audit | Advice, *, observer: str | None = None, attack: str | None = None) -> list[Trade]:
+    """What each practice costs and buys, numbered from 1; for an audit, the first observer and attack.
+
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> [trade.name for trade in trades(advice)]
+    ['nothing']
+    """
+    if isinstance(found, Advice):
+        return _of_advice(found)
+    lines = compare(found)
+    watcher = observer or (lines[0].observer if lines else "")
+    method = attack or (lines[0].attack if lines else "")
+    seen = [line for line in lines if (line.observer, line.attack) == (watcher, method)]
+    names = shown_names([line.policy for line in seen])
+    return [
+        Trade(
+            number=place,
+            name=names[line.policy],
+            mean_s=line.mean_s,
+            precision=line.precision.mean,
+            best=False,
+        )
+        for place, line in enumerate(seen, start=1)
+    ]
+
+
+def trade_chart(
+    found: Audit | Advice, *, observer: str | None = None, attack: str | None = None
+) -> alt.LayerChart:
+    """Mean delay against how often claims are right that find a tenth of the linked pairs.
+
+    Points carry the numbers of `trades`, so that a table beside the chart can name them.
+
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> trade_chart(advice).layer[0].data.values[-1]["precision"]
+    0.5
+    """
+    points = trades(found, observer=observer, attack=attack)
+    top = nice_top([point.precision for point in points])
+    longest = 1.15 * max((point.mean_s for point in points), default=0.0)  # room for the last label
+    x = alt.X("mean:Q", **duration_axis("mean delay", longest, _UNIT_S))
+    y = alt.Y("precision:Q", **percent_axis("claims that are right, finding a tenth", top))
+    rows = [_row(point) for point in points]  # drawn from the last: nothing lies on top
+    kinds = {kind: look for kind, look in _LOOK.items() if any(row["kind"] == kind for row in rows)}
+    colours = alt.Scale(domain=list(kinds), range=[LIGHT[colour] for colour, _ in kinds.values()])
+    shapes = alt.Scale(domain=list(kinds), range=[shape for _, shape in kinds.values()])
+    dots = plot(rows[::-1]).mark_point(filled=True, size=90, opacity=1)
+    drawn = dots.encode(
+        x=x,
+        y=y,
+        color=alt.Color("kind:N", scale=colours),
+        shape=alt.Shape("kind:N", scale=shapes),
+        tooltip=hints("name:N", "delay:N", "precision:Q"),
+    )
+    labels = note(_labels(rows, longest, top), dx=8).encode(x=x, y=y)
+    return styled(drawn, labels, rows_of_legend=len(kinds))
+
+
+def _of_advice(advice: Advice) -> list[Trade]:
+    nothing = Trade(number=1, name="nothing", mean_s=0.0, precision=advice.before, best=False)
+    return [nothing] + [
+        Trade(
+            number=place,
+            name=f"epsilon {float(choice.policy.epsilon):g}, gap {seconds(float(choice.policy.gap))}",
+            mean_s=choice.mean_s,
+            precision=choice.precision,
+            best=choice is advice.best,
+        )
+        for place, choice in enumerate(advice.choices, start=2)
+    ]
+
+
+def _row(point: Trade) -> dict[str, Any]:
+    kind = "recommended" if point.best else "nothing is done" if point.name == "nothing" else "tried"
+    return {
+        "name": point.name,
+        "number": point.number,
+        "mean": point.mean_s,
+        "precision": point.precision,
+        "delay": seconds(point.mean_s),
+        "kind": kind,
+    }
+
+
+def _labels(rows: Sequence[dict[str, Any]], longest: float, top: float) -> list[dict[str, Any]]:
+    """One label for points that lie on one another, beside the rightmost: the numbers of all."""
+    wide = log1p(max(longest, 10.0 * _UNIT_S) / _UNIT_S)
+    labels: list[dict[str, Any]] = []
+    for row in rows:
+        place = (log1p(row["mean"] / _UNIT_S) / wide, row["precision"] / top)
+        for label in labels:
+            if all(abs(here - there) < _NEAR for here, there in zip(place, label["place"], strict=True)):
+                label["numbers"].append(row["number"])
+                label["at"] = max(label["at"], row, key=lambda one: float(one["mean"]))
+                break
+        else:
+            labels.append({"place": place, "numbers": [row["number"]], "at": row})
+    return [{**label["at"], "text": ", ".join(map(str, label["numbers"]))} for label in labels]

@@ -1,0 +1,103 @@
+"""HTML that cannot be broken by what is in it: text is escaped unless it says that it is markup."""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["Html", "el", "figure", "inline_svg", "items", "join", "table"]
+
+_MANY_ROWS = 16  # more than these scroll in their box
+
+
+class Html(str):
+    """Text that is markup already.
+
+    >>> el("p", "1 < 2, ", Html("<b>sure</b>"))
+    '<p>1 &lt; 2, <b>sure</b></p>'
+    """
+
+    __slots__ = ()
+
+
+def join(parts: Iterable[str]) -> Html:
+    """One after the other; what is not markup is escaped.
+
+    >>> join(["&", Html("<br>")])
+    '&amp;<br>'
+    """
+    return Html("".join(part if isinstance(part, Html) else _text(part) for part in parts))
+
+
+def _text(part: str) -> str:
+    """Escaped; a percent sign stays on the line of its number."""
+    return escape(part).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def el(tag: str, *children: str, **attributes: str | int) -> Html:
+    """An element; `class_` and `aria_label` are written as in HTML.
+
+    >>> el("th", "a & b", scope="row", class_="wide")
+    '<th scope="row" class="wide">a &amp; b</th>'
+    """
+    named = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for name, value in attributes.items()
+    )
+    return Html(f"<{tag}{named}>{join(children)}</{tag}>")
+
+
+def items(tag: str, texts: Iterable[str]) -> Html:
+    """A list.
+
+    >>> items("ul", ["one", "two"])
+    '<ul><li>one</li><li>two</li></ul>'
+    """
+    return el(tag, *(el("li", text) for text in texts))
+
+
+def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], marked: int = -1) -> Html:
+    """A table in a box that scrolls by itself; the first cell of a row is its heading.
+
+    >>> "<caption>Cutoffs</caption>" in table("Cutoffs", ["cutoff", "right"], [["5m", "3"]])
+    True
+    """
+    head = el("tr", *(el("th", cell, scope="col") for cell in header))
+    body = [
+        el(
+            "tr",
+            el("th", row[0], scope="row"),
+            *(el("td", cell) for cell in row[1:]),
+            **({"class_": "marked"} if place == marked else {}),
+        )
+        for place, row in enumerate(rows)
+    ]
+    inside = el("table", el("caption", caption), el("thead", head), el("tbody", *body))
+    long = len(rows) > _MANY_ROWS
+    kind = "scroll long" if long else "scroll"
+    return el("div", inside, class_=kind, role="region", tabindex=0, aria_label=caption)
+
+
+def figure(picture: Html, caption: str) -> Html:
+    """A picture and what it shows.
+
+    >>> figure(Html("<svg></svg>"), "Gaps")
+    '<figure><svg></svg><figcaption>Gaps</figcaption></figure>'
+    """
+    return el("figure", picture, el("figcaption", caption))
+
+
+def inline_svg(svg: str, name: str, label: str) -> Html:
+    """A drawn chart as a part of a page: it takes the room there is, and shares no id with another.
+
+    >>> inline_svg(
+    ...     '<svg xmlns="n" width="9" height="4" viewBox="0 0 9 4"><g id="c"/></svg>', "gaps", "Gaps"
+    ... )
+    '<svg viewBox="0 0 9 4" role="img" aria-label="Gaps"><g id="gaps-c"/></svg>'
+    """
+    _, opening, rest = re.split(r"(<svg\b[^>]*>)", svg, maxsplit=1)
+    box = re.search(r'viewBox="[^"]*"', opening)
+    start = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(label)}">'
+    rest = re.sub(r' (?:role|aria-[a-z]+|class|pointer-events)="[^"]*"', "", rest)
+    rest = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', rest)
+    rest = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", rest)
+    return Html(start + rest)

@@ -1,0 +1,226 @@
+"""The tables of a report: the same figures as the charts beside them."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from tarry.core.promise import MEANINGLESS
+from tarry.study.advice import Advice
+from tarry.study.answer import posteriors_of
+from tarry.study.audit import Audit, Cost, Measures, Run
+from tarry.study.charts import trades
+from tarry.study.compare import compare, spread
+from tarry.study.report.markup import Html, table
+from tarry.study.report.words import number, percent, seconds, shown_names, spread_percent
+
+__all__ = [
+    "choices_table",
+    "costs_table",
+    "gaps_table",
+    "lines_table",
+    "posterior_table",
+    "rates_table",
+    "scores_table",
+]
+
+
+def gaps_table(measures: Measures) -> Html:
+    """Percentiles of the gaps.
+
+    >>> from tarry.study.audit import measure
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
+    >>> "<td>1m34s</td>" in gaps_table(measure(table, window=300_000_000))
+    True
+    """
+    inside, between = measures.in_batch_gaps_s, measures.null_gaps_s
+    rows = [
+        [f"{part} %", _length(inside.get(part)), _length(between.get(part))]
+        for part in sorted({*inside, *between})
+    ]
+    header = ["of the gaps", "one person, inside a batch", "one act to the next, different people"]
+    return table("Gaps are at most this long", header, rows)
+
+
+def rates_table(measures: Measures) -> Html:
+    """Percentiles of the people's own rates of batching.
+
+    >>> from tarry.study.audit import measure
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
+    >>> "<td>100.0\N{NO-BREAK SPACE}%</td>" in rates_table(measure(table, window=300_000_000))
+    True
+    """
+    rows = [[f"{part} %", percent(rate)] for part, rate in measures.actor_rates.items()]
+    header = ["of the people", "have at most this part of their moves within the window"]
+    return table("Rates of batching over people", header, rows)
+
+
+def posterior_table(found: Audit) -> Html:
+    """How sure an observer can be.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 9_000_000_000])
+    >>> "<td>50.0\N{NO-BREAK SPACE}%</td>" in posterior_table(audit(table, Question(practices=[])))
+    True
+    """
+    rows = [
+        [str(one.suspects), percent(1 / one.suspects), percent(one.batched), percent(one.unbatched)]
+        for one in posteriors_of(found)
+    ]
+    header = [
+        "people who could be it",
+        "before anything is seen",
+        "two acts together: both are one person's",
+        "two acts apart: the likeliest other",
+    ]
+    return table("How sure an observer can be", header, rows)
+
+
+def scores_table(runs: Sequence[Run]) -> Html:
+    """Every cutoff of every practice, of one attack and observer; means over the draws.
+
+    >>> from tarry.study.score import Counts, Score
+    >>> counts = Counts(true_positives=3, false_positives=1, false_negatives=0, true_negatives=9)
+    >>> scores = [Score(cutoff=60_000_000, counts=counts)]
+    >>> run = Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
+    >>> "<td>75.0\N{NO-BREAK SPACE}%</td>" in scores_table([run])
+    True
+    """
+    names = shown_names([run.policy for run in runs])
+    bounded = any(score.power_bound is not None for run in runs for score in run.scores)
+    one = len(names) == 1  # then its name need not stand in every row
+    rows = [
+        cells if one else [name, *cells]
+        for policy, name in names.items()
+        for cells in _score_rows([run for run in runs if run.policy == policy], bounded=bounded)
+    ]
+    header = ["practice"] * (not one) + ["cutoff", "right", "wrong", "precision", "recall", "false alarms"]
+    draws = len({run.draw for run in runs})
+    told = "Claims at each cutoff" + (
+        f"; means over {draws} draws, ranges in brackets" if draws > 1 else ""
+    )
+    return table(told, header + ["most recall promised"] * bounded, rows)
+
+
+def lines_table(found: Audit, observer: str, attack: str) -> Html:
+    """What each practice costs and buys, numbered as in the chart of the trade.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.baselines import baseline
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> found = audit(table, Question(practices=[baseline("nothing")]))
+    >>> "1. nothing</th>" in lines_table(found, "notified", "cutoff")
+    True
+    """
+    lines = [line for line in compare(found) if (line.observer, line.attack) == (observer, attack)]
+    rows = [
+        [
+            f"{point.number}. {point.name}",
+            seconds(line.mean_s),
+            spread_percent(line.precision),
+            spread_percent(line.average_precision),
+            spread_percent(line.crossover),
+            spread_percent(line.recall),
+        ]
+        for point, line in zip(trades(found, observer=observer, attack=attack), lines, strict=True)
+    ]
+    buys = ["claims right, finding a tenth", "average precision", "error crossover"]
+    header = ["practice", "mean delay", *buys, "recall while half are right"]
+    return table("What each practice costs and buys", header, rows)
+
+
+def costs_table(found: Audit) -> Html:
+    """How long people wait, what waiting does to the order, and how much of the promise is used up.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.baselines import baseline
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> "1m1s" in costs_table(audit(table, Question(practices=[baseline("end")])))
+    True
+    """
+    names = shown_names([cost.policy for cost in found.costs])
+    spent = any(cost.most_nats is not None for cost in found.costs)
+    rows = [
+        _cost_row(name, [cost for cost in found.costs if cost.policy == policy], spent=spent)
+        for policy, name in names.items()
+    ]
+    header = [
+        "practice",
+        "mean delay",
+        "half wait at most",
+        "95 of 100 wait at most",
+        "longest",
+        "reordered",
+    ]
+    used = ["most epsilon used on one person", f"people above {float(MEANINGLESS):g}"] * spent
+    return table("What each practice costs", header + used, rows)
+
+
+def choices_table(advice: Advice) -> Html:
+    """What was tried before recommending, numbered as in the chart of the trade.
+
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> "<td>50.0\N{NO-BREAK SPACE}%</td>" in choices_table(advice)
+    True
+    """
+    nothing, *points = trades(advice)
+    rows = [[f"1. {nothing.name}", "0s", "0s", percent(nothing.precision), "-"]]
+    for point, choice in zip(points, advice.choices, strict=True):
+        rows.append(
+            [
+                f"{point.number}. {point.name}" + (" (recommended)" if point.best else ""),
+                seconds(choice.mean_s),
+                seconds(choice.longest_s),
+                percent(choice.precision),
+                percent(choice.average_precision),
+            ]
+        )
+    header = ["policy", "mean delay", "longest"]
+    best = next((place for place, point in enumerate(points, start=1) if point.best), -1)
+    buys = ["claims right, finding a tenth", "average precision"]
+    return table("Policies that were tried", header + buys, rows, marked=best)
+
+
+def _score_rows(runs: Sequence[Run], *, bounded: bool) -> list[list[str]]:
+    """A row for each cutoff; every draw has the same ones in the same order."""
+    rows = []
+    for drawn in zip(*(run.scores for run in runs), strict=True):
+        counts = [score.counts for score in drawn]
+        row = [
+            seconds(drawn[0].cutoff_s),
+            number(spread([one.true_positives for one in counts]).mean),
+            number(spread([one.false_positives for one in counts]).mean),
+            _shares([one.precision for one in counts]),
+            _shares([one.recall for one in counts]),
+            _shares([one.false_positive_rate for one in counts]),
+        ]
+        rows.append(row + [_shares([score.power_bound for score in drawn])] * bounded)
+    return rows
+
+
+def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
+    orders = [cost.reordered for cost in costs]
+    row = [
+        name,
+        seconds(fmean(cost.mean_s for cost in costs)),
+        seconds(fmean(cost.median_s for cost in costs)),
+        seconds(fmean(cost.high_s for cost in costs)),
+        seconds(max(cost.longest_s for cost in costs)),
+        _shares(orders),
+    ]
+    if not spent:
+        return row
+    promised = costs[0].most_nats is not None
+    most = f"{max(cost.most_nats or 0 for cost in costs):g}" if promised else "-"
+    return [*row, most, number(max(cost.spent_actors or 0 for cost in costs)) if promised else "-"]
+
+
+def _shares(values: Sequence[float | None]) -> str:
+    return "-" if all(value is None for value in values) else spread_percent(spread(values))
+
+
+def _length(value: float | None) -> str:
+    return "-" if value is None else seconds(value)

@@ -1,0 +1,89 @@
+"""Figures and names as reports say them: rounded, and nothing that tells whose machine it was."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from fractions import Fraction
+from itertools import count
+from pathlib import PureWindowsPath
+
+from tarry.core.durations import format_duration
+from tarry.study.baselines import BASELINES
+from tarry.study.compare import Spread
+
+__all__ = ["day", "number", "percent", "seconds", "shown_names", "spread_percent"]
+
+_EPOCH = date(1970, 1, 1)
+_MICROSECONDS_A_DAY = 86_400_000_000
+
+
+def percent(share: float | None) -> str:
+    """A share: percent with one digit, below one percent with two that tell something.
+
+    >>> percent(0.791), percent(0.00042), percent(0.0), percent(None)
+    ('79.1 %', '0.042 %', '0 %', '-')
+    """
+    if share is None:
+        return "-"
+    if not share:
+        return "0 %"
+    places = 1 if share >= 0.01 else 1 - int(f"{100 * share:.1e}".partition("e")[2])
+    return f"{100 * share:.{places}f} %"
+
+
+def spread_percent(spread: Spread) -> str:
+    """The mean of a share over the draws, and its range where they differ.
+
+    >>> spread_percent(Spread(mean=0.2, low=0.1, high=0.3))
+    '20.0 % (10.0 to 30.0)'
+    """
+    low, high = percent(spread.low), percent(spread.high)
+    return percent(spread.mean) + ("" if low == high else f" ({low[:-2]} to {high[:-2]})")
+
+
+def seconds(value: float) -> str:
+    """A duration in two units at most; three digits below a minute.
+
+    >>> seconds(123.4), seconds(0.25), seconds(9.0), seconds(5862.0), seconds(100_000.0)
+    ('2m3s', '0.25s', '9s', '1h38m', '1d4h')
+    """
+    if value < 60:
+        return f"{value:.3g}s"
+    step = 1 if value < 3600 else 60 if value < 86_400 else 3600
+    return format_duration(Fraction(step * round(value / step)))
+
+
+def number(value: float) -> str:
+    """A count, or the mean of counts.
+
+    >>> number(1234), number(1234.5)
+    ('1,234', '1,234.5')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def day(microseconds: int) -> str:
+    """The day of a moment, in UTC.
+
+    >>> day(1_700_000_000_000_000)
+    '2023-11-14'
+    """
+    days = microseconds // _MICROSECONDS_A_DAY
+    try:
+        return (_EPOCH + timedelta(days=days)).isoformat()
+    except OverflowError:  # a history in units of its own
+        return f"day {days:,}"
+
+
+def shown_names(practices: Sequence[str]) -> dict[str, str]:
+    """What each practice is called: a policy that was read from a file loses the folders before it.
+
+    >>> list(shown_names(["hotcrp:Europe/Berlin", "/home/me/a.toml", "b/a.toml"]).values())
+    ['hotcrp:Europe/Berlin', 'a.toml', 'a.toml (2)']
+    """
+    shown: dict[str, str] = {}
+    for practice in dict.fromkeys(practices):
+        habit = practice.partition(":")[0] in BASELINES
+        plain = practice if habit else PureWindowsPath(practice).name or practice
+        spellings = (plain if place == 1 else f"{plain} ({place})" for place in count(1))
+        shown[practice] = next(name for name in spellings if name not in shown.values())
+    return shown

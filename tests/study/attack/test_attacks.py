@@ -1,0 +1,154 @@
+"""Attacks by name: each is the function it says, on what the observer saw, and odd names are refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tarry.core.entropy import Seeded
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
+from tarry.study.attack import attacks
+from tarry.study.attack.attacks import ATTACKS, attack
+from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack.difference import difference_attack
+from tarry.study.attack.nearest import nearest_mass, nearest_test
+from tarry.study.attack.recipient import informed_attack, recipient_attack, recipient_gaps
+from tarry.study.attack.scene import Scene
+from tarry.study.baselines import baseline
+from tarry.study.practice import MICROSECONDS
+from tarry.study.replay import replay
+from tarry.study.table import event_table
+
+POLICY = Policy(epsilon="1", gap="11m")
+CUTOFFS = [600 * MICROSECONDS, 0, 20 * MICROSECONDS]
+WINDOW = 300 * MICROSECONDS
+
+
+@pytest.fixture(scope="module")
+def table():
+    """An hour of some people, to the microsecond."""
+    rng = np.random.default_rng(6)
+    return event_table(
+        actor=rng.integers(0, 40, 500),
+        target=[f"page {i}" for i in rng.integers(0, 30, 500)],
+        time=rng.integers(0, 24 * 3_600 * MICROSECONDS, 500),
+    )
+
+
+def scene_of(table, practice):
+    """What a notified observer saw."""
+    seen = practice.show(table.history, Seeded(1)).release
+    return Scene(truth=Truth(table=table, window=WINDOW), practice=practice, seen=seen)
+
+
+@pytest.mark.parametrize("practice", [baseline("jitter:1h"), replay(POLICY)], ids=["jitter", "policy"])
+def test_plain_attacks_are_their_functions(table, practice):
+    """On what was seen, not on what is true."""
+    scene = scene_of(table, practice)
+
+    assert attack("cutoff").score(scene, CUTOFFS) == cutoff_attack(scene.truth, scene.seen, CUTOFFS)
+    assert attack("recipient").score(scene, CUTOFFS) == recipient_attack(scene.truth, scene.seen, CUTOFFS)
+    assert cutoff_attack(scene.truth, scene.seen, CUTOFFS) != cutoff_attack(
+        scene.truth, table.time, CUTOFFS
+    )
+
+
+def test_likelihood_is_the_attack_that_knows_the_policy(table):
+    """So it applies to policies alone; all others apply to every practice."""
+    scene = scene_of(table, replay(POLICY))
+
+    assert attack("likelihood").score(scene, CUTOFFS) == difference_attack(scene, CUTOFFS)
+    for name in ATTACKS:
+        assert attack(name).applies_to(replay(POLICY))
+        assert attack(name).applies_to(baseline("nothing")) == (name != "likelihood")
+
+
+def test_the_informed_attack_scales_the_cutoff_by_each_recipients_gap(table):
+    """The median row is judged by the cutoff itself; on times to the microsecond too."""
+    scene = scene_of(table, baseline("jitter:1h"))
+    gaps = recipient_gaps(table, WINDOW, 600 * MICROSECONDS)
+    multiples = [Fraction(cutoff, int(np.median(gaps))) for cutoff in CUTOFFS]
+    expected = informed_attack(scene.truth, scene.seen, multiples, gaps)
+    found = attack("informed").score(scene, CUTOFFS)
+
+    assert [score.counts for score in found] == [score.counts for score in expected]
+    assert [(score.cutoff, score.multiple) for score in found] == list(
+        zip(CUTOFFS, map(float, multiples), strict=True)
+    )
+
+
+def test_the_informed_attack_takes_multiples_of_the_gap(table):
+    """Then the cutoffs do not matter."""
+    scene = scene_of(table, baseline("jitter:1h"))
+    gaps = recipient_gaps(table, WINDOW, 600 * MICROSECONDS)
+    multiples = [Fraction(1, 2), Fraction(2), Fraction(0)]
+    method = attack("informed:0.5,2,0")
+
+    assert method.score(scene, CUTOFFS) == informed_attack(scene.truth, scene.seen, multiples, gaps)
+    assert method.name == "informed:0.5,2,0"
+    with pytest.raises(BadInput, match="a multiple must be a decimal number, found 'x'"):
+        attack("informed:1,x")
+
+
+@pytest.mark.parametrize(("name", "share"), [("nearest", 0.5), ("nearest:0.1", 0.1), ("nearest:0.9", 0.9)])
+def test_nearest_watches_a_share_of_the_targets(table, name, share):
+    """Its counts are those of the test itself; the bound of a policy stands beside them."""
+    watched = attacks._lots(table.target) < share
+    columns = (table.time, table.actor, table.target)
+    sides = {"own": ~watched, "watched": watched, "window_us": WINDOW}
+    for practice in (baseline("nothing"), replay(POLICY)):
+        scene = scene_of(table, practice)
+        scores = attack(name).score(scene, CUTOFFS)
+        for score, one in zip(
+            scores, nearest_test(scene.seen, *columns, cutoffs_us=CUTOFFS, **sides), strict=True
+        ):
+            counts = score.counts
+            assert (counts.true_positives, counts.false_positives) == (
+                one.batched_flagged,
+                one.others_flagged,
+            )
+            assert (counts.recall, counts.false_positive_rate) == (one.power, one.type_one)
+            assert score.cutoff == one.cutoff_us
+            labels = replay(POLICY).show(table.history, Seeded(1)).batched
+            mass = nearest_mass(*columns, labels, gap_us=960 * MICROSECONDS, **sides)
+            bound = None if practice.name == "nothing" else one.bound(POLICY.epsilon, mass)
+            assert score.power_bound == bound
+    assert attack(name).name == name
+
+
+def test_lots_are_even_and_fixed_by_the_name():
+    """A tenth of the targets is about a tenth, also of neighbouring numbers, and always the same ones."""
+    for names in (np.arange(20_000), np.arange(20_000) << 40, -np.arange(20_000)):
+        lots = attacks._lots(names)
+        assert ((lots >= 0) & (lots < 1)).all()
+        for share in (0.1, 0.5, 0.9):
+            assert (lots < share).mean() == pytest.approx(share, abs=0.02)
+        assert (attacks._lots(names[::-1]) == lots[::-1]).all()
+
+
+@pytest.mark.parametrize("text", ["", "cut off", "cutoff:5", "Cutoff", "recipient:2"])
+def test_unknown_attacks_are_refused(text):
+    """Also a parameter where none is taken."""
+    with pytest.raises(BadInput, match=f"an attack is one of cutoff, likelihood, .*, found '{text}'"):
+        attack(text)
+
+
+def test_a_colon_with_nothing_after_it_changes_nothing():
+    """The attack that knows a policy still asks for one."""
+    assert attack("likelihood:").name == "likelihood"
+    assert not attack("likelihood:").applies_to(baseline("nothing"))
+
+
+@pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.1", "half"])
+def test_a_share_of_targets_lies_between_none_and_all(share):
+    with pytest.raises(BadInput, match="the share of watched targets"):
+        attack(f"nearest:{share}")
+
+
+@pytest.mark.parametrize("name", sorted(set(ATTACKS) - {"likelihood"}))
+def test_hardly_any_events_break_no_attack(name):
+    """Two acts by two people: nothing is linked, nothing found."""
+    small = event_table(actor=[1, 2], target=[1, 2], time=[0, 400 * MICROSECONDS])
+    for score in attack(name).score(scene_of(small, replay(POLICY)), CUTOFFS):
+        assert score.counts.true_positives == score.counts.false_negatives == 0

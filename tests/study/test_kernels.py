@@ -1,0 +1,96 @@
+"""The compiled loops: each counts what its sentence says, and compiling needs no place to write."""
+
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tarry.study import kernels
+
+TIMES = st.lists(st.integers(0, 40), min_size=1, max_size=25)
+WITHOUT_A_PLACE = """
+import numba, numba.core.caching as caching
+for kind in list(caching.CacheImpl._locator_classes):
+    kind.from_function = classmethod(lambda cls, *arguments: None)
+import numpy as np
+from tarry.study.pairs import pairs_within
+print(pairs_within(np.array([3, 1, 9, 1]), [0, 2, 100]))
+"""
+
+
+def sorted_rows(times, seed):
+    """Rows in three groups, sorted by group and time."""
+    groups = np.random.default_rng(seed).integers(0, 3, len(times))
+    order = np.lexsort((times, groups))
+    ranks = np.unique(groups[order], return_inverse=True)[1].astype(np.int64)
+    return ranks, np.array(times, dtype=np.int64)[order]
+
+
+@settings(max_examples=40)
+@given(times=TIMES, window=st.integers(0, 12), seed=st.integers(0, 99))
+def test_reaches_are_the_first_rows_out_of_reach(times, window, seed):
+    """Of another group, or further away than the window."""
+    groups, ordered = sorted_rows(times, seed)
+    ends = kernels.reaches(groups, ordered, window)
+    for i, end in enumerate(ends.tolist()):
+        inside = [
+            j for j in range(i, len(times)) if groups[j] == groups[i] and ordered[j] - ordered[i] <= window
+        ]
+        assert list(range(i, end)) == inside
+
+
+@settings(max_examples=40)
+@given(times=TIMES, window=st.integers(0, 12), seed=st.integers(0, 99))
+def test_close_groups_are_those_of_a_loop(times, window, seed):
+    """Ordered pairs of different groups some two of whose times are at most the window apart."""
+    groups, ordered = sorted_rows(times, seed)
+    by_time = np.argsort(ordered, kind="stable")
+    found = kernels.close_groups(groups, ordered, ordered[by_time], groups[by_time], window)
+    rows = list(zip(groups.tolist(), ordered.tolist(), strict=True))
+    pairs = {(g, h) for g, t in rows for h, u in rows if g != h and abs(t - u) <= window}
+
+    assert found == len(pairs)
+
+
+@settings(max_examples=40)
+@given(times=TIMES, limit=st.integers(0, 12), seed=st.integers(0, 99))
+def test_a_block_is_counted_as_by_a_loop(times, limit, seed):
+    """Pairs up to each row's end, shown at most the limit apart."""
+    chance = np.random.default_rng(seed)
+    rows = np.arange(len(times))
+    ends = np.minimum(np.maximum.accumulate(rows + 1 + chance.integers(0, 6, len(rows))), len(rows))
+    found = kernels.near_in_block(np.array(times, dtype=np.int64), ends, limit)
+
+    assert found == sum(abs(times[i] - times[j]) <= limit for i in rows for j in range(i + 1, ends[i]))
+
+
+@settings(max_examples=40)
+@given(first=TIMES, second=TIMES, low=st.integers(-15, 15), more=st.integers(0, 20))
+def test_pairs_of_two_columns_are_those_of_a_loop(first, second, low, more):
+    """Differences with a sign: second minus first."""
+    columns = [np.array(sorted(column), dtype=np.int64) for column in (first, second)]
+    found = kernels.cross_pairs(*columns, low, low + more)
+
+    assert found == sum(low <= y - x <= low + more for x in first for y in second)
+
+
+@pytest.mark.parametrize("name", kernels.__all__)
+def test_every_loop_is_compiled(name):
+    """And lets other threads run meanwhile."""
+    loop = getattr(kernels, name)
+
+    assert isinstance(loop, numba.core.dispatcher.Dispatcher)
+    assert loop.targetoptions["nogil"]
+
+
+def test_counting_works_where_compiled_code_cannot_be_kept():
+    """An installation and a home that cannot be written: compiled each time, and not an error."""
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_PLACE], capture_output=True, text=True, check=False
+    )
+
+    assert (ran.stdout, ran.stderr) == ("[1, 3, 6]\n", "")

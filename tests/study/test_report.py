@@ -1,0 +1,306 @@
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.policy import Policy
+from tarry.core.policy_file import read_policy
+from tarry.core.promise import promise
+from tarry.study.advice import Advice, advise
+from tarry.study.attack.attacks import attack
+from tarry.study.audit import Question, audit
+from tarry.study.baselines import baseline
+from tarry.study.observer import observer
+from tarry.study.replay import replay
+from tarry.study.report import report_html
+from tarry.study.report.after import replay_advice
+from tarry.study.report.markup import Html, el, inline_svg, join, table
+from tarry.study.report.text import GLOSSARY
+from tarry.study.report.words import day, number, percent, seconds
+from tarry.study.synth import synthesize
+from tarry.study.synth_recipes import RECIPES
+from tarry.study.table import event_table
+
+SECOND = 1_000_000
+VOID = {"meta", "br", "path", "line", "rect"}
+WEIRD = ("Ann<script>", 'O\'Neill & "Sons"', "zażółć-gęślą", "__proto__", "</style>quux")
+
+
+@pytest.fixture(scope="module")
+def events():
+    made = synthesize(RECIPES["forum"], seed=3)
+    names = [f"{WEIRD[one % len(WEIRD)]}/who-{one}-xyzzy" for one in made.actor]
+    targets = [f"what-{one}-plugh" for one in made.target]
+    return event_table(actor=names, target=targets, time=made.time)
+
+
+@pytest.fixture(scope="module")
+def found(events):
+    return audit(events, Question(practices=[baseline("nothing")]))
+
+
+@pytest.fixture(scope="module")
+def advice(events):
+    return advise(events, epsilons=["1"])
+
+
+@pytest.fixture(scope="module")
+def page(events, found, advice):
+    after = replay_advice(events, advice, Question(practices=[]))
+    return report_html(found, advice, after=after)
+
+
+@pytest.fixture(scope="module")
+def wide_audit(events):
+    mine = Policy(epsilon="1", gap="11m", target_gaps={"what-1-plugh": "30m"})
+    question = Question(
+        practices=[baseline("nothing"), replay(mine, "/home/ada/secret place/mine.toml"), baseline("end")],
+        observers=[observer("notified"), observer("poller:10m")],
+        attacks=[attack("cutoff"), attack("nearest")],
+        draws=2,
+    )
+    return audit(events, question), {"/home/ada/secret place/mine.toml": mine}
+
+
+@pytest.fixture(scope="module")
+def wide_page(wide_audit):
+    found, policies = wide_audit
+    return report_html(found, policies=policies)
+
+
+class Outline(HTMLParser):
+    """What a page is made of; complains about tags that do not close in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.headings, self.tags, self.cells, self.ids = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag in {"h1", "h2", "h3", "h4"}:
+            self.headings.append(int(tag[1]))
+        if tag in {"td", "th", "dd"}:
+            self.cells.append("")
+        if tag not in VOID or self.get_starttag_text().endswith("/>"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in {"td", "th", "dd"}:
+            self.cells[-1] += data
+
+    def handle_endtag(self, tag):
+        if tag not in VOID or tag == self.open[-1]:
+            assert self.open.pop() == tag
+
+    def texts(self):
+        return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in self.cells]
+
+
+@pytest.mark.parametrize("name", ["page", "wide_page"])
+def test_a_report_is_whole_and_small(name, request):
+    text = request.getfixturevalue(name)
+    outline = Outline(text)
+
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert outline.open == []
+    assert len(text.encode()) < 600_000
+    assert len(outline.ids) == len(set(outline.ids))
+
+
+@pytest.mark.parametrize("name", ["page", "wide_page"])
+def test_a_report_asks_nobody_for_anything(name, request):
+    text = request.getfixturevalue(name)
+    outline = Outline(text)
+    meta = [attrs for tag, attrs in outline.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+
+    assert "script" not in {tag for tag, _ in outline.tags}
+    assert not {"src", "href", "xlink:href", "action"} & {
+        name for _, attrs in outline.tags for name in attrs
+    }
+    assert not [name for _, attrs in outline.tags for name in attrs if name.startswith("on")]
+    assert "://" not in text
+    assert not re.search(r"@import|url\((?!#)", text)
+    assert meta[0]["content"].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+
+
+@pytest.mark.parametrize("name", ["page", "wide_page"])
+def test_no_name_and_no_path_is_told(name, request):
+    text = unescape(request.getfixturevalue(name))
+
+    for secret in ("xyzzy", "plugh", "who-", "quux", "ada", "secret place", "/home"):
+        assert secret not in text
+
+
+@pytest.mark.parametrize("name", ["page", "wide_page"])
+def test_headings_tables_and_pictures_are_made_for_every_reader(name, request):
+    outline = Outline(request.getfixturevalue(name))
+    tags = [tag for tag, _ in outline.tags]
+
+    assert outline.headings.count(1) == 1
+    assert all(
+        later <= earlier + 1 for earlier, later in zip(outline.headings, outline.headings[1:], strict=False)
+    )
+    assert tags.count("table") == tags.count("caption") > 3
+    assert all(attrs.get("scope") in {"row", "col"} for tag, attrs in outline.tags if tag == "th")
+    pictures = [attrs for tag, attrs in outline.tags if tag == "svg"]
+    assert len(pictures) > 4
+    assert all(attrs["role"] == "img" and len(attrs["aria-label"]) > 20 for attrs in pictures)
+
+
+def test_the_figures_are_those_of_the_audit(page, found):
+    m, cells = found.measures, Outline(page).texts()
+
+    for fact in (m.events, m.actors, m.targets, found.linked_pairs, found.candidate_pairs):
+        assert f"{fact:,}" in cells
+    assert day(m.first) in cells
+    assert day(m.last) in cells
+    for gap in [*m.in_batch_gaps_s.values(), *m.null_gaps_s.values()]:
+        assert seconds(gap) in cells
+    for rate in m.actor_rates.values():
+        assert percent(rate) in cells
+
+
+def test_every_score_stands_in_a_row_of_its_own(page, found):
+    joined = "|".join(Outline(page).texts())
+
+    for score in found.runs[0].scores:
+        counts = score.counts
+        row = [
+            seconds(score.cutoff_s),
+            number(counts.true_positives),
+            number(counts.false_positives),
+            percent(counts.precision),
+            percent(counts.recall),
+            percent(counts.false_positive_rate),
+        ]
+        assert "|".join(row) in joined
+
+
+def test_several_draws_are_told_as_mean_and_range(wide_page, wide_audit):
+    found, _ = wide_audit
+    runs = found.runs_of("/home/ada/secret place/mine.toml", "cutoff", "notified")
+    first, second = (run.scores[2].counts.precision for run in runs)
+    low, high = percent(min(first, second)), percent(max(first, second))
+
+    assert first != second
+    assert f"{percent((first + second) / 2)} ({low[:-2]} to {high[:-2]})" in Outline(wide_page).texts()
+
+
+def test_the_recommendation_can_be_copied(page, advice):
+    shown = unescape(re.search(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)[1])
+    told = unescape(page).replace("\N{NO-BREAK SPACE}", " ")
+
+    assert read_policy(shown) == advice.best.policy
+    assert advice.sentence in told
+    for choice in advice.choices:
+        assert (
+            f"|{percent(choice.precision)}|{percent(choice.average_precision)}|"
+            in "|".join(Outline(page).texts()) + "|"
+        )
+
+
+def test_what_is_not_promised_is_told_wherever_there_is_a_policy(page, advice, wide_page, wide_audit):
+    for text, policy in ((page, advice.best.policy), (wide_page, *wide_audit[1].values())):
+        told = promise(policy)
+        for sentence in (*told.promised, *told.not_promised):
+            assert sentence in unescape(text)
+
+
+def test_every_practice_and_scene_has_its_place(wide_page):
+    told = unescape(wide_page)
+
+    for observer_name in ("notified", "poller:10m"):
+        for attack_name in ("cutoff", "nearest"):
+            assert f"Observer {observer_name}, attack {attack_name}" in told
+    for practice in ("1. nothing", "2. mine.toml", "3. end"):
+        assert practice in told
+    assert "most recall promised" in told
+
+
+def test_words_are_explained(page):
+    outline = unescape(page)
+
+    for word, meaning in GLOSSARY.items():
+        assert f"<dt>{word}</dt><dd>{meaning.replace(' %', chr(160) + '%')}</dd>" in outline
+
+
+def test_a_title_is_only_text(found):
+    text = report_html(found, title="</title><script>alert(1)</script>")
+
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_without_a_recommendation_the_reason_is_told(found):
+    told = report_html(found, "10 events are too few")
+
+    assert "No recommendation: 10 events are too few." in told
+    assert "Nothing is promised" in told
+
+
+def test_a_history_in_which_nothing_can_be_found_has_a_report_too():
+    lone = event_table(actor=["a", "b"], target=[1, 2], time=[0, 5 * SECOND])
+    nothing = Advice(learned_on=1, measured_on=1, before=0.0, choices=(), best=None)
+    told = report_html(audit(lone, Question(practices=[baseline("nothing")])), nothing)
+
+    assert Outline(told).open == []
+    assert "nothing to find" in told
+    assert nothing.sentence in told
+
+
+def test_one_event_has_a_report_too():
+    lone = event_table(actor=["a"], target=[1], time=[0])
+
+    assert Outline(report_html(audit(lone, Question(practices=[])))).open == []
+
+
+def test_the_replay_of_the_recommendation_is_what_was_recommended(events, advice):
+    after = replay_advice(events, advice, Question(practices=[]))
+    mine = [cost for cost in after.costs if cost.policy == "recommended"]
+
+    assert after.measures.events == advice.measured_on
+    assert [cost.mean_s for cost in mine] == [advice.best.mean_s]
+    assert [run.policy for run in after.runs] == ["nothing", "recommended"]
+    assert after.runs[1].scores[-1].counts.recall == 1  # no linked pair lies beyond the last cutoff
+
+
+def test_nothing_recommended_is_not_replayed(events):
+    nothing = Advice(learned_on=1, measured_on=1, before=0.0, choices=(), best=None)
+
+    for advice in (None, "too few", nothing):
+        assert replay_advice(events, advice, Question(practices=[])) is None
+
+
+@given(st.text())
+def test_text_stays_text(text):
+    assert Outline(el("p", text, title=text)).tags == [("p", {"title": text})]
+    assert unescape(join([text])).replace("\N{NO-BREAK SPACE}%", " %") == text.replace(
+        "\N{NO-BREAK SPACE}%", " %"
+    )
+
+
+def test_pictures_share_no_id():
+    svg = '<svg viewBox="0 0 1 1"><clipPath id="c"></clipPath><g clip-path="url(#c)"></g></svg>'
+    one, two = inline_svg(svg, "one", "1"), inline_svg(svg, "two", "2")
+
+    assert 'id="one-c"' in one
+    assert "url(#one-c)" in one
+    assert 'id="two-c"' in two
+
+
+def test_a_long_table_scrolls_in_its_box():
+    rows = [[str(place), "x"] for place in range(40)]
+
+    assert 'class="scroll long"' in table("Many", ["no.", "what"], rows)
+    assert 'class="scroll"' in table("Few", ["no.", "what"], rows[:3])
+    assert isinstance(table("Few", ["no."], []), Html)
