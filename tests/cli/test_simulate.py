@@ -148,3 +148,18 @@ def test_declared_labels_use_the_column_that_says_more_was_to_come(tmp_path):
     simulate(path, *words, "-o", tmp_path / "r.csv")
 
     assert pl.read_csv(tmp_path / "r.csv")["batched"].to_list() == [True, True, False, True]
+
+
+def test_the_kind_of_file_changes_no_release(tmp_path):
+    """Names that are numbers are the same names in a CSV file, where everything is text."""
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"actor": rng.integers(0, 4, 40), "target": rng.integers(0, 5, 40)})
+    frame = frame.with_columns(time=pl.Series(START + rng.integers(0, 900, 40)))
+    frame.write_csv(tmp_path / "h.csv")
+    frame.write_parquet(tmp_path / "h.parquet")
+    found = []
+    for kind in ("csv", "parquet"):
+        simulate(tmp_path / f"h.{kind}", "--policy", POLICY, "-o", tmp_path / f"{kind}.parquet")
+        found.append(pl.read_parquet(tmp_path / f"{kind}.parquet")["release"].to_list())
+
+    assert found[0] == found[1]

@@ -116,7 +116,7 @@ def test_the_summary_for_people(tmp_path, capsys):
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "made up 5,000 events, 400 actors, 600 targets, 90 days"
     assert "% of the events are batched" in out
-    assert "0.0 % of the events are those of 0 bots" in out
+    assert "0 % of the events are those of 0 bots" in out
     assert out.splitlines()[-1] == f"written to {path}"
 
 

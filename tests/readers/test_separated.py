@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.kinds import stored_zstd
+from tarry.core.errors import BadInput
 from tarry.readers import separated
 from tarry.readers.columns import SHOWN
 from tarry.readers.files import read_history
@@ -150,6 +151,25 @@ def test_columns_without_a_name_or_with_the_same_are_numbered():
 
     assert columns.frame.columns == ["actor", "column_2", "target", "time", "actor_5", "column_6"]
     assert columns.frame.row(0) == ("a", "1", "b", "5", "x", "2")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["actor,target,time,actor_5,actor", "actor,target,time,column_5,", "actor,target,time,,column_4"],
+)
+@pytest.mark.parametrize("bad", ["", "a,b,1,2,3,4\n"])
+def test_a_number_that_is_taken_already_is_no_trouble(header, bad):
+    """Every column is kept on both ways, however odd the header is."""
+    columns = read(f"{header}\na,b,1,2,3\n{bad}")
+
+    assert len(set(columns.frame.columns)) == 5
+    assert columns.frame.row(0) == ("a", "b", "1", "2", "3")
+
+
+def test_a_header_of_very_many_columns_is_refused_at_once():
+    """A line of separators is rubbish too."""
+    with pytest.raises(BadInput, match="needs a column for the actor"):
+        read("," * 500_000 + "\n")
 
 
 def test_a_header_may_be_quoted_over_several_lines():

@@ -25,13 +25,14 @@ from tarry.study.charts import (
 )
 from tarry.study.charts.style import DARK, LIGHT, duration_axis, nice_top
 from tarry.study.compare import compare
+from tarry.study.figures import percent, seconds
 from tarry.study.observer import observer
 from tarry.study.replay import replay
-from tarry.study.report.words import percent, seconds, shown_names
 from tarry.study.score import Counts, Score
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
+from tarry.study.words import shown_names
 
 SECOND = 1_000_000
 FEW = st.integers(0, 50)

@@ -13,13 +13,13 @@ from tarry.study.advice import Advice, advise
 from tarry.study.attack.attacks import attack
 from tarry.study.audit import Question, audit
 from tarry.study.baselines import baseline
+from tarry.study.figures import day, number, percent, seconds
 from tarry.study.observer import observer
 from tarry.study.replay import replay
 from tarry.study.report import report_html
 from tarry.study.report.after import replay_advice
 from tarry.study.report.markup import Html, el, inline_svg, join, table
 from tarry.study.report.text import GLOSSARY
-from tarry.study.report.words import day, number, percent, seconds
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table

@@ -22,17 +22,10 @@ from tarry.cli.history import (
     open_table,
 )
 from tarry.cli.options import add_json
-from tarry.cli.show import (
-    percent,
-    print_json,
-    print_sentences,
-    print_table,
-    progress_on_terminal,
-    rounded,
-    rounded_seconds,
-)
+from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.cli.study_extra import need_study
 from tarry.core.errors import TarryError
+from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
@@ -134,7 +127,7 @@ def _advice(
 def _print(found: "Audit", advice: "Advice | str | None") -> None:
     m = found.measures
     print(f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets")
-    window = rounded_seconds(m.window / 1e6)
+    window = seconds(m.window / 1e6)
     print(
         f"{percent(m.batching.batched_share)} of the events have a partner within {window} "
         "(same actor, other target)"
@@ -162,7 +155,7 @@ def _print(found: "Audit", advice: "Advice | str | None") -> None:
 
 def _told(cost: "Cost", actors: int) -> list[str]:
     """What a practice costs, in words."""
-    delays = f"{rounded_seconds(cost.mean_s)} on average, {rounded_seconds(cost.longest_s)} at most"
+    delays = f"{seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
     told = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
     if cost.spent_actors is not None and cost.most_nats is not None:
         told.append(
@@ -179,7 +172,7 @@ def print_run(run: "Run") -> None:
     bounded = any(score.power_bound is not None for score in run.scores)
     rows = [
         [
-            rounded_seconds(score.cutoff_s),
+            seconds(score.cutoff_s),
             f"{score.counts.true_positives:,}",
             f"{score.counts.false_positives:,}",
             percent(score.counts.precision),
@@ -208,8 +201,8 @@ def print_advice(advice: "Advice") -> None:
                 f"epsilon {float(choice.policy.epsilon):g}{mark}",
                 rounded(choice.policy.gap),
                 str(choice.percentile),
-                rounded_seconds(choice.mean_s),
-                rounded_seconds(choice.longest_s),
+                seconds(choice.mean_s),
+                seconds(choice.longest_s),
                 percent(choice.precision),
                 "yes" if advice.on_frontier(choice) else "",
             ]

@@ -23,8 +23,9 @@ from tarry.cli.history import (
     open_table,
 )
 from tarry.cli.options import add_json
-from tarry.cli.show import percent, print_json, print_table, progress_on_terminal, rounded_seconds
+from tarry.cli.show import print_json, print_table, progress_on_terminal
 from tarry.cli.study_extra import need_study
+from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.audit import Question
@@ -110,9 +111,9 @@ def _row(line: "Line") -> list[str]:
         line.policy,
         line.observer,
         line.attack,
-        rounded_seconds(line.mean_s),
-        rounded_seconds(line.high_s),
-        rounded_seconds(line.longest_s),
+        seconds(line.mean_s),
+        seconds(line.high_s),
+        seconds(line.longest_s),
         percent(line.reordered),
         _figure(line.precision),
         _figure(line.average_precision),

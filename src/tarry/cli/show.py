@@ -12,13 +12,11 @@ from typing import Any
 from tarry.core.durations import format_duration
 
 __all__ = [
-    "percent",
     "print_json",
     "print_sentences",
     "print_table",
     "progress_on_terminal",
     "rounded",
-    "rounded_seconds",
 ]
 
 _WIDTH = 96  # at most, and where nobody knows the terminal's
@@ -77,26 +75,6 @@ def rounded(seconds: Fraction | None) -> str:
     if seconds < 60 and seconds.denominator != 1:
         return f"{float(seconds):.3g}s"
     return format_duration(Fraction(round(seconds)))
-
-
-def rounded_seconds(seconds: float) -> str:
-    """The same for a measured number of seconds.
-
-    >>> rounded_seconds(123.4), rounded_seconds(0.25)
-    ('2m3s', '0.25s')
-    """
-    return rounded(Fraction(seconds))
-
-
-def percent(share: float | None) -> str:
-    """A share for a table: percent with one digit, more where that would say nothing.
-
-    >>> percent(0.791), percent(0.00042), percent(None)
-    ('79.1 %', '0.042 %', '-')
-    """
-    if share is None:
-        return "-"
-    return f"{100 * share:.1f} %" if share >= 0.001 or not share else f"{100 * share:.2g} %"
 
 
 def _plain(value: object) -> object:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from tarry.cli.frames import free_path, write_frame
 from tarry.cli.history import add_columns, named_policy, open_columns
 from tarry.cli.options import add_json
-from tarry.cli.show import percent, print_json, rounded_seconds
+from tarry.cli.show import print_json
 from tarry.cli.study_extra import need_study
+from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.simulate import Simulated
@@ -64,4 +65,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(made: "Simulated") -> None:
     print(f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched")
-    print(f"delays: {rounded_seconds(made.mean_s)} on average, {rounded_seconds(made.longest_s)} at most")
+    print(f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most")

@@ -73,11 +73,13 @@ def _header(text: TextFile, separator: str | None) -> _Header:
 
 def _different(names: list[str]) -> list[str]:
     """Names of columns as they are written, but numbered where one is empty or there already."""
-    found: list[str] = []
+    found: dict[str, None] = {}  # in order, and quick to ask
     for place, name in enumerate(names, 1):
-        again = not name or name in found
-        found.append(f"{name or 'column'}_{place}" if again else name)
-    return found
+        unique = name or f"column_{place}"
+        while unique in found:
+            unique = f"{unique}_{place}"
+        found[unique] = None
+    return list(found)
 
 
 def _fast(text: TextFile, header: _Header) -> Rows:

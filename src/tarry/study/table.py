@@ -191,11 +191,18 @@ def table_of(
 
 
 def _column(frame: pl.DataFrame, name: str) -> object:
-    """A column of names: numbers as they are, texts as the stable number of each distinct one."""
+    """A column of names: numbers as they are, texts as the stable number of each distinct one.
+
+    Texts that are all numbers, written as one writes numbers, are those numbers: a history draws the
+    same from a CSV file as from a Parquet file.
+    """
     column = frame[name]
     if column.dtype.is_integer() and not column.null_count():
         return column.to_numpy()
     texts = column.cast(pl.String).fill_null("")  # only tracks may be missing
+    numbers = texts.cast(pl.Int64, strict=False)
+    if not numbers.null_count() and (numbers.cast(pl.String) == texts).all():
+        return numbers.to_numpy()
     distinct = texts.unique()
     # Not as one array of texts: that would make every name as long as the longest.
     codes = np.array([stable_code(text) for text in distinct], dtype=np.uint64).view(np.int64)

@@ -11,8 +11,9 @@ import altair as alt
 
 from tarry.study.audit import Run
 from tarry.study.charts.style import LIGHT, hints, line_style, nice_top, note, percent_axis, plot, styled
-from tarry.study.report.words import seconds, shown_names
+from tarry.study.figures import seconds
 from tarry.study.score import Score
+from tarry.study.words import shown_names
 
 __all__ = ["precision_chart", "roc_chart", "sought"]
 

@@ -15,7 +15,7 @@ from tarry.study.charts.style import (
     plot,
     styled,
 )
-from tarry.study.report.words import seconds
+from tarry.study.figures import seconds
 
 __all__ = ["gaps_chart", "posterior_chart", "rates_chart"]
 

@@ -11,7 +11,8 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.charts.style import LIGHT, duration_axis, hints, nice_top, note, percent_axis, plot, styled
 from tarry.study.compare import compare
-from tarry.study.report.words import seconds, shown_names
+from tarry.study.figures import seconds
+from tarry.study.words import shown_names
 
 __all__ = ["Trade", "trade_chart", "trades"]
 

@@ -9,10 +9,10 @@ from tarry.study.audit import Audit
 from tarry.study.charts import audit_charts
 from tarry.study.charts.style import DARK, FONT, LIGHT
 from tarry.study.compare import compare
+from tarry.study.figures import day, number, percent, seconds
 from tarry.study.report.advice import glossary, promises, recommendation
 from tarry.study.report.markup import Html, el
 from tarry.study.report.sections import batching, linking, measured, section, suspects
-from tarry.study.report.words import day, number, percent, seconds
 
 __all__ = ["TITLE", "report_html"]
 

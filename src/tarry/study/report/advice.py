@@ -8,11 +8,12 @@ from tarry.core.promise import MEANINGLESS, promise
 from tarry.study.advice import PART, Advice
 from tarry.study.audit import Audit
 from tarry.study.charts import scenes_of
+from tarry.study.figures import number
 from tarry.study.report.markup import Html, el, items, join
 from tarry.study.report.sections import Charts, curves, picture, section
 from tarry.study.report.tables import choices_table, costs_table
 from tarry.study.report.text import GLOSSARY, scene_title
-from tarry.study.report.words import number, shown_names
+from tarry.study.words import shown_names
 
 __all__ = ["glossary", "promises", "recommendation"]
 

@@ -9,6 +9,7 @@ from tarry.study.answer import posteriors_of
 from tarry.study.audit import Audit, Run
 from tarry.study.charts import chart_svg, scene_name, scenes_of
 from tarry.study.charts.curves import sought
+from tarry.study.figures import day, number, percent, seconds
 from tarry.study.report.markup import Html, el, figure, inline_svg, join
 from tarry.study.report.tables import (
     costs_table,
@@ -19,7 +20,6 @@ from tarry.study.report.tables import (
     scores_table,
 )
 from tarry.study.report.text import HOW_TO_READ, scene_title, scene_words
-from tarry.study.report.words import day, number, percent, seconds
 
 __all__ = ["Charts", "batching", "curves", "linking", "measured", "picture", "section", "suspects"]
 

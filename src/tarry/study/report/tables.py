@@ -9,8 +9,9 @@ from tarry.study.answer import posteriors_of
 from tarry.study.audit import Audit, Cost, Measures, Run
 from tarry.study.charts import trades
 from tarry.study.compare import compare, spread
+from tarry.study.figures import number, percent, seconds
 from tarry.study.report.markup import Html, table
-from tarry.study.report.words import number, percent, seconds, shown_names, spread_percent
+from tarry.study.words import shown_names, spread_percent
 
 __all__ = [
     "choices_table",

@@ -1,16 +1,11 @@
-"""Figures and names as reports say them: rounded, and nothing that tells whose machine it was."""
+"""Figures as people read them, in tables, reports and charts alike."""
 
-from collections.abc import Sequence
 from datetime import date, timedelta
 from fractions import Fraction
-from itertools import count
-from pathlib import PureWindowsPath
 
 from tarry.core.durations import format_duration
-from tarry.study.baselines import BASELINES
-from tarry.study.compare import Spread
 
-__all__ = ["day", "number", "percent", "seconds", "shown_names", "spread_percent"]
+__all__ = ["day", "number", "percent", "seconds"]
 
 _EPOCH = date(1970, 1, 1)
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -28,16 +23,6 @@ def percent(share: float | None) -> str:
         return "0 %"
     places = 1 if share >= 0.01 else 1 - int(f"{100 * share:.1e}".partition("e")[2])
     return f"{100 * share:.{places}f} %"
-
-
-def spread_percent(spread: Spread) -> str:
-    """The mean of a share over the draws, and its range where they differ.
-
-    >>> spread_percent(Spread(mean=0.2, low=0.1, high=0.3))
-    '20.0 % (10.0 to 30.0)'
-    """
-    low, high = percent(spread.low), percent(spread.high)
-    return percent(spread.mean) + ("" if low == high else f" ({low[:-2]} to {high[:-2]})")
 
 
 def seconds(value: float) -> str:
@@ -72,18 +57,3 @@ def day(microseconds: int) -> str:
         return (_EPOCH + timedelta(days=days)).isoformat()
     except OverflowError:  # a history in units of its own
         return f"day {days:,}"
-
-
-def shown_names(practices: Sequence[str]) -> dict[str, str]:
-    """What each practice is called: a policy that was read from a file loses the folders before it.
-
-    >>> list(shown_names(["hotcrp:Europe/Berlin", "/home/me/a.toml", "b/a.toml"]).values())
-    ['hotcrp:Europe/Berlin', 'a.toml', 'a.toml (2)']
-    """
-    shown: dict[str, str] = {}
-    for practice in dict.fromkeys(practices):
-        habit = practice.partition(":")[0] in BASELINES
-        plain = practice if habit else PureWindowsPath(practice).name or practice
-        spellings = (plain if place == 1 else f"{plain} ({place})" for place in count(1))
-        shown[practice] = next(name for name in spellings if name not in shown.values())
-    return shown
