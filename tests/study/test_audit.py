@@ -152,6 +152,19 @@ def test_costs_of_a_policy_are_those_of_its_own_draw(table):
     assert found[0].mean_s != found[1].mean_s
 
 
+def test_a_promise_of_just_the_limit_is_not_spent():
+    """Six batched events at a half each are three nats: still something; eight are not."""
+    pairs = [(1, 3), (2, 4), (3, 0)]  # actors and how often each acts on two targets at once
+    rows = [
+        (actor, target, i * 10**10) for actor, count in pairs for i in range(count) for target in (1, 2)
+    ]
+    actor, target, time = zip(*rows, strict=True)
+    crowd = event_table(actor=[*actor, 3], target=[*target, 1], time=[*time, 0])
+    [cost] = audit(crowd, Question(practices=[replay(POLICY)])).costs
+
+    assert (cost.most_nats, cost.spent_actors) == (4.0, 1)
+
+
 def test_nothing_costs_nothing(table):
     [cost] = audit(table, Question(practices=[baseline("nothing")])).costs
 

@@ -224,7 +224,13 @@ def test_every_practice_and_scene_has_its_place(wide_page):
             assert f"Observer {observer_name}, attack {attack_name}" in told
     for practice in ("1. nothing", "2. mine.toml", "3. end"):
         assert practice in told
-    assert "most recall promised" in told
+    assert "most recall promised" not in told  # the bound is about a policy of one gap
+
+
+def test_the_bound_of_the_nearest_test_is_told_for_a_policy_of_one_gap(events):
+    question = Question(practices=[replay(Policy(epsilon="1", gap="11m"))], attacks=[attack("nearest")])
+
+    assert "most recall promised" in report_html(audit(events, question))
 
 
 def test_words_are_explained(page):

@@ -16,6 +16,7 @@ from tarry.study.attack.attacks import attack
 from tarry.study.audit import Audit, Progress, Question, audit
 from tarry.study.baselines import baseline
 from tarry.study.batching import measure_batching, null_gaps
+from tarry.study.figures import percent, seconds
 from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import Replay, replay
@@ -87,15 +88,15 @@ class Advice:
         """The recommendation in words."""
         if self.best is None:
             return "Nothing to recommend: nobody in the measured part has acts that could be linked."
-        policy, falls = self.best.policy, _percent(self.best.precision)
+        policy, falls = self.best.policy, percent(self.best.precision)
         if not self.enough(self.best):
             falls += ", the least of those tried"
         return (
             f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}: claims "
-            f"that find at least a tenth of the linked pairs are right up to {_percent(self.before)} of "
+            f"that find at least a tenth of the linked pairs are right up to {percent(self.before)} of "
             f"the time now; that falls to {falls}, for a mean delay of "
-            f"{format_duration(Fraction(round(self.best.mean_s)))} and at most "
-            f"{format_duration(Fraction(round(self.best.longest_s)))}."
+            f"{seconds(self.best.mean_s)} and at most "
+            f"{seconds(self.best.longest_s)}."
         )
 
 
@@ -151,9 +152,9 @@ def candidates(
     batched = measure_batching(table, int(reach * MICROSECONDS)).batched_share
     weight = Fraction(round(batched * 100), 100)  # what both kinds of delay count for here
     learned = {}
-    for percent in percentiles:
-        measured = int(np.quantile(gaps, percent / 100, method="inverted_cdf"))
-        learned[percent] = learned_gap(Fraction(measured, MICROSECONDS), reach, unit)
+    for rank in percentiles:
+        measured = int(np.quantile(gaps, rank / 100, method="inverted_cdf"))
+        learned[rank] = learned_gap(Fraction(measured, MICROSECONDS), reach, unit)
     return [
         (
             Policy(
@@ -163,11 +164,11 @@ def candidates(
                 tick=unit,
                 weight=weight,
             ),
-            percent,
+            rank,
             gap,
         )
         for epsilon in epsilons
-        for percent, gap in learned.items()
+        for rank, gap in learned.items()
     ]
 
 
@@ -202,8 +203,8 @@ def advise(
     early, late = split(table, share)
     found = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
     names: dict[str, tuple[Policy, int, LearnedGap]] = {}
-    for policy, percent, gap in found:  # gaps that were raised may be one: the lowest percentile names it
-        names.setdefault(replay(policy).name, (policy, percent, gap))
+    for policy, rank, gap in found:  # gaps that were raised may be one: the lowest percentile names it
+        names.setdefault(replay(policy).name, (policy, rank, gap))
     practices = [replay(policy, name) for name, (policy, _, _) in names.items()]
     question = Question(
         practices=[baseline("nothing"), *practices],
@@ -239,12 +240,12 @@ def _cutoffs(policies: Sequence[Policy]) -> list[int]:
     return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
 
 
-def _choice(measured: Audit, practice: Replay, percent: int, gap: LearnedGap) -> Choice:
+def _choice(measured: Audit, practice: Replay, rank: int, gap: LearnedGap) -> Choice:
     precision, average = _effect(measured, practice.name)
     costs = [cost for cost in measured.costs if cost.policy == practice.name]
     return Choice(
         policy=practice.policy,
-        percentile=percent,
+        percentile=rank,
         precision=precision,
         average_precision=average,
         mean_s=fmean(cost.mean_s for cost in costs),
@@ -259,7 +260,3 @@ def _effect(measured: Audit, name: str) -> tuple[float, float]:
     precisions = [precision_at(counts, RECALL) for counts in runs]
     averages = [average_precision(counts) or 0.0 for counts in runs]
     return fmean(precisions), fmean(averages)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
