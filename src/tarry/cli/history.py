@@ -169,11 +169,7 @@ def practices_from(policies: Sequence[str], baselines: Sequence[str]) -> "list[P
     from tarry.study.replay import replay  # noqa: PLC0415 - likewise
 
     found: list[Practice] = [baseline(text) for text in baselines]
-    found += [replay(named_policy(text), text) for text in policies]
-    names = [practice.name for practice in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise BadInput("a practice", "is named once", found=f"{twice[0]!r} twice")
-    return found
+    return found + [replay(named_policy(text), text) for text in policies]
 
 
 def named_policy(text: str) -> Policy:
@@ -194,6 +190,8 @@ def named_policy(text: str) -> Policy:
                 found=repr(part),
                 fix="write it like epsilon=1,gap=11m",
             )
+        if word in chosen:
+            raise BadInput("a policy", f"says its {word} once", found=repr(text))
         chosen[word] = value
     for word in ("epsilon", "gap"):
         if word not in chosen:

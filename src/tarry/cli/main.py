@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": "policies and other systems' habits side by side",
     "learn": "learn a policy from a history",
     "synth": "make up a history with known truth",
+    "reproduce": "the paper's figures and tables: as printed, as coded, corrected",
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it

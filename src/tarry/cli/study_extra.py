@@ -7,7 +7,7 @@ from tarry.core.errors import NotPossible
 __all__ = ["need_study"]
 
 
-def need_study(*packages: str) -> None:
+def need_study(*packages: str, extra: str = "study") -> None:
     """Refuse a command whose packages are missing. Call it before importing from `tarry.study`.
 
     >>> need_study("no_such_package")
@@ -15,4 +15,4 @@ def need_study(*packages: str) -> None:
     tarry.core.errors.NotPossible: this command needs the study extra: pip install 'tarry[study]'
     """
     if any(find_spec(package) is None for package in packages or ("polars", "numba")):
-        raise NotPossible("this command needs the study extra: pip install 'tarry[study]'")
+        raise NotPossible(f"this command needs the {extra} extra: pip install 'tarry[{extra}]'")

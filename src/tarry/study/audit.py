@@ -65,6 +65,14 @@ class Question:
                 raise BadInput(
                     f"the attack {method.name}", "knows a policy", found="none", fix="give a policy"
                 )
+        for what, named in (
+            ("a practice", self.practices),
+            ("an observer", self.observers),
+            ("an attack", self.attacks),
+        ):
+            names = [one.name for one in named]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise BadInput(what, "is asked for once", found=f"{twice[0]!r} twice")
         if not self.cutoffs:
             raise BadInput("the cutoffs", "are at least one", found="none")
 

@@ -1,26 +1,21 @@
 """The report: one HTML file with everything in it, without a script, that asks nobody for anything."""
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 from tarry.core.policy import Policy
 from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.charts import audit_charts
-from tarry.study.charts.style import DARK, FONT, LIGHT
 from tarry.study.compare import compare
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.report.advice import glossary, promises, recommendation
 from tarry.study.report.markup import Html, el
+from tarry.study.report.page import whole_page
 from tarry.study.report.sections import batching, linking, measured, section, suspects
 
 __all__ = ["TITLE", "report_html"]
 
 TITLE = "How linkable are these people by when they act?"
-# No script, no font, no picture from anywhere: what is not in the file does not exist.
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-)
 
 
 def report_html(
@@ -47,8 +42,8 @@ def report_html(
     told = dict(policies or {})
     if isinstance(advice, Advice) and advice.best is not None:
         told = {"recommended": advice.best.policy, **told}
-    main = el(
-        "main",
+    return whole_page(
+        title,
         _header(found, title),
         _in_short(found, advice),
         measured(found),
@@ -58,37 +53,6 @@ def report_html(
         recommendation(advice, after, charts),
         promises(told),
         glossary(),
-    )
-    footer = el("footer", el("p", "Made with tarry. Everything shown is in this file; nothing is loaded."))
-    return f"<!doctype html>\n{el('html', _head(title), el('body', main, footer), lang='en')}\n"
-
-
-def _head(title: str) -> Html:
-    css = files("tarry.study.report").joinpath("report.css").read_text(encoding="utf-8")
-    return el(
-        "head",
-        Html('<meta charset="utf-8">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html('<meta name="color-scheme" content="light dark">'),
-        el("title", title),
-        el("style", Html(f"{_colours()}{css}")),
-    )
-
-
-def _colours() -> str:
-    """The palette as variables, light and dark, and the charts' fixed colours bound to them."""
-    light, dark = (
-        "".join(f"--{name}:{colour};" for name, colour in palette.items()) for palette in (LIGHT, DARK)
-    )
-    bound = "".join(
-        f'svg [{kind}="{colour}"]{{{kind}:var(--{name})}}\n'
-        for name, colour in LIGHT.items()
-        for kind in ("fill", "stroke")
-    )
-    return (
-        f":root{{{light}--font:{FONT}}}\n"
-        f"@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{bound}"
     )
 
 

@@ -1,0 +1,108 @@
+"""Reproduce the paper's figures and tables: as printed, as coded, corrected.
+
+Writes index.html, and for each script a JSON file of its tables and an SVG and a PNG of each chart. The
+same version, seed and data give the same numbers again. With --data the experiments run on real event
+tables too (a folder of them, or one).
+
+  tarry reproduce all --out reproduced
+  tarry reproduce delay_tables posterior
+  tarry reproduce wikipedia --data histories/ --seed 7
+"""
+
+import argparse
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tarry.cli.options import add_json
+from tarry.cli.show import print_json, print_sentences, progress_on_terminal
+from tarry.cli.study_extra import need_study
+from tarry.core.errors import BadInput
+
+if TYPE_CHECKING:  # needs the paper extra, and is loaded when the command runs
+    from tarry.paper.finding import Finding
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry reproduce`."""
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", default=["all"], help="scripts, or all (default)"
+    )
+    parser.add_argument("--list", action="store_true", help="print the names of the scripts, and stop")
+    parser.add_argument(
+        "--out", metavar="DIR", default="reproduced", help="where to write (default reproduced)"
+    )
+    parser.add_argument("--data", metavar="PATH", help="a folder of real event tables, or one of them")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of all that is drawn (default 0)")
+    parser.add_argument("--tiny", action="store_true", help="prove that it runs; the figures mean nothing")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the scripts, write what they find, and say it."""
+    need_study("polars", "numba", "scipy", extra="paper")
+    from tarry.paper.finding import Settings  # noqa: PLC0415 - only where the extra is installed
+    from tarry.paper.page import findings_page  # noqa: PLC0415 - likewise
+    from tarry.paper.scripts import SCRIPTS, script  # noqa: PLC0415 - likewise
+
+    if arguments.list:
+        _list(SCRIPTS, as_json=arguments.json)
+        return 0
+    wanted = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
+    modules = [script(name) for name in wanted]
+    data = _data(arguments.data)
+    out = Path(arguments.out)
+    out.mkdir(parents=True, exist_ok=True)
+    stamp = _stamp(arguments, data)
+    findings = []
+    for place, module in enumerate(modules, start=1):
+        with progress_on_terminal(f"steps of {module.NAME} ({place} of {len(modules)})") as progress:
+            settings = Settings(seed=arguments.seed, data=data, tiny=arguments.tiny, progress=progress)
+            findings.append(module.find(settings))
+        _write(findings[-1], out, stamp)
+    (out / "index.html").write_text(findings_page(findings, stamp), encoding="utf-8")
+    if arguments.json:
+        print_json({**stamp, "findings": [found.as_json() for found in findings]})
+        return 0
+    for found in findings:
+        print_sentences(f"{found.name}: {found.title}", list(found.says))
+        print()
+    print(f"written to {out / 'index.html'}")
+    return 0
+
+
+def _list(scripts: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"scripts": scripts})
+        return
+    width = max(map(len, scripts))
+    for name, shows in scripts.items():
+        print(f"{name:<{width}}  {shows}")
+
+
+def _data(given: str | None) -> Path | None:
+    if given is None:
+        return None
+    if not Path(given).exists():
+        raise BadInput("--data", "is a folder of event tables, or one of them", found=repr(given))
+    return Path(given)
+
+
+def _stamp(arguments: argparse.Namespace, data: Path | None) -> dict[str, Any]:
+    """What gives the numbers again; names of files, never where they lie."""
+    files = [] if data is None else [data] if data.is_file() else sorted(data.glob("*.parquet"))
+    stamp: dict[str, Any] = {"tarry": version("tarry"), "seed": arguments.seed}
+    if files:
+        stamp["data"] = ", ".join(file.name for file in files)
+    return {**stamp, "tiny": True} if arguments.tiny else stamp
+
+
+def _write(found: "Finding", out: Path, stamp: dict[str, Any]) -> None:
+    from tarry.study.charts.files import write_charts  # noqa: PLC0415 - only where the extra is installed
+
+    text = json.dumps({**stamp, **found.as_json()}, indent=2) + "\n"
+    (out / f"{found.name}.json").write_text(text, encoding="utf-8")
+    write_charts({f"{found.name}-{name}": chart for name, chart in found.charts.items()}, out)
