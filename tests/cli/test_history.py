@@ -62,11 +62,7 @@ def test_practices_are_baselines_then_policies():
     assert found[2].policy.gap == Fraction(660)
 
 
-@pytest.mark.parametrize(
-    ("policies", "baselines"),
-    [(["epsilon=1,gap=11m"] * 2, []), ([], ["jitter:24h", "jitter:1d"])],
-)
-def test_a_practice_is_named_once(policies, baselines):
-    """Two of one name could not be told apart in the answer."""
-    with pytest.raises(BadInput, match=r"a practice is named once, found '.*' twice"):
-        practices_from(policies, baselines)
+def test_a_choice_of_a_policy_is_made_once():
+    """The last one does not win silently."""
+    with pytest.raises(BadInput, match="a policy says its epsilon once"):
+        named_policy("epsilon=1,epsilon=2,gap=11m")
