@@ -73,6 +73,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.audit.write_report": "writes files: tests/acceptance/test_report.py opens them",
     "tarry.cli.audit.print_advice": PRINTS,
     "tarry.cli.audit.print_run": PRINTS,
+    "tarry.cli.audit.tell_notes": PRINTS,
     "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     "tarry.paper.finding.Script": PROTOCOL,
     "tarry.study.practice.Practice": PROTOCOL,

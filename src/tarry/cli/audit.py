@@ -9,6 +9,7 @@ own are given) a recommended policy: learned on the first quarter of the events,
 """
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.audit import Audit, Cost, Progress, Question, Run
     from tarry.study.table import EventTable
 
-__all__ = ["add_arguments", "add_report", "print_advice", "print_run", "run", "write_report"]
+__all__ = ["add_arguments", "add_report", "print_advice", "print_run", "run", "tell_notes", "write_report"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress_on_terminal("replays") as progress:
         found = audit(table, question, different=arguments.different or None, progress=progress)
         advice = None if _own_question(arguments) else _advice(arguments, table, progress)
+    tell_notes(found)
     if arguments.json:
         print_json({"unreadable": columns.unreadable_count, **audit_answer(found, advice)})
     else:
@@ -98,6 +100,12 @@ def write_report(
         Path(arguments.html).write_text(page, encoding="utf-8")
     if arguments.charts:
         write_charts(audit_charts(found, advice, after), arguments.charts)
+
+
+def tell_notes(found: "Audit") -> None:
+    """What one should know, on standard error."""
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _own_question(arguments: argparse.Namespace) -> bool:
@@ -181,7 +189,14 @@ def print_run(run: "Run") -> None:
         ]
         for score in run.scores
     ]
-    header = ["cutoff", "right", "wrong", "precision", "recall", *(["recall at most"] if bounded else [])]
+    header = [
+        "cutoff",
+        "right",
+        "wrong",
+        "precision",
+        "recall",
+        *(["bound for one pair"] if bounded else []),
+    ]
     print_table(header, rows)
     print()
 

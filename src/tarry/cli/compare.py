@@ -12,7 +12,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.audit import add_report, write_report
+from tarry.cli.audit import add_report, tell_notes, write_report
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = open_table(arguments, columns)
     with progress_on_terminal("replays") as progress:
         found = audit(table, question, different=False, progress=progress)
+    tell_notes(found)
     lines = compare(found)
     notes = {practice.name: _note(practice, question, table) for practice in question.practices}
     if arguments.json:
@@ -98,9 +99,11 @@ def _print(lines: "list[Line]", notes: dict[str, dict[str, Any]]) -> None:
     print_table(header, [_row(line) for line in lines])
     print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
     print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
+    print("-: nothing is linked, or no cutoff reaches so far")
     print("reordered: neighbours on one target that change places\n")
     print_table(["", "promise"], [[name, note["promise"]] for name, note in notes.items()])
-    print("\ndelta: the chance that a pair this far apart is told from a batched one for sure")
+    print("\ndelta: the chance that a batched act gives itself away for sure: it appears sooner than")
+    print("one that came a gap later could; for the rest no epsilon is promised")
     for name, note in notes.items():
         if note["stranded"]:
             print(f"{name} would have kept {note['stranded']:,} events for ever; they are shown at its end")
@@ -121,8 +124,10 @@ def _row(line: "Line") -> list[str]:
     ]
 
 
-def _figure(spread: "Spread") -> str:
+def _figure(spread: "Spread | None") -> str:
     """The mean, and the range where draws differ."""
+    if spread is None:
+        return "-"
     if percent(spread.low) == percent(spread.high):
         return percent(spread.mean)
     return f"{percent(spread.mean)} ({percent(spread.low)[:-2]}-{percent(spread.high)[:-2]})"

@@ -33,6 +33,14 @@ def write_frame(
     frame: "pl.DataFrame", path: Path, *, force: bool, metadata: dict[str, str] | None = None
 ) -> None:
     """Write a frame as its name says; nothing is written over unless that is asked for."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    if nested and path.suffix == ".csv":
+        raise BadInput(
+            "a CSV file",
+            "has plain columns alone",
+            found=f"{len(nested)} with lists or objects in them",
+            fix="write .parquet, .jsonl or .arrow",
+        )
     with path.open("wb" if force else "xb") as file:
         _write(frame, path.suffix, file, metadata)
 

@@ -85,7 +85,9 @@ def add_question(
     parser.add_argument("--attack", help=method, **many)  # type: ignore[arg-type]
     truth = "acts of one actor at most this far apart are truly batched (default 5m)"
     parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
-    parser.add_argument("--cutoffs", metavar="LIST", default=cutoffs, help=f"default {cutoffs}")
+    usual = f"default {cutoffs}, and on until all linked pairs lie within"
+    parser.add_argument("--cutoffs", metavar="LIST", default=cutoffs, help=usual)
+    parser.set_defaults(usual_cutoffs=cutoffs)
     parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
     )
@@ -108,6 +110,7 @@ def ask(arguments: argparse.Namespace, *, observers: Sequence[str] = ("notified"
         cutoffs=cutoffs_from(arguments.cutoffs),
         seed=arguments.seed,
         draws=arguments.draws,
+        stretch=arguments.cutoffs == arguments.usual_cutoffs,
     )
 
 
@@ -167,9 +170,11 @@ def practices_from(policies: Sequence[str], baselines: Sequence[str]) -> "list[P
     """The practices that --policy and --baseline name."""
     from tarry.study.baselines import baseline  # noqa: PLC0415 - only where the study is installed
     from tarry.study.replay import replay  # noqa: PLC0415 - likewise
+    from tarry.study.words import shown_names  # noqa: PLC0415 - likewise
 
     found: list[Practice] = [baseline(text) for text in baselines]
-    return found + [replay(named_policy(text), text) for text in policies]
+    names = shown_names(policies)  # where a file lies is nobody's business
+    return found + [replay(named_policy(text), names[text]) for text in policies]
 
 
 def named_policy(text: str) -> Policy:

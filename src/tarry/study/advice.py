@@ -27,9 +27,7 @@ __all__ = ["EPSILONS", "PERCENTILES", "Advice", "Choice", "advise", "candidates"
 
 EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
 PERCENTILES = (25, 50, 75)
-#: Claims count when they find at least so many of the linked pairs ...
-RECALL = 0.1
-#: ... and a policy is good enough when they are right at most this part as often as they were.
+#: A policy is good enough when claims that find enough are right at most this part as often as before.
 PART = 0.25
 _LEAST_GAPS = 20
 _DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
@@ -68,7 +66,7 @@ class Advice:
     measured_on: int  # events
     before: float  # the precision, with nothing done
     choices: Sequence[Choice]
-    best: Choice | None  # None: nothing to protect
+    best: Choice | None  # None: nothing to protect, or nothing that helps
 
     def enough(self, choice: Choice) -> bool:
         """Whether claims are right at most a quarter as often as with nothing done."""
@@ -87,7 +85,12 @@ class Advice:
     def sentence(self) -> str:
         """The recommendation in words."""
         if self.best is None:
-            return "Nothing to recommend: nobody in the measured part has acts that could be linked."
+            if not self.before:
+                return "Nothing to recommend: nobody in the measured part has acts that could be linked."
+            return (
+                "Nothing to recommend: none of the policies that were tried makes claims right less often "
+                f"than {percent(self.before)} of the time, which they are now."
+            )
         policy, falls = self.best.policy, percent(self.best.precision)
         if not self.enough(self.best):
             falls += ", the least of those tried"
@@ -218,14 +221,15 @@ def advise(
     measured = audit(late, question, different=False, progress=progress)
     before, _ = _effect(measured, "nothing")
     choices = [_choice(measured, practice, *names[practice.name][1:]) for practice in practices]
-    enough = [choice for choice in choices if choice.precision <= PART * before]
-    best = min(enough or choices, key=lambda c: (c.mean_s,) if enough else (c.precision, c.mean_s))
+    enough = [choice for choice in choices if choice.precision <= PART * before < before]
+    useful = enough or [choice for choice in choices if choice.precision < before]
+    best = min(useful, key=lambda c: (c.mean_s,) if enough else (c.precision, c.mean_s), default=None)
     return Advice(
         learned_on=len(early),
         measured_on=len(late),
         before=before,
         choices=tuple(choices),
-        best=best if before else None,
+        best=best,
     )
 
 
@@ -257,6 +261,6 @@ def _choice(measured: Audit, practice: Replay, rank: int, gap: LearnedGap) -> Ch
 def _effect(measured: Audit, name: str) -> tuple[float, float]:
     """Precision of claims that find enough, and average precision; means over the draws."""
     runs = [[score.counts for score in run.scores] for run in measured.runs if run.policy == name]
-    precisions = [precision_at(counts, RECALL) for counts in runs]
+    precisions = [precision_at(counts) or 0.0 for counts in runs]
     averages = [average_precision(counts) or 0.0 for counts in runs]
     return fmean(precisions), fmean(averages)

@@ -42,6 +42,7 @@ def audit_answer(found: Audit, advice: Advice | str | None = None) -> dict[str, 
         "candidate_pairs": found.candidate_pairs,
         "attacks": [_run_json(run) for run in found.runs],
         "costs": [vars(cost) for cost in found.costs],
+        "notes": list(found.notes),
         "advice": advice if advice is None or isinstance(advice, str) else advice_answer(advice),
     }
 

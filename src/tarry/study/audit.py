@@ -24,7 +24,7 @@ from tarry.study.batching import (
 )
 from tarry.study.observer import Observer, observer
 from tarry.study.practice import MICROSECONDS, Practice, Shown
-from tarry.study.replay import Replay
+from tarry.study.replay import Replay, practice_notes
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
@@ -35,8 +35,8 @@ CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
 # Of the whole curves: without the least and the most, which are one person's.
 FINE = tuple(range(1, 100))
-# Up to so many events the rate of different people is measured unasked: it takes the longest.
-SMALL = 200_000
+# The rate of different people takes the longest: unasked it is measured where it takes a second or two.
+MOST_LOOKS = 200_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -56,14 +56,19 @@ class Question:
     cutoffs: Sequence[int] = tuple(second * MICROSECONDS for second in CUTOFFS)
     seed: int = 0
     draws: int = 1  # how often practices that draw are replayed
+    stretch: bool = False  # add cutoffs until they reach as far as a practice moves linked pairs apart
 
     def __post_init__(self) -> None:
         if self.draws < 1:
             raise BadInput("the number of draws", "is at least 1", found=self.draws)
         for method in self.attacks:
-            if self.practices and not any(method.applies_to(practice) for practice in self.practices):
+            scenes = [(practice, watcher) for practice in self.practices for watcher in self.observers]
+            if scenes and not any(method.applies_to(*scene) for scene in scenes):
                 raise BadInput(
-                    f"the attack {method.name}", "knows a policy", found="none", fix="give a policy"
+                    f"the attack {method.name}",
+                    "knows a policy and sees its releases",
+                    found="no policy, or pollers alone",
+                    fix="give a policy, and an observer that is notified or reads the archive",
                 )
         for what, named in (
             ("a practice", self.practices),
@@ -152,6 +157,7 @@ class Audit:
     candidate_pairs: int
     runs: Sequence[Run]
     costs: Sequence[Cost]
+    notes: Sequence[str] = ()  # what could not be done, and what one should know
 
     def runs_of(self, policy: str, attack: str, observer: str) -> list[Run]:
         """The runs of one practice under one attack, draw after draw."""
@@ -182,6 +188,8 @@ def audit(
     truth = Truth(table=table, window=question.window)
     runs: list[Run] = []
     costs: list[Cost] = []
+    notes = [note for practice in question.practices for note in practice_notes(practice, table)]
+    reached: dict[tuple[str, str], Sequence[int]] = {}
     jobs = [(practice, draw) for practice in question.practices for draw in _draws(practice, question)]
     for done, (practice, draw) in enumerate(jobs, start=1):
         shown = practice.show(table.history, Seeded(question.seed, draw))
@@ -189,17 +197,19 @@ def audit(
         costs.append(_with_ledger(cost, table, practice, shown))
         for watcher in question.observers:
             scene = Scene(truth=truth, practice=practice, seen=watcher.see(shown))
-            runs.extend(
-                Run(
-                    attack=method.name,
-                    observer=watcher.name,
-                    policy=practice.name,
-                    draw=draw,
-                    scores=tuple(method.score(scene, question.cutoffs)),
-                )
-                for method in question.attacks
-                if method.applies_to(practice)
-            )
+            place = (practice.name, watcher.name)
+            if place not in reached:  # once: every draw is judged by the same cutoffs
+                reached[place] = _cutoffs(question, scene)
+            for method in question.attacks:
+                if not method.applies_to(practice, watcher):
+                    continue
+                try:
+                    scores = tuple(method.score(scene, reached[place]))
+                except NotPossible as error:  # the other runs stand without it
+                    notes.append(f"{practice.name}, seen by {watcher.name}: {error}")
+                    continue
+                told = {"attack": method.name, "observer": watcher.name, "policy": practice.name}
+                runs.append(Run(**told, draw=draw, scores=scores))
         if progress is not None:
             progress(done, len(jobs))
     return Audit(
@@ -208,6 +218,7 @@ def audit(
         candidate_pairs=truth.candidate_pairs,
         runs=tuple(runs),
         costs=tuple(costs),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -221,7 +232,7 @@ def measure(table: EventTable, window: int, *, different: bool | None = None) ->
     """
     if not len(table):
         raise NotPossible("a history without events has nothing to measure")
-    wanted = len(table) <= SMALL if different is None else different
+    wanted = _looks(table, window) <= MOST_LOOKS if different is None else different
     inside, between = in_batch_gaps(table, window) / MICROSECONDS, null_gaps(table) / MICROSECONDS
     return Measures(
         events=len(table),
@@ -238,6 +249,29 @@ def measure(table: EventTable, window: int, *, different: bool | None = None) ->
         actor_rates=_percentiles(actor_rates(table, window)),
         different=close_actor_share(table, window) if wanted else None,
     )
+
+
+def _looks(table: EventTable, window: int) -> int:
+    """How many events all windows cover together: what the rate of different people costs."""
+    ordered = np.sort(table.time)
+    ends = np.searchsorted(ordered, ordered + window, side="right")
+    return int(2 * (ends - np.arange(len(ordered))).sum())
+
+
+def _cutoffs(question: Question, scene: Scene) -> Sequence[int]:
+    """Those asked for; if they may be stretched, also doublings until all linked pairs lie within.
+
+    A practice must not look private only because nobody looked far enough.
+    """
+    if not question.stretch or not len(scene.seen):
+        return question.cutoffs
+    moved = scene.seen - scene.truth.table.time
+    # Another draw may move some pair a little further than this one does.
+    needed = question.window + 2 * int(moved.max() - moved.min())
+    cutoffs = list(question.cutoffs)
+    while max(cutoffs) < needed:
+        cutoffs.append(max(cutoffs) * 2 or MICROSECONDS)
+    return cutoffs
 
 
 def _draws(practice: Practice, question: Question) -> range:
@@ -260,8 +294,8 @@ def _cost(name: str, draw: int, arrival: IntArray, shown: Shown, reordered: floa
 
 def _with_ledger(cost: Cost, table: EventTable, practice: Practice, shown: Shown) -> Cost:
     """What the promise has cost, too: epsilon adds up over an actor's batched events."""
-    if not isinstance(practice, Replay) or shown.batched is None:
-        return cost
+    if not isinstance(practice, Replay) or shown.batched is None or practice.policy.labels == "none":
+        return cost  # without labels every act that moves costs: there is no count of batched ones
     batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
     share = practice.policy.share
     # Whole events, so that no rounding decides: more than this many are beyond the limit.

@@ -9,8 +9,6 @@ from tarry.study.score import Counts, average_precision, crossover, precision_at
 
 __all__ = ["Line", "Spread", "compare", "spread"]
 
-#: Claims count when they find at least this share of the linked pairs.
-RECALL = 0.1
 PRECISION = 0.5
 
 
@@ -57,10 +55,11 @@ class Line:
     high_s: float  # 95 of 100 events wait at most this long
     longest_s: float
     reordered: float | None  # share of neighbours on one target that change places
-    precision: Spread  # of claims that find a tenth of the linked pairs
-    average_precision: Spread
-    crossover: Spread  # where misses and false alarms are equally frequent: higher is more private
-    recall: Spread  # of claims that are right at least half the time
+    # None: not known, because nothing is linked or no cutoff reaches so far
+    precision: Spread | None  # of claims that find a tenth of the linked pairs
+    average_precision: Spread | None
+    crossover: Spread | None  # where misses and false alarms are equally frequent: higher is more private
+    recall: Spread | None  # of claims that are right at least half the time
 
 
 def compare(found: Audit) -> list[Line]:
@@ -83,14 +82,14 @@ def compare(found: Audit) -> list[Line]:
     ]
 
 
-def spread(values: Sequence[float | None]) -> Spread:
-    """The spread of the values that are known; 0 where none is.
+def spread(values: Sequence[float | None]) -> Spread | None:
+    """The spread of the values that are known; None where none is.
 
     >>> spread([None, 2.0]).mean
     2.0
     """
-    known = [value for value in values if value is not None] or [0.0]
-    return Spread(mean=fmean(known), low=min(known), high=max(known))
+    known = [value for value in values if value is not None]
+    return Spread(mean=fmean(known), low=min(known), high=max(known)) if known else None
 
 
 def _line(runs: Sequence[Run], costs: Sequence[Cost]) -> Line:
@@ -105,7 +104,7 @@ def _line(runs: Sequence[Run], costs: Sequence[Cost]) -> Line:
         high_s=fmean(cost.high_s for cost in costs),
         longest_s=max(cost.longest_s for cost in costs),
         reordered=fmean(orders) if orders else None,
-        precision=spread([precision_at(one, RECALL) for one in counts]),
+        precision=spread([precision_at(one) for one in counts]),
         average_precision=spread([average_precision(one) for one in counts]),
         crossover=spread([crossover(one) for one in counts]),
         recall=spread([recall_at(one, PRECISION) for one in counts]),

@@ -5,12 +5,14 @@ cutoff; no pair of events is ever written down.
 """
 
 from collections.abc import Callable
+from functools import wraps
+from pickle import UnpicklingError
 from typing import ParamSpec, TypeVar
 
 import numba
 import numpy as np
 
-from tarry.core.lanes import IntArray
+from tarry.core.lanes import BoolArray, IntArray
 
 __all__ = [
     "add_dense",
@@ -19,6 +21,7 @@ __all__ = [
     "add_sorted",
     "add_sorted_groups",
     "close_groups",
+    "count_lone",
     "cross_pairs",
     "near_in_block",
     "near_own",
@@ -30,13 +33,31 @@ R = TypeVar("R")
 
 
 def _compiled(loop: Callable[P, R]) -> Callable[P, R]:
-    """Machine code that other threads may run beside; kept on disk, so that it is made only once."""
-    made: Callable[P, R]
+    """Machine code that other threads may run beside; kept on disk, so that it is made only once.
+
+    Where it cannot be kept, or what was kept is damaged, it is made anew.
+    """
+    made: list[Callable[P, R]] = []
+
+    @wraps(loop)
+    def run(*arguments: P.args, **named: P.kwargs) -> R:
+        if not made:
+            made.append(_kept(loop))
+        try:
+            return made[0](*arguments, **named)
+        except (EOFError, UnpicklingError):
+            made[0] = numba.njit(nogil=True)(loop)
+            return made[0](*arguments, **named)
+
+    return run
+
+
+def _kept(loop: Callable[P, R]) -> Callable[P, R]:
     try:
-        made = numba.njit(cache=True, nogil=True)(loop)
+        kept: Callable[P, R] = numba.njit(cache=True, nogil=True)(loop)
     except RuntimeError:  # nowhere to keep it: an installation and a home that cannot be written
-        made = numba.njit(nogil=True)(loop)
-    return made
+        kept = numba.njit(nogil=True)(loop)
+    return kept
 
 
 @_compiled
@@ -234,3 +255,16 @@ def add_near_levels(  # noqa: PLR0917 - compiled loops take their arguments by p
                     totals[levels[classes[i], classes[j], apart + reach]] += 1
                 else:
                     totals[0] += 1
+
+
+@_compiled
+def count_lone(targets: IntArray, ends: IntArray, batched: BoolArray) -> tuple[int, int, int]:
+    """Pairs of rows i < j < ends[i] on different targets, and how often each of the two has no label."""
+    pairs, earlier, later = 0, 0, 0
+    for i in range(len(ends)):
+        for j in range(i + 1, ends[i]):
+            if targets[j] != targets[i]:
+                pairs += 1
+                earlier += not batched[i]
+                later += not batched[j]
+    return pairs, earlier, later

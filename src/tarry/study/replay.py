@@ -14,9 +14,10 @@ from tarry.core.history import History
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
 from tarry.core.seeded_lanes import stable_codes
-from tarry.study.practice import MICROSECONDS, Shown
+from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.table import EventTable
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "practice_notes", "replay"]
 
 # Labels do not depend on epsilon or on the draw: several policies and many draws share them.
 _LABELS: WeakKeyDictionary[History, dict[tuple[str, Fraction, int], Labelled]] = WeakKeyDictionary()
@@ -40,6 +41,12 @@ class Replay:
     def show(self, history: History, draw: Seeded) -> Shown:
         """Every event at its release; the printed time is the release too."""
         tick = int(self.policy.tick * MICROSECONDS)  # a duration is a whole number of microseconds
+        late = self._late(history)
+        if late:
+            raise NotPossible(
+                f"{late:,} of {len(history):,} events come after the deadline of the policy: "
+                "end the history there, or leave the deadline out"
+            )
         if self.policy.track_gaps and history.tracks is None:
             raise NotPossible(
                 "a policy with gaps of tracks needs the tracks of the history: say which column (--track)"
@@ -56,6 +63,10 @@ class Replay:
             known[key] = label_history(self.policy, history)
         return known[key]
 
+    def _late(self, history: History) -> int:
+        deadline = self.policy.deadline_tick
+        return 0 if deadline is None else int((self.labelled(history).arrival > deadline).sum())
+
     @cached_property
     def numbered(self) -> Policy:
         """The policy with gaps of their own also under the numbers that tables have for names."""
@@ -63,6 +74,34 @@ class Replay:
             return self.policy
         targets, tracks = _numbered(self.policy.target_gaps), _numbered(self.policy.track_gaps)
         return replace(self.policy, target_gaps=targets, track_gaps=tracks)
+
+
+def practice_notes(practice: Practice, table: EventTable) -> list[str]:
+    """What one should know of a policy before one believes its replay.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=[1], target=[1], time=[0])
+    >>> practice_notes(replay(Policy(epsilon="1", gap="11m", starts_at=5), "mine"), table)
+    ['mine: 1 of 1 events lie outside the period of the policy; they are replayed all the same']
+    """
+    if not isinstance(practice, Replay) or not len(table):
+        return []
+    policy, notes = practice.policy, []
+    start, end = (None if at is None else at * MICROSECONDS for at in (policy.starts_at, policy.ends_at))
+    outside = np.zeros(len(table), dtype=np.bool_)
+    if start is not None:
+        outside |= table.time < int(start)
+    if end is not None:
+        outside |= table.time >= int(end)
+    if outside.any():
+        notes.append(
+            f"{practice.name}: {int(outside.sum()):,} of {len(table):,} events lie outside the period "
+            "of the policy; they are replayed all the same"
+        )
+    own = practice.numbered.target_gaps
+    if own and not np.isin(table.target, [int(name) for name in own if name.lstrip("-").isdigit()]).any():
+        notes.append(f"{practice.name}: none of the targets with gaps of their own is in this history")
+    return notes
 
 
 def _numbered(gaps: Mapping[str, Fraction]) -> dict[str, Fraction]:

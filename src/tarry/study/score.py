@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Counts", "Score", "average_precision", "crossover", "precision_at", "recall_at"]
+__all__ = ["RECALL", "Counts", "Score", "average_precision", "crossover", "precision_at", "recall_at"]
+
+#: Claims are compared where they find at least this share of the linked pairs.
+RECALL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +81,8 @@ def average_precision(scores: Sequence[Counts]) -> float | None:
 def crossover(scores: Sequence[Counts]) -> float | None:
     """The error crossover rate: where misses and false alarms are equally frequent.
 
-    Between two cutoffs the rates are joined by a straight line, from nothing claimed to all claimed.
+    Between two cutoffs the rates are joined by a straight line, from nothing claimed on. None where
+    that lies beyond the last cutoff: nobody looked so far.
 
     >>> even = Counts(true_positives=3, false_positives=1, false_negatives=1, true_negatives=3)
     >>> crossover([even])
@@ -91,13 +95,13 @@ def crossover(scores: Sequence[Counts]) -> float | None:
     ]
     if not points:
         return None
-    line = [(0.0, 1.0), *points, (1.0, 0.0)]
+    line = [(0.0, 1.0), *points]
     for (alarm, miss), (later_alarm, later_miss) in pairwise(line):
         if later_alarm >= later_miss:
             before, after = miss - alarm, later_alarm - later_miss
             part = before / (before + after) if before + after else 0.0
             return alarm + part * (later_alarm - alarm)
-    return 1.0
+    return None
 
 
 def recall_at(scores: Sequence[Counts], precision: float) -> float | None:
@@ -113,15 +117,17 @@ def recall_at(scores: Sequence[Counts], precision: float) -> float | None:
     return max((counts.recall or 0.0 for counts in good), default=0.0)
 
 
-def precision_at(scores: Sequence[Counts], recall: float) -> float:
-    """The highest precision of a cutoff that finds at least this share of the linked pairs; else 0.
+def precision_at(scores: Sequence[Counts], recall: float = RECALL) -> float | None:
+    """The highest precision of a cutoff that finds at least this share of the linked pairs.
+
+    None where no cutoff does: nobody looked so far.
 
     >>> half = Counts(true_positives=1, false_positives=1, false_negatives=1, true_negatives=7)
     >>> precision_at([half], 0.5), precision_at([half], 0.9)
-    (0.5, 0.0)
+    (0.5, None)
     """
     far = [counts for counts in scores if counts.recall is not None and counts.recall >= recall]
-    return max((counts.precision or 0.0 for counts in far), default=0.0)
+    return max((counts.precision or 0.0 for counts in far), default=None)
 
 
 def _by_recall(scores: Sequence[Counts]) -> list[Counts]:

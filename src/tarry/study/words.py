@@ -11,12 +11,14 @@ from tarry.study.figures import percent
 __all__ = ["shown_names", "spread_percent"]
 
 
-def spread_percent(spread: Spread) -> str:
+def spread_percent(spread: Spread | None) -> str:
     """The mean of a share over the draws, and its range where they differ.
 
     >>> spread_percent(Spread(mean=0.2, low=0.1, high=0.3))
     '20.0 % (10.0 to 30.0)'
     """
+    if spread is None:
+        return "-"
     low, high = percent(spread.low), percent(spread.high)
     return percent(spread.mean) + ("" if low == high else f" ({low[:-2]} to {high[:-2]})")
 

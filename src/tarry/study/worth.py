@@ -31,7 +31,9 @@ def promise_of(practice: Practice, gap: Fraction) -> str:
 
 
 def failing_share(practice: Practice, gap: Fraction) -> float | None:
-    """The chance with which two events this gap apart cannot have been any closer; None: not known.
+    """The chance that a batched event appears sooner than one that came the gap later could.
+
+    Then it has given itself away, whatever epsilon one asks for. None: not known.
 
     >>> from tarry.study.baselines import baseline
     >>> round(failing_share(baseline("poisson:60m"), Fraction(2160)), 3)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from contracts.pair_loop import loop_counts, within
+from contracts.pair_loop import loop_counts, near_pairs, within
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.plan_release import label_history
 from tarry.core.policy import Policy
 from tarry.study.attack.cutoff import Truth, cutoff_attack
 from tarry.study.attack.difference import difference_attack
@@ -62,10 +63,14 @@ def claim_of(scene, policy, cutoff, *, neighbours):
     if not neighbours:  # any gap at all, before or after: one of size 0, two of every other
         null = GapLaw.of_masses([1 / 8001] + [2 / 8001] * 4000)
 
+    labels = label_history(policy, table.history).batched
+    linked = near_pairs(table, scene.truth.window)
+    lone = tuple(float(np.mean([not labels[pair[side]] for pair in linked])) for side in (0, 1))
+
     def law(first, second):
         both = [policy.mechanism(gap) for gap in (first, second)]
         other = None if first == second else both[1]
-        return pair_laws(both[0], other, null=null, in_batch=inside, labels=policy.labels, reach=400)
+        return pair_laws(both[0], other, null=null, in_batch=inside, lone=lone, reach=400)
 
     gaps = {target: policy.target_gaps.get(str(target), policy.gap) for target in range(6)}
     laws = {pair: law(*pair) for pair in product(set(gaps.values()), repeat=2)}

@@ -96,7 +96,7 @@ def test_in_follower_mode_the_earlier_of_a_pair_draws_unbatched():
     mechanism = policy_of("zero-inflated-uniform", labels="follower", window="2s").mechanism()
     u, b = masses(mechanism.pair.unbatched, 1), masses(mechanism.pair.batched, 1)
     laws = pair_laws(
-        mechanism, in_batch=GapLaw.of_sample([2]), null=GapLaw.of_sample([9]), labels="follower"
+        mechanism, in_batch=GapLaw.of_sample([2]), null=GapLaw.of_sample([9]), lone=(1.0, 0.0)
     )
 
     exact = mixed(enumerated({2: 1}, u, b), enumerated({-2: 1}, b, u), Fraction(1, 2))

@@ -27,7 +27,7 @@ def laws_of(epsilon, percentile, weight, *, labels="simultaneous", start=START, 
     """The pair under a gap at this percentile of the exponential null."""
     policy = Policy(epsilon=str(epsilon), gap=f"{start}s", window="0s", labels=labels, weight=str(weight))
     null = exponential_null(-log(1 - percentile) / start)
-    return pair_laws(policy.mechanism(), null=null, labels=labels, reach=reach)
+    return pair_laws(policy.mechanism(), null=null, lone=(float(labels == "follower"), 0.0), reach=reach)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tarry.study.attack.difference import difference_attack
 from tarry.study.attack.nearest import NearestScore, nearest_mass, nearest_test
 from tarry.study.attack.recipient import informed_attack, recipient_attack, recipient_gaps
 from tarry.study.attack.scene import Attack, Scene
+from tarry.study.observer import Observer
 from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.replay import Replay
 from tarry.study.score import Counts, Score
@@ -38,8 +39,10 @@ class _Named:
     name: str
     run: Callable[[Scene, Sequence[int]], list[Score]]
 
-    def applies_to(self, practice: Practice) -> bool:
-        return not self.name.startswith("likelihood") or isinstance(practice, Replay)
+    def applies_to(self, practice: Practice, watcher: Observer) -> bool:
+        """The likelihood of a difference is that of two releases, not of a poller's looks at them."""
+        exact = isinstance(practice, Replay) and watcher.name in ("notified", "archive")
+        return exact or not self.name.startswith("likelihood")
 
     def score(self, scene: Scene, cutoffs: Sequence[int]) -> list[Score]:
         return self.run(scene, cutoffs)
@@ -84,7 +87,8 @@ def _informed(multiples: Sequence[Fraction]) -> Callable[[Scene, Sequence[int]],
         gaps = recipient_gaps(scene.truth.table, scene.truth.window, _DEFAULT_GAP)
         if multiples:
             return informed_attack(scene.truth, scene.seen, multiples, gaps)
-        middle = max(1, int(np.median(gaps)))
+        each = gaps[np.flatnonzero(np.diff(scene.truth.table.actor_rank, prepend=-1))]  # one a recipient
+        middle = max(1, int(np.median(each))) if len(each) else 1
         own = [Fraction(cutoff, middle) for cutoff in cutoffs]
         scores = informed_attack(scene.truth, scene.seen, own, gaps)
         return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]

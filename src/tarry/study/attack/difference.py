@@ -7,11 +7,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.lanes import IntArray
+from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import rows_by_gap
 from tarry.study import kernels
-from tarry.study.attack.likelihood import PairLaws, pair_laws
+from tarry.study.attack.likelihood import MOST_TICKS, PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
 from tarry.study.attack.scene import Scene
 from tarry.study.batching import in_batch_gaps, null_gaps
@@ -85,6 +85,8 @@ def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
     else:
         null = _any_gap(mechanisms, in_batch)
 
+    lone = _lone(scene, scene.practice.labelled(table.history).batched)
+
     def laws(reach: int) -> dict[Kind, PairLaws]:
         return {
             (i, j): pair_laws(
@@ -92,7 +94,7 @@ def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
                 None if i == j else mechanisms[j],
                 null=null,
                 in_batch=in_batch,
-                labels=policy.labels,
+                lone=lone,
                 reach=reach,
             )
             for i, j in combinations_with_replacement(range(len(mechanisms)), 2)
@@ -153,9 +155,24 @@ def _between(first: IntArray, second: IntArray, low: int, high: int) -> int:
     return int(kernels.cross_pairs(np.sort(first), np.sort(second), low, high))
 
 
+def _lone(scene: Scene, batched: BoolArray) -> tuple[float, float]:
+    """How often the earlier, and the later, of a linked pair is labelled unbatched all the same.
+
+    The policy's labels may look at another window than the truth, or back only.
+    """
+    near = scene.truth.near
+    pairs, earlier, later = kernels.count_lone(near.target, near.ends, batched)
+    return (earlier / pairs, later / pairs) if pairs else (0.0, 0.0)
+
+
 def _any_gap(mechanisms: Sequence[Mechanism], in_batch: GapLaw) -> GapLaw:
     """All gaps alike, as far as two delays and a batch can reach."""
     longest = max(law_ticks(m.pair.unbatched, _LEFT) for m in mechanisms)
+    if 4 * longest > MOST_TICKS:
+        raise NotPossible(
+            f"the likelihood attack looks at differences up to {MOST_TICKS // 4} ticks, and delays reach "
+            f"{longest}: choose a longer tick"
+        )
     masses = np.ones(4 * longest + in_batch.farthest + 1)
     masses[0] = 0.5  # there is one gap of 0, and two of every other size: before and after
     return GapLaw.of_masses(masses / masses.sum())

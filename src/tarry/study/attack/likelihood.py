@@ -16,7 +16,6 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.law import Law
 from tarry.core.mechanism import Mechanism
-from tarry.core.policy import LabelRule
 from tarry.study.attack.likelihood_spread import FloatArray, GapLaw, Masses, law_ticks, spread
 
 __all__ = ["SIMULTANEOUS", "PairLaws", "pair_laws"]
@@ -114,16 +113,16 @@ def pair_laws(
     null: GapLaw,
     in_batch: GapLaw = SIMULTANEOUS,
     third: float = 0.0,
-    labels: LabelRule = "held",
+    lone: tuple[float, float] = (0.0, 0.0),
     reach: int = 0,
 ) -> PairLaws:
     """The laws of d = release of the second event - release of the first.
 
     `null` is the law of the gap between arrivals that are not batched, `in_batch` of those that are,
-    `third` the share of the former that are labelled batched because of somebody else. With labels
-    "follower" the earlier of a batched pair draws from the unbatched law. `second` is the mechanism
-    of the second event's gap, if that is another. The laws reach as far as a batched pair can be
-    apart, or as asked.
+    `third` the share of the former that are labelled batched because of somebody else, `lone` the
+    chances that the earlier and the later of a batched pair are labelled unbatched all the same (with
+    labels "follower" the earlier one always is). `second` is the mechanism of the second event's gap,
+    if that is another. The laws reach as far as a batched pair can be apart, or as asked.
 
     >>> from tarry.core.policy import Policy
     >>> policy = Policy(epsilon="1", gap="60s", labels="simultaneous")
@@ -140,7 +139,7 @@ def pair_laws(
             f"the likelihood attack looks at differences up to {MOST_TICKS} ticks, and {span} are needed: "
             "choose a longer tick"
         )
-    cases = _batched(first, other, in_batch, labels)
+    cases = _batched(first, other, in_batch, lone)
     reach = max(reach, *(case.farthest for case in cases))
     f1 = np.mean([case.within(reach) for case in cases], axis=0)
     f0 = _unbatched(first, other, null, third, reach).within(reach)
@@ -149,29 +148,29 @@ def pair_laws(
     return PairLaws(f1=f1, f0=f0)
 
 
-def _batched(first: Mechanism, second: Mechanism, gap: GapLaw, labels: LabelRule) -> list[Masses]:
-    """The equally likely cases of a batched pair."""
-    b1, b2 = [(1.0, first.pair.batched)], [(1.0, second.pair.batched)]
-    if labels != "follower":
-        return [_difference(gap.either(gap.farthest), b1, b2, _CUT_BATCHED)]
-    u1, u2 = [(1.0, first.pair.unbatched)], [(1.0, second.pair.unbatched)]
-    after = gap.forward(gap.farthest)
+def _batched(first: Mechanism, second: Mechanism, gap: GapLaw, lone: tuple[float, float]) -> list[Masses]:
+    """The equally likely cases of a batched pair: both labelled so, or either one the earlier."""
+    if lone == (0.0, 0.0):
+        both = (_delays(first, 0.0), _delays(second, 0.0))
+        return [_difference(gap.either(gap.farthest), *both, _CUT_BATCHED)]
+    after, (earlier, later) = gap.forward(gap.farthest), lone
     return [
-        _difference(after, u1, b2, _CUT_BATCHED),
-        _difference(after.mirrored(), b1, u2, _CUT_BATCHED),
+        _difference(after, _delays(first, earlier), _delays(second, later), _CUT_BATCHED),
+        _difference(after.mirrored(), _delays(first, later), _delays(second, earlier), _CUT_BATCHED),
     ]
 
 
 def _unbatched(first: Mechanism, second: Mechanism, gap: GapLaw, third: float, reach: int) -> Masses:
     """The law of a pair that is not batched; gaps too long to be bridged are left out."""
     limit = reach + max(_longest(first, _CUT_NULL), _longest(second, _CUT_NULL))
-    u1, u2 = (_null_delays(each, third) for each in (first, second))
+    u1, u2 = (_delays(each, 1 - third) for each in (first, second))
     return _difference(gap.either(limit), u1, u2, _CUT_NULL)
 
 
-def _null_delays(mechanism: Mechanism, third: float) -> Delays:
-    unbatched = [(1 - third, mechanism.pair.unbatched)]
-    return [*unbatched, (third, mechanism.pair.batched)] if third else unbatched
+def _delays(mechanism: Mechanism, lone: float) -> Delays:
+    """The delay of an event that is unbatched with this chance."""
+    laws = [(lone, mechanism.pair.unbatched), (1 - lone, mechanism.pair.batched)]
+    return [(share, law) for share, law in laws if share]
 
 
 def _difference(gap: Masses, first: Delays, second: Delays, cut: float) -> Masses:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from tarry.core.lanes import IntArray
 from tarry.study.attack.cutoff import Truth
+from tarry.study.observer import Observer
 from tarry.study.practice import Practice
 from tarry.study.score import Score
 
@@ -37,8 +38,8 @@ class Attack(Protocol):
         """What tables and charts call it."""
         ...
 
-    def applies_to(self, practice: Practice) -> bool:
-        """Whether the method can be used there: one that knows a policy needs a policy."""
+    def applies_to(self, practice: Practice, watcher: Observer) -> bool:
+        """Whether the method can be used there: one that knows a policy needs it, and its releases."""
         ...
 
     def score(self, scene: Scene, cutoffs: Sequence[int]) -> list[Score]:

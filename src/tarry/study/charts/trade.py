@@ -38,7 +38,7 @@ class Trade:
     number: int  # what the chart calls it
     name: str
     mean_s: float  # delay
-    precision: float  # of claims that find a tenth of the linked pairs
+    precision: float | None  # of claims that find a tenth of the linked pairs; None: not known
     best: bool  # recommended
 
 
@@ -61,7 +61,7 @@ def trades(found: Audit | Advice, *, observer: str | None = None, attack: str | 
             number=place,
             name=names[line.policy],
             mean_s=line.mean_s,
-            precision=line.precision.mean,
+            precision=None if line.precision is None else line.precision.mean,
             best=False,
         )
         for place, line in enumerate(seen, start=1)
@@ -73,14 +73,16 @@ def trade_chart(
 ) -> alt.LayerChart:
     """Mean delay against how often claims are right that find a tenth of the linked pairs.
 
-    Points carry the numbers of `trades`, so that a table beside the chart can name them.
+    Points carry the numbers of `trades`, so that a table beside the chart can name them. Where that
+    precision is not known there is none.
 
     >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
     >>> trade_chart(advice).layer[0].data.values[-1]["precision"]
     0.5
     """
-    points = trades(found, observer=observer, attack=attack)
-    top = nice_top([point.precision for point in points])
+    known = trades(found, observer=observer, attack=attack)
+    points = [point for point in known if point.precision is not None]
+    top = nice_top([point.precision or 0.0 for point in points])
     longest = 1.15 * max((point.mean_s for point in points), default=0.0)  # room for the last label
     x = alt.X("mean:Q", **duration_axis("mean delay", longest, _UNIT_S))
     y = alt.Y("precision:Q", **percent_axis("claims that are right, finding a tenth", top))

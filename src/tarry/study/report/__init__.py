@@ -77,7 +77,8 @@ def _in_short(found: Audit, advice: Advice | str | None) -> Html:
         tiles.append((seconds(advice.best.mean_s), "mean delay of that policy"))
     else:
         now = [line for line in compare(found) if line.policy == "nothing"]
-        tiles += [(percent(line.precision.mean), f"{claims}, with nothing done") for line in now[:1]]
+        known = [line.precision.mean for line in now[:1] if line.precision is not None]
+        tiles += [(percent(precision), f"{claims}, with nothing done") for precision in known]
     told = [el("div", el("dt", words), el("dd", figure)) for figure, words in tiles]
     best = el("p", advice.sentence, class_="advice") if isinstance(advice, Advice) else ""
     return section("In short", el("dl", *told, class_="tiles"), best)

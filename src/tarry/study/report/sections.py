@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from tarry.study.advice import RECALL
 from tarry.study.answer import posteriors_of
 from tarry.study.audit import Audit, Run
 from tarry.study.charts import chart_svg, scene_name, scenes_of
@@ -20,6 +19,7 @@ from tarry.study.report.tables import (
     scores_table,
 )
 from tarry.study.report.text import HOW_TO_READ, scene_title, scene_words
+from tarry.study.score import RECALL
 
 __all__ = ["Charts", "batching", "curves", "linking", "measured", "picture", "section", "suspects"]
 

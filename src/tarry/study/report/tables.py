@@ -101,7 +101,7 @@ def scores_table(runs: Sequence[Run]) -> Html:
     told = "Claims at each cutoff" + (
         f"; means over {draws} draws, ranges in brackets" if draws > 1 else ""
     )
-    return table(told, header + ["most recall promised"] * bounded, rows)
+    return table(told, header + ["bound for one pair"] * bounded, rows)
 
 
 def lines_table(found: Audit, observer: str, attack: str) -> Html:
@@ -192,8 +192,8 @@ def _score_rows(runs: Sequence[Run], *, bounded: bool) -> list[list[str]]:
         counts = [score.counts for score in drawn]
         row = [
             seconds(drawn[0].cutoff_s),
-            number(spread([one.true_positives for one in counts]).mean),
-            number(spread([one.false_positives for one in counts]).mean),
+            number(fmean(one.true_positives for one in counts)),
+            number(fmean(one.false_positives for one in counts)),
             _shares([one.precision for one in counts]),
             _shares([one.recall for one in counts]),
             _shares([one.false_positive_rate for one in counts]),
@@ -220,7 +220,7 @@ def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
 
 
 def _shares(values: Sequence[float | None]) -> str:
-    return "-" if all(value is None for value in values) else spread_percent(spread(values))
+    return spread_percent(spread(values))
 
 
 def _length(value: float | None) -> str:

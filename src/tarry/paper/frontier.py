@@ -1,0 +1,220 @@
+"""The trade between batched and unbatched delay, its optimum by linear programming, and what beats it.
+
+The paper's Pareto frontier (its figure and theorem "Pareto optimality of the Zero-Inflated Uniform
+Mechanism"). Delays are in gaps. The theorem is proved for pairs of laws that spend half of epsilon on
+each event, and claimed for all that keep a pair's epsilon. A linear program over cells of a twentieth
+of a gap confirms the first; a small family of laws that spend more on the mover refutes the second for
+epsilon above 2 ln 2.
+"""
+
+from fractions import Fraction
+from math import ceil, exp, log, sqrt
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from tarry.core.continuous import Means, best_eta
+from tarry.core.frontier import frontier
+from tarry.core.law import Law
+from tarry.core.mechanism import LawPair
+from tarry.core.policy import Policy
+from tarry.core.verify import verify_pair
+from tarry.paper.cells import best_on_cells, best_split
+from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.paper.lines import line_chart, number_axis, records
+from tarry.paper.outside import best_inside, best_outside, gains_from
+from tarry.study.figures import percent
+
+__all__ = ["NAME", "TITLE", "find"]
+
+NAME = "frontier"
+TITLE = "Batched against unbatched delay: the frontier, its optimum, and beyond"
+
+TRADELESS = 2 * log(2)  # up to this epsilon the frontier is one point: below its figure
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+WEIGHTS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+BEYOND = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # where pairs outside the class are looked for
+TICKS = 300  # of a gap, for the exact laws
+CELLS = 20  # of a gap, for the linear program
+SPLITS = 8  # how many ways to share epsilon between who stays and who moves the program tries
+DRAWN = tuple(step / 100 for step in range(101))  # weights of the lines
+
+#: e^epsilon = 16 and a gap of four ticks: exact, and outside the class.
+COUNTEREXAMPLE = LawPair(
+    batched=Law.of_masses([0, 0, 0, 0, 1]),
+    unbatched=Law.of_masses([Fraction(mass, 8) for mass in (1, 1, 1, 1, 4)]),
+    start=4,
+)
+
+
+def find(settings: Settings) -> Finding:
+    """The frontier three ways, and the pairs outside its class.
+
+    >>> list(find(Settings(tiny=True)).tables)
+    ['frontier', 'outside', 'begins', 'counterexample']
+    """
+    epsilons, weights = (EPSILONS[1::3], WEIGHTS[::3]) if settings.tiny else (EPSILONS, WEIGHTS)
+    tables = {
+        "frontier": _frontier(epsilons, weights, settings),
+        "outside": _outside(BEYOND[::3] if settings.tiny else BEYOND),
+        "begins": _begins(),
+        "counterexample": _counterexample(),
+    }
+    charts = {"frontier": _frontier_chart(tables["frontier"]), "beyond-the-frontier": _beyond_chart()}
+    return Finding(name=NAME, title=TITLE, says=_says(tables), tables=tables, charts=charts)
+
+
+# --- inside the class: half of epsilon for each event -------------------------------------------
+
+
+def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: Settings) -> Table:
+    rows: list[list[Cell]] = []
+    for done, epsilon in enumerate(epsilons, start=1):
+        for weight in weights:
+            means, ticks = best_inside(epsilon, weight), _on_ticks(epsilon, weight)
+            cost, half = means.weighted(weight), exp(epsilon / 2)
+            found = best_on_cells(half, half, weight, cells=CELLS, end=means.end + 1.2)
+            laws = (best_eta(epsilon / 2, weight), means.batched, means.unbatched, *ticks)
+            rows.append([epsilon, weight, *laws, cost, found.cost, found.batched, found.unbatched])
+        if settings.progress is not None:
+            settings.progress(done, len(epsilons))
+    exact = ("batched, on ticks", "unbatched, on ticks")
+    program = ("cost", "cost, program", "batched, program", "unbatched, program")
+    header = ("epsilon", "weight", "eta", "batched", "unbatched", *exact, *program)
+    title = "Algorithm 2 in gaps: closed form, exactly on ticks, and the best pair a linear program finds"
+    return Table(title=title, header=header, rows=rows)
+
+
+def _on_ticks(epsilon: float, weight: float) -> tuple[float, float]:
+    policy = Policy(epsilon=str(epsilon), gap=f"{TICKS}s", window="0s")
+    point = frontier(policy, [Fraction(str(weight))])[0]
+    return float(point.batched / TICKS), float(point.unbatched / TICKS)
+
+
+# --- outside the class: r0 for who stays, rg for who moves, r0 rg = e^epsilon ---------------------
+
+
+def _outside(epsilons: tuple[float, ...]) -> Table:
+    rows: list[list[Cell]] = []
+    for epsilon in epsilons:
+        for weight in (0.5, 0.9, 1.0):
+            inside, outside = best_inside(epsilon, weight), best_outside(epsilon, weight)
+            means, cost = outside.means, inside.weighted(weight)
+            gain = 1 - means.weighted(weight) / cost
+            both = means.batched < inside.batched and means.unbatched < inside.unbatched
+            found = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
+            pairs = (inside.batched, means.batched, inside.unbatched, means.unbatched)
+            better = "yes" if both and gain > 1e-9 else "no"
+            rows.append([epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - found.cost / cost])
+    pairs_of = ("batched", "batched, outside", "unbatched", "unbatched, outside")
+    header = ("epsilon", "weight", "1 / r0", *pairs_of, "gain", "both shorter", "gain, program")
+    title = "The best of Algorithm 2, and of pairs that spend epsilon unevenly"
+    return Table(title=title, header=header, rows=rows)
+
+
+def _begins() -> Table:
+    rows: list[list[Cell]] = []
+    for epsilon in BEYOND:
+        odds = 2 * exp(-epsilon / 2) * (1 + sqrt(2))  # of the weight, once unbatched mass is left at 0
+        rows.append([epsilon, gains_from(epsilon), odds / (1 + odds) if epsilon > 2.5 else None])
+    title = "The weight of batched delay from which on pairs outside the class are better"
+    return Table(title=title, header=("epsilon", "from weight", "closed form"), rows=rows)
+
+
+def _counterexample() -> Table:
+    batched, unbatched, gap = COUNTEREXAMPLE.batched, COUNTEREXAMPLE.unbatched, COUNTEREXAMPLE.start
+    stay = batched.mass(gap) / unbatched.mass(gap)
+    move = max(batched.mass(gap) / unbatched.mass(gap - shift) for shift in range(gap + 1))
+    share = sqrt(stay * move)
+    ticks = np.arange(5.0 * gap)
+    symmetric = best_on_cells(share, share, 1.0, cells=gap, middles=ticks)
+    just_above = Fraction(ceil(1000 * log(share)), 1000)
+    rows: list[list[Cell]] = [
+        ["e^epsilon", int(stay * move)],
+        ["for who stays, and for who moves", f"{stay} and {move}"],
+        ["batched", f"always {gap} ticks"],
+        ["unbatched at 0, 1, ... ticks", ", ".join(str(unbatched.mass(k)) for k in range(gap + 1))],
+        ["mean batched delay, ticks", float(batched.mean)],
+        ["best mean with half of epsilon for each, ticks", symmetric.cost],
+        ["half of epsilon for each, says the checker", verify_pair(COUNTEREXAMPLE, just_above).word],
+    ]
+    return Table(title="An exact pair outside the class", header=("what", "value"), rows=rows)
+
+
+# --- sentences and pictures ---------------------------------------------------------------------
+
+
+def _says(tables: dict[str, Table]) -> list[str]:
+    excess = [one["cost, program"] - one["cost"] for one in records(tables["frontier"])]
+    most = max(one["gain"] for one in records(tables["outside"]))
+    example = {one["what"]: one["value"] for one in records(tables["counterexample"])}
+    two = best_inside(2.0, 1.0), best_outside(2.0, 1.0).means
+    six = best_inside(6.0, 0.9), best_outside(6.0, 0.9).means
+    starts = ", ".join(
+        f"{one['from weight']:.2f} at epsilon {one['epsilon']:g}"
+        for one in records(tables["begins"])
+        if one["from weight"]
+    )
+    return [
+        (
+            f"Up to epsilon 2 ln 2 = {TRADELESS:.3f} the frontier is a single point, above it a curve, "
+            "as in the paper's figure; the exact laws on ticks lie on it."
+        ),
+        (
+            f"A linear program over {CELLS} cells to the gap finds nothing better among pairs that spend "
+            f"half of epsilon on each event: its optimum is from {max(0.0, min(excess)):.5f} to "
+            f"{max(excess):.5f} gaps above the closed form."
+        ),
+        (
+            "The theorem claims optimality among all pairs that keep epsilon, and that is false: with "
+            f"e^epsilon = {example['e^epsilon']} an exact pair has a mean batched delay of "
+            f"{example['mean batched delay, ticks']:g} ticks where "
+            f"{example['best mean with half of epsilon for each, ticks']:.2f} is the best in the class."
+        ),
+        (
+            f"At weight 1 and epsilon 2 batched events wait {two[1].batched:.4f} gaps and not "
+            f"{two[0].batched:.4f}; at weight 0.9 and epsilon 6 both means fall, from "
+            f"({six[0].batched:.4f}, {six[0].unbatched:.4f}) to ({six[1].batched:.4f}, "
+            f"{six[1].unbatched:.4f})."
+        ),
+        (
+            f"Such gains begin at a weight of {starts}, and are at most {percent(most)} in "
+            "our tables; up to epsilon 2 ln 2 neither the family nor the program has any."
+        ),
+    ]
+
+
+def _frontier_chart(points: Table) -> alt.LayerChart:
+    dots = [
+        {
+            "line": f"epsilon {one['epsilon']:g}",
+            "batched": one["batched, program"],
+            "unbatched": one["unbatched, program"],
+        }
+        for one in records(points)
+    ]
+    epsilons = dict.fromkeys(one["epsilon"] for one in records(points))
+    rows = [_point(f"epsilon {epsilon:g}", best_inside(epsilon, w)) for epsilon in epsilons for w in DRAWN]
+    x, y = _axes(rows + dots, "batched events (dots: linear program)")
+    return line_chart(rows, x=x, y=y, dots=dots)
+
+
+def _beyond_chart() -> alt.LayerChart:
+    rows: list[dict[str, Any]] = []
+    for epsilon in (3.0, 6.0):
+        rows += [_point(f"epsilon {epsilon:g}, in the class", best_inside(epsilon, w)) for w in DRAWN]
+        rows += [_point(f"epsilon {epsilon:g}, outside it", best_outside(epsilon, w).means) for w in DRAWN]
+    x, y = _axes(rows, "mean delay of batched events, in gaps")
+    return line_chart(rows, x=x, y=y)
+
+
+def _point(line: str, means: Means) -> dict[str, Any]:
+    return {"line": line, "batched": means.batched, "unbatched": means.unbatched}
+
+
+def _axes(rows: list[dict[str, Any]], title: str) -> tuple[alt.X, alt.Y]:
+    batched, unbatched = (max(row[kind] for row in rows) * 1.05 for kind in ("batched", "unbatched"))
+    x = alt.X("batched:Q", **number_axis(title, 1, batched))
+    y = alt.Y("unbatched:Q", **number_axis("mean delay of unbatched events, in gaps", 0, unbatched))
+    return x, y

@@ -1,0 +1,255 @@
+"""A history that ends: the corollary on a finite horizon, and what a deadline may do to a delay.
+
+The paper (section on impossibility, corollary after the theorem): with neighbours of kind (2), where a
+batched comment may move anywhere, every private mechanism posts everything at the end of the horizon.
+That is right for delta 0; for delta above 0 it holds with a chance of at least 1 - delta. For the
+one-sided promise a deadline is easy: min(release, end) is safe. Three other rules that look as good are
+not, and this script says by how much (`docs/theory.md`, what breaks the promise).
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import altair as alt
+
+from tarry.core.exact import log_of, ratio_below
+from tarry.core.law import Law
+from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
+from tarry.core.mechanism import LawPair
+from tarry.core.policy import Policy
+from tarry.core.verify import DelayRule, Size, moves, paired, search
+from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.study.charts.style import hints, line_style, plot, styled
+
+__all__ = ["CAPPED", "CLIPPED", "LATE", "NAME", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
+
+NAME = "horizon"
+TITLE = "A history that ends: everything at the end, and what a deadline may do"
+
+EPSILON = Fraction(1)
+SHARE = EPSILON / 2
+GAP, END = 10, 26  # ticks: at epsilon 1 and weight 1, a gap of 10 ticks gives delays below 26
+LEFT = (10, 12, 18, 26)  # ticks from the arrival to the deadline
+
+#: What is seen of one event: how likely each release is, for an arrival at 0.
+Seen = Mapping[int, Fraction]
+#: A rule at a deadline: from an arrival, its law and the deadline to what is seen.
+Rule = Callable[[int, Law, int], Seen]
+
+
+# --- four rules ----------------------------------------------------------------------------------
+
+
+def _pushed(law: Law, release: Callable[[int], int]) -> dict[int, Fraction]:
+    """What a law of delays becomes when each delay is turned into a release."""
+    seen: dict[int, Fraction] = {}
+    for delay in range((law.maximum or 0) + 1):
+        if mass := law.mass(delay):
+            at = release(delay)
+            seen[at] = seen.get(at, Fraction(0)) + mass
+    return seen
+
+
+def _clipped(arrival: int, law: Law, deadline: int) -> Seen:
+    return _pushed(law, lambda delay: min(arrival + delay, deadline))
+
+
+def _renormalised(arrival: int, law: Law, deadline: int) -> Seen:
+    left = deadline - arrival
+    within = law.cumulative(left)
+    if not within:  # a batched delay is longer than what is left: it can only leave at the deadline
+        return {deadline: Fraction(1)}
+    return {arrival + k: law.mass(k) / within for k in range(left + 1) if law.mass(k)}
+
+
+def _capped(arrival: int, law: Law, deadline: int) -> Seen:
+    """No delay is longer than the gap, wherever the deadline is: the cap costs most just there."""
+    return _pushed(law, lambda delay: min(arrival + min(delay, GAP), deadline))
+
+
+def _late(arrival: int, law: Law, deadline: int) -> Seen:
+    return _pushed(law, lambda delay: arrival + delay if arrival + delay <= deadline else arrival)
+
+
+CLIPPED = "the release, or the deadline if that is earlier"
+RENORMALISED = "a delay drawn anew to end by the deadline"
+CAPPED = "a cap on the delay"
+LATE = "released at once when it would be late"
+RULES: dict[str, Rule] = {CLIPPED: _clipped, RENORMALISED: _renormalised, CAPPED: _capped, LATE: _late}
+
+
+# --- what they cost ------------------------------------------------------------------------------
+
+
+def laws(gap: int) -> LawPair:
+    """The default laws at epsilon 1 and a gap in ticks.
+
+    >>> laws(10).batched.maximum
+    25
+    """
+    ratio = ratio_below(SHARE)
+    return zero_inflated_pair(ratio, gap, support_end(ratio, gap, Fraction(1)))
+
+
+def event_loss(rule: str, left: int, pair: LawPair, *, moves_by: int | None = None) -> Fraction | None:
+    """The largest ratio for one event, `left` ticks before the deadline; None for an infinite one.
+
+    Batched now, against unbatched and up to a gap later (or later by exactly `moves_by` ticks), as long
+    as that is no later than the deadline.
+
+    >>> event_loss(LATE, 10, laws(10)) is None
+    True
+    """
+    show = RULES[rule]
+    batched = show(0, pair.batched, left)
+    shifts = range(min(pair.start, left) + 1) if moves_by is None else [moves_by]
+    largest = Fraction(0)
+    for shift in shifts:
+        other = show(shift, pair.unbatched, left)
+        for at, mass in batched.items():
+            if at not in other:
+                return None
+            largest = max(largest, mass / other[at])
+    return largest
+
+
+def pair_loss(rule: str, left: int, pair: LawPair) -> Fraction | None:
+    """The same for a batched pair: one stays where it is, the other may have come later.
+
+    >>> round(log_of(pair_loss(RENORMALISED, 10, laws(10))), 2)
+    4.86
+    """
+    stays, moved = event_loss(rule, left, pair, moves_by=0), event_loss(rule, left, pair)
+    return None if stays is None or moved is None else stays * moved
+
+
+def _nats(ratio: Fraction | None) -> Cell:
+    return "infinite" if ratio is None else log_of(ratio)
+
+
+def _losses() -> Table:
+    pair = laws(GAP)
+    rows = [
+        (
+            rule,
+            left,
+            _nats(event_loss(rule, left, pair)),
+            _nats(pair_loss(rule, left, pair)),
+            float(EPSILON),
+        )
+        for rule in RULES
+        for left in LEFT
+    ]
+    title = f"What a rule at the deadline costs, in nats: epsilon 1, gap {GAP} ticks, delays below {END}"
+    header = ("rule", "ticks left", "an event", "a pair", "promised for a pair")
+    return Table(title=title, header=header, rows=rows)
+
+
+def _finer(gaps: tuple[int, ...]) -> Table:
+    """Ticks that grow finer: the same moments, ever more ticks in a gap."""
+    rows = [
+        (
+            gap,
+            _nats(pair_loss(RENORMALISED, gap, laws(gap))),
+            _nats(pair_loss(CLIPPED, gap, laws(gap))),
+        )
+        for gap in gaps
+    ]
+    title = "The same with finer ticks, one gap before the deadline: nats for a pair"
+    return Table(title=title, header=("ticks in a gap", RENORMALISED, CLIPPED), rows=rows)
+
+
+# --- the corollary -------------------------------------------------------------------------------
+
+
+def _corollary(horizon: int = 20) -> Table:
+    """A mechanism that is (0, delta)-private and does not hold everything back until the end.
+
+    Each comment leaves at once with a chance of delta, else at the end. A neighbour of kind (2) moves
+    one comment anywhere; what can be told apart is the total variation, over all moves.
+    """
+    rows = []
+    for delta in (Fraction(0), Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10)):
+        shown = [{at: delta, horizon: 1 - delta} for at in range(horizon)]
+        told = max(
+            sum(max(mass - other.get(at, Fraction(0)), Fraction(0)) for at, mass in one.items())
+            for one in shown
+            for other in shown
+        )
+        rows.append((float(delta), float(told), float(1 - shown[0][horizon])))
+    title = "At once with a chance of delta, else at the end: private, and not all of it at the end"
+    return Table(title=title, header=("delta", "can be told apart by", "leaves before the end"), rows=rows)
+
+
+def _cost() -> Table:
+    """What it costs to hold everything back: a week, arrivals at any time of it, a gap of one hour."""
+    week = 7 * 86_400
+    mechanism = Policy(epsilon=EPSILON, gap="1h", labels="simultaneous", tick="1s").mechanism()
+    rows: list[tuple[Cell, ...]] = [("everything at the end", week / 2 / 3600, float(week / 3600))]
+    for name, law in (("batched", mechanism.pair.batched), ("unbatched", mechanism.pair.unbatched)):
+        longest = law.maximum or 0
+        # An arrival so late that its delay does not fit is let out earlier; that only shortens the mean.
+        rows.append((f"{CLIPPED}: {name}", float(law.mean / 3600), longest / 3600))
+    title = "What is paid for it: hours, over a week with a gap of one hour, epsilon 1"
+    return Table(title=title, header=("rule", "mean delay at most", "longest delay"), rows=rows)
+
+
+def _chart(pair: LawPair) -> alt.LayerChart:
+    lines = (CLIPPED, RENORMALISED, CAPPED)
+    rows = [
+        {"line": rule, "left": left, "nats": log_of(loss)}
+        for rule in lines
+        for left in range(GAP, 2 * END + 1)
+        if (loss := pair_loss(rule, left, pair)) is not None
+    ]
+    x = alt.X("left:Q", axis=alt.Axis(title="ticks from the arrival to the deadline"))
+    y = alt.Y("nats:Q", axis=alt.Axis(title="nats for a pair (1 is promised)"))
+    base = plot(rows).encode(x=x, y=y, tooltip=hints("line:N", "left:Q", "nats:Q"))
+    return styled(
+        base.mark_line(strokeWidth=2).encode(color=line_style(lines)["color"]), rows_of_legend=len(lines)
+    )
+
+
+def find(settings: Settings) -> Finding:
+    """Check the deadline by search, price the other rules exactly, and draw them.
+
+    >>> find(Settings(tiny=True)).name
+    'horizon'
+    """
+    losses, corollary, cost = _losses(), _corollary(), _cost()
+    finer = _finer((10, 100) if settings.tiny else (10, 30, 100, 300))
+    size = Size(events=2 if settings.tiny else 3, span=3, moved=1)
+    rule = DelayRule(pair=laws(2), labels=paired(0), deadline=5)
+    verdict = search(rule, moves(paired(0), 2, size), SHARE, size)
+    at = {(row[0], row[1]): row for row in losses.rows}
+    pairs = ", ".join(f"{at[RENORMALISED, left][3]:.2f}" for left in LEFT[:3])
+    events = ", ".join(f"{at[RENORMALISED, left][2]:.2f}" for left in LEFT[:3])
+    means = cost.column("mean delay at most")
+    says = [
+        (
+            f"Letting everything out by a public deadline is safe: at most {at[CLIPPED, GAP][3]:.3f} nats "
+            "for a pair, as promised, and a search finds no stream that is told apart by more "
+            f"({verdict.scope})."
+        ),
+        (
+            f"Drawing the delay anew so that it ends in time is not: {pairs} nats for a pair "
+            f"({events} for each of its events) when {', '.join(map(str, LEFT[:3]))} ticks are left, and "
+            f"{finer.rows[-1][1]:.2f} with {finer.rows[-1][0]:,} ticks in a gap: it grows without end."
+        ),
+        (
+            f"A cap on the delay at the gap costs up to {at[CAPPED, END][2]:.2f} nats for an event and "
+            f"{at[CAPPED, END][3]:.2f} for a pair. Letting a late post out at once has no bound "
+            f"({at[LATE, GAP][3]}): somebody who came later could not have been out that early."
+        ),
+        (
+            "The corollary on a finite horizon is printed without a chance to fail. With delta "
+            f"{corollary.rows[2][0]:g} a mechanism is private that lets {corollary.rows[2][2]:.0%} of the "
+            "comments out at once, so that it holds with a chance of 1 - delta; with delta 0 it stands."
+        ),
+        (
+            f"Holding everything back costs {means[0]:.0f} hours on average over a week, where the "
+            f"one-sided promise takes {means[1]:.1f} for batched and {means[2]:.1f} for unbatched events."
+        ),
+    ]
+    tables = {"losses": losses, "finer": finer, "corollary": corollary, "cost": cost}
+    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts={"losses": _chart(laws(GAP))})

@@ -1,0 +1,234 @@
+"""Two-sided privacy and delay: what is impossible, what the paper prints, and where that fails.
+
+The paper's theorem "Impossibility of Two-Sided Differential Privacy", part (3). Along a chain of
+neighbours an event arrives later and later; the printed proof adds 2 delta a step and leaves out that
+each step also multiplies by e^epsilon. So its bound, P(delay >= T) >= 1 - 2 delta (T/g + 1), is right at
+epsilon 0 and false above: a truncated geometric law breaks it. With delta 0 the impossibility stays.
+Four panels: (A) delta 0, (B) epsilon 0, (C) epsilon above 0, (D) the other direction of the one-sided
+promise, which is where its short delays come from. Delays are in gaps.
+"""
+
+from fractions import Fraction
+from math import ceil, exp, expm1, log1p
+
+import altair as alt
+
+from tarry.core.bounds import two_sided_bound
+from tarry.core.exact import exp_floor
+from tarry.core.law import Law, Run
+from tarry.core.laws import zero_inflated_uniform
+from tarry.core.mechanism import Ask
+from tarry.core.verify import verify_label_free
+from tarry.paper.cells import soonest
+from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.paper.lines import line_chart, number_axis, records
+from tarry.study.charts.style import percent_axis
+
+__all__ = ["NAME", "TITLE", "find", "printed_bound", "truncated_geometric"]
+
+NAME = "impossibility"
+TITLE = "What two-sided privacy costs: the printed bound and the corrected one"
+
+TICKS = 20  # of a gap
+EPSILON, DELTA = Fraction(1), Fraction(1, 100)
+SMALL_DELTA = Fraction(1, 10**6)
+GAPS = range(1, 6)  # j in the bound on P(delay < j g)
+FAR = (1, 10, 100, 1000)  # steps of the chain in panel A
+TEN = 10  # gaps, in panel B
+PROGRAM_TICKS = 4  # of a gap, in the linear program; more change nothing
+BITS = 20  # of the ratio of neighbouring ticks in the truncated law
+
+
+def find(settings: Settings) -> Finding:
+    """The four panels and the two bounds.
+
+    >>> list(find(Settings(tiny=True)).tables)
+    ['A', 'B', 'C', 'caps', 'D']
+    """
+    deltas = (DELTA,) if settings.tiny else (DELTA, SMALL_DELTA)
+    laws = {delta: truncated_geometric(EPSILON, delta) for delta in deltas}
+    tables = {
+        "A": _never(),
+        "B": _without_epsilon(),
+        "C": _truncated(laws),
+        "caps": _caps(laws[DELTA]),
+        "D": _one_sided(),
+    }
+    charts = {"delay-at-least": _survival_chart(laws), "released-within": _caps_chart(tables["caps"])}
+    return Finding(name=NAME, title=TITLE, says=_says(tables), tables=tables, charts=charts)
+
+
+def printed_bound(delta: Fraction, gaps: Fraction | int) -> Fraction:
+    """The theorem as printed: the least chance of a delay of at least so many gaps, whatever epsilon.
+
+    >>> float(printed_bound(Fraction(1, 100), 10))
+    0.78
+    """
+    return max(Fraction(0), 1 - 2 * delta * (gaps + 1))
+
+
+def truncated_geometric(epsilon: Fraction, delta: Fraction) -> Law:
+    """Both sides of a geometric law around its middle, cut where the first gap has about delta.
+
+    A move by up to a gap changes each chance by at most e^epsilon, but for what lies beyond an end. The
+    middle is that of the truncated Laplace law, (1/epsilon) ln(1 + (e^epsilon - 1) / (2 delta)) gaps.
+
+    >>> law = truncated_geometric(Fraction(1), Fraction(1, 100))
+    >>> law.maximum / TICKS, verify_label_free(law, TICKS, Fraction(1), Fraction(1, 100)).word
+    (9.0, 'holds')
+    """
+    middle = ceil(TICKS / epsilon * log1p(expm1(epsilon) / (2 * delta)))
+    # Not below e^(-epsilon / ticks), so that a gap's worth of them is not below e^-epsilon.
+    decay = Fraction(1 << BITS, exp_floor(epsilon / TICKS, BITS))
+    side = [decay**place for place in range(middle, 0, -1)]
+    total = 2 * sum(side) + 1
+    return Law.of_masses([mass / total for mass in (*side, Fraction(1), *reversed(side))])
+
+
+def at_least(law: Law, gaps: Fraction | int) -> Fraction:
+    """The chance of a delay of at least so many gaps."""
+    return 1 - law.cumulative(ceil(gaps * TICKS) - 1)
+
+
+# --- panels -------------------------------------------------------------------------------------
+
+
+def _never() -> Table:
+    rows: list[list[Cell]] = [
+        [gaps, float(two_sided_bound(EPSILON, 0, gaps)), float(1 - printed_bound(Fraction(0), gaps))]
+        for gaps in FAR
+    ]
+    header = ("gaps", "released within, at most", "as printed")
+    return Table(title="A. delta 0: nothing is ever released", header=header, rows=rows)
+
+
+def _without_epsilon() -> Table:
+    """Uniform over 1/delta gaps: the printed bound is right here, and within a factor of two of it."""
+    law = Law((Run(int(TICKS / DELTA), DELTA / TICKS),))
+    rows: list[list[Cell]] = [
+        [f"delay at least {TEN} gaps", float(at_least(law, TEN))],
+        ["as printed, at least", float(printed_bound(DELTA, TEN))],
+        ["corrected, at least", float(1 - two_sided_bound(0, DELTA, TEN))],
+        [
+            "corrected where a step moves a whole gap",
+            float(1 - two_sided_bound(0, DELTA, TEN, directed=False)),
+        ],
+        ["mean delay, gaps", float(law.mean / TICKS)],
+        ["private, says the checker", verify_label_free(law, TICKS, Fraction(0), DELTA).word],
+    ]
+    title = f"B. epsilon 0, delta {float(DELTA):g}: uniform over {1 / DELTA} gaps"
+    return Table(title=title, header=("what", "value"), rows=rows)
+
+
+def _truncated(laws: dict[Fraction, Law]) -> Table:
+    rows: list[list[Cell]] = []
+    for delta, law in laws.items():
+        beyond = Fraction(law.maximum or 0, TICKS) + Fraction(1, TICKS)
+        means = (float(law.mean / TICKS), float(beyond))
+        chances = (float(printed_bound(delta, beyond)), float(at_least(law, beyond)))
+        word = verify_label_free(law, TICKS, EPSILON, delta).word  # symmetric: the same the other way
+        rows.append([float(EPSILON), float(delta), *means, *chances, word])
+    bounds = ("beyond its end, as printed at least", "beyond its end")
+    header = ("epsilon", "delta", "mean", "first delay that never happens", *bounds, "private")
+    title = "C. epsilon above 0: a truncated geometric law breaks the printed bound"
+    return Table(title=title, header=header, rows=rows)
+
+
+def _caps(law: Law) -> Table:
+    rows: list[list[Cell]] = []
+    for gaps in GAPS:
+        reached = soonest(float(EPSILON), float(DELTA), gaps, ticks=PROGRAM_TICKS)
+        caps = (
+            1 - printed_bound(DELTA, gaps),
+            two_sided_bound(EPSILON, DELTA, gaps, directed=False),
+            two_sided_bound(EPSILON, DELTA, gaps),
+        )
+        rows.append([gaps, *map(float, caps), reached, float(1 - at_least(law, gaps))])
+    header = ("gaps", "printed cap", "corrected cap", "corrected cap, directed")
+    title = f"Chance of a release within so many gaps, epsilon {EPSILON}, delta {float(DELTA):g}"
+    return Table(title=title, header=(*header, "reached, linear program", "truncated geometric"), rows=rows)
+
+
+def _one_sided() -> Table:
+    """An unbatched event may leave before the gap, a batched one never: that way there is no bound."""
+    rows: list[list[Cell]] = []
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2)):
+        pair = zero_inflated_uniform(Ask(share=epsilon / 2, start=TICKS, weight=Fraction(1, 4)))
+        early = (float(law.cumulative(TICKS - 1)) for law in (pair.unbatched, pair.batched))
+        rows.append([float(epsilon), *early, 1 - exp(-epsilon / 2), "infinite"])
+    header = (
+        "epsilon",
+        "unbatched before the gap",
+        "batched before the gap",
+        "1 - e^(-epsilon/2)",
+        "ratio",
+    )
+    return Table(title="D. the direction that one-sided privacy leaves open", header=header, rows=rows)
+
+
+# --- sentences and pictures ---------------------------------------------------------------------
+
+
+def _says(tables: dict[str, Table]) -> list[str]:
+    flat = {one["what"]: one["value"] for one in records(tables["B"])}
+    worst = records(tables["C"])[-1]
+    caps = records(tables["caps"])
+    broken = next(one for one in caps if one["reached, linear program"] > one["printed cap"])
+    tight = [
+        one["gaps"] for one in caps if abs(one["reached, linear program"] - one["corrected cap"]) < 1e-6
+    ]
+    open_way = records(tables["D"])[1]
+    return [
+        (
+            "With delta 0 the theorem stands: nothing is released within any number of gaps, so two-sided "
+            "privacy without delta is impossible."
+        ),
+        (
+            f"At epsilon 0 the printed line is right: uniform over {1 / DELTA} gaps is private with "
+            f"delta {float(DELTA):g} and waits at least {TEN} gaps with "
+            f"{flat[f'delay at least {TEN} gaps']:.2f}, where {flat['as printed, at least']:.2f} is "
+            "printed."
+        ),
+        (
+            f"Above it is false: at epsilon {worst['epsilon']:g} and delta {worst['delta']:g} a truncated "
+            f"geometric law has a mean delay of {worst['mean']:.1f} gaps and none from "
+            f"{worst['first delay that never happens']:.2f} on, where the printed bound has at least "
+            f"{worst['beyond its end, as printed at least']:.4f} of all."
+        ),
+        (
+            f"The most that is released within {broken['gaps']} gaps is "
+            f"{broken['reached, linear program']:.4f}, found by linear programming, above the printed "
+            f"cap of {broken['printed cap']:.2f}; the corrected cap delta (e^(j epsilon) - 1) / "
+            f"(e^epsilon - 1) is reached for j = {tight[0]} to {tight[-1]}."
+        ),
+        (
+            f"One-sided privacy escapes by its open direction: at epsilon {open_way['epsilon']:g}, "
+            f"{100 * open_way['unbatched before the gap']:.1f} % of unbatched events leave before the "
+            "gap, and no batched one does."
+        ),
+    ]
+
+
+def _survival_chart(laws: dict[Fraction, Law]) -> alt.LayerChart:
+    steps = range(30 * TICKS + 1)
+    rows = []
+    for delta, law in laws.items():
+        named, left = f"delta {float(delta):g}", 1.0
+        for tick in steps:
+            rows.append(_chance(f"truncated geometric, {named}", tick / TICKS, max(0.0, left)))
+            left -= float(law.mass(tick))
+        ends = (Fraction(tick, TICKS) for tick in steps[:: 30 * TICKS])  # a straight line
+        rows += [_chance(f"printed: at least, {named}", gaps, printed_bound(delta, gaps)) for gaps in ends]
+    x = alt.X("gaps:Q", **number_axis("delay, in gaps", 0, 30))
+    return line_chart(rows, x=x, y=alt.Y("chance:Q", **percent_axis("events that wait at least so long")))
+
+
+def _caps_chart(caps: Table) -> alt.LayerChart:
+    names = ("printed cap", "corrected cap", "reached, linear program", "truncated geometric")
+    rows = [_chance(name, one["gaps"], one[name]) for name in names for one in records(caps)]
+    x = alt.X("gaps:Q", **number_axis("within so many gaps", 1, GAPS[-1], values=GAPS))
+    return line_chart(rows, x=x, y=alt.Y("chance:Q", **percent_axis("released, at most")), dots=rows)
+
+
+def _chance(line: str, gaps: Fraction | float, chance: Fraction | float) -> dict[str, str | float]:
+    return {"line": line, "gaps": float(gaps), "chance": float(chance)}

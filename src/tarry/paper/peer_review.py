@@ -1,0 +1,238 @@
+"""Peer review: how often reviewers batch, and what that tells, by the appendix's method.
+
+The paper's appendix on the estimation of batching statistics. *One person*: of the consecutive comments
+of a reviewer on different papers, the share at most 5 minutes apart. *Different people*: of the pairs of
+reviewers, the share with any two comments at most 5 minutes apart. The posterior among K suspects is
+Bayes' rule with these two. The conference's comments were never public: a made-up conference stands in,
+and the reviewers of a software project where its history is given.
+
+The two rates do not ask the same thing: the first is of two acts, the second of two people and of all
+their acts, so that it depends on how long one looks. Beside them stand the rates of two acts taken at
+random, one person's or two people's, and all of it again for stretches of four weeks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+
+import altair as alt
+import numpy as np
+
+from tarry.core.errors import NotPossible
+from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.paper.given import given_tables
+from tarry.paper.lines import line_chart, number_axis
+from tarry.readers.columns import Columns
+from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.batching import close_actor_share, measure_batching, posteriors
+from tarry.study.charts.style import LIGHT, SERIES, percent_axis
+from tarry.study.figures import number, percent
+from tarry.study.practice import MICROSECONDS
+from tarry.study.synth import synthesize
+from tarry.study.synth_recipes import RECIPES
+from tarry.study.table import EventTable, event_table, table_of
+
+__all__ = ["NAME", "TITLE", "Rates", "find", "measure_rates"]
+
+NAME = "peer_review"
+TITLE = "Peer review: how often reviewers batch, and what that tells"
+
+SAME, DIFFERENT = 0.301, 0.0066  # "30.10 %" and "0.66 %" at a conference: appendix
+POSTERIOR = 0.8351  # among ten: introduction
+TEN = 10
+SUSPECTS = (2, 3, 5, 10, 20, 30, 50)
+WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
+PERIOD = 28 * 86_400 * MICROSECONDS  # about as long as the discussion of papers
+YEAR = 365 * 86_400 * MICROSECONDS
+
+REAL = "code_review_a"
+# Reviewers of pull requests: neither bots nor those who wrote what is reviewed.
+REVIEWERS = {"is_pull": True, "is_target_author": False, "is_bot": False}
+PUBLISHED, MADE_UP = "the paper's conference", "made-up conference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """How often acts come within the window.
+
+    >>> Rates(same=0.301, different=0.0066, pair_same=0.01, pair_different=0.001).same
+    0.301
+    """
+
+    same: float  # of one person's consecutive acts on different targets
+    different: float  # of pairs of people: with any two acts so close
+    pair_same: float  # of pairs of acts on different targets, one person's
+    pair_different: float  # of pairs of acts on different targets, two people's
+
+
+def find(settings: Settings) -> Finding:
+    """Rates and posteriors of the made-up conference, and of the reviewers that are given.
+
+    >>> find(Settings()).says[0].partition(":")[0]
+    'A made-up conference (6,000 comments of 400 people)'
+    """
+    made = synthesize(RECIPES["review"], settings.seed)
+    conference = event_table(actor=made.actor, target=made.target, time=made.time)
+    tables = {MADE_UP: conference}
+    for name, columns in given_tables(settings, REAL).items():
+        table = _reviewers(columns)
+        tables[name] = table.keep(table.time > table.time.max() - YEAR) if settings.tiny else table
+    measured: dict[str, Rates] = {}
+    for done, (name, table) in enumerate(tables.items(), start=1):
+        measured[name] = measure_rates(table)
+        if (mean := _mean_rates(table)) is not None:
+            measured[f"{name}, four weeks"] = mean
+        if settings.progress is not None:
+            settings.progress(done, len(tables))
+    return Finding(
+        name=NAME,
+        title=TITLE,
+        says=_says(tables, measured),
+        tables={"rates": _rates_table(measured), "posteriors": _posterior_table(measured)},
+        charts={"posteriors": _chart(measured)},
+    )
+
+
+def measure_rates(table: EventTable, window: int = WINDOW) -> Rates:
+    """The appendix's two rates, and those of two acts; the window is in microseconds.
+
+    >>> table = event_table(actor=["a", "a", "b", "b"], target=[1, 2, 3, 4], time=[0, 5, 9, 99])
+    >>> measure_rates(table, window=5)
+    Rates(same=0.5, different=1.0, pair_same=0.5, pair_different=0.25)
+    """
+    same, different = measure_batching(table, window).rate, close_actor_share(table, window)
+    if same is None or different is None:
+        raise NotPossible("rates need two people, and one of them who acts on two targets")
+    truth = Truth(table=table, window=window)
+    own = _own_pairs(table)
+    # Seen at arrival and cut at the window, what is claimed wrongly is exactly two people's.
+    close = cutoff_attack(truth, table.time, [window])[0].counts
+    others = truth.candidate_pairs - own
+    return Rates(
+        same=same,
+        different=float(different),
+        pair_same=truth.linked_pairs / own,
+        pair_different=close.false_positives / others if others else 0.0,
+    )
+
+
+def _own_pairs(table: EventTable) -> int:
+    """Pairs of acts of one actor on different targets."""
+    on_one = table.actor_rank * table.targets + table.target_rank
+    return _pairs(np.bincount(table.actor_rank)) - _pairs(np.unique(on_one, return_counts=True)[1])
+
+
+def _pairs(sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _mean_rates(table: EventTable) -> Rates | None:
+    """The mean over stretches of four weeks; None where there are not two of them."""
+    first, last = int(table.time.min()), int(table.time.max())
+    found = []
+    for start in range(first, last - PERIOD, PERIOD):
+        try:
+            found.append(measure_rates(table.between(start, start + PERIOD)))
+        except NotPossible:  # hardly anybody was there
+            continue
+    if len(found) < 2:
+        return None
+    return Rates(**{one.name: fmean(getattr(rates, one.name) for rates in found) for one in fields(Rates)})
+
+
+def _reviewers(columns: Columns) -> EventTable:
+    """One row for each act of publishing by somebody who reviews."""
+    table = table_of(columns)
+    kept = np.ones(len(columns), dtype=np.bool_)
+    for name, wanted in REVIEWERS.items():
+        if name in columns.frame.columns:
+            kept &= (columns.frame[name] == wanted).fill_null(value=False).to_numpy()
+    return table.keep(kept[table.row]).collapse()
+
+
+# --- what is told -------------------------------------------------------------------------------
+
+
+def _sure(same: float, different: float) -> float | None:
+    """The posterior among ten, where the rates have one."""
+    return posteriors(same, different, [TEN])[0].batched if same > 0 and different < 1 else None
+
+
+def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str]:
+    says = []
+    for name, table in tables.items():
+        rates = measured[name]
+        subject = "A made-up conference" if name == MADE_UP else name
+        says.append(
+            f"{subject} ({number(len(table))} comments of {number(table.actors)} people): consecutive "
+            f"comments of one person are within 5 minutes in {percent(rates.same)} of the cases, pairs of "
+            f"people ever in {percent(rates.different)}; among {TEN} suspects that gives "
+            f"{percent(_sure(rates.same, rates.different))} (the paper's conference: {percent(SAME)}, "
+            f"{percent(DIFFERENT)}, {percent(POSTERIOR)})."
+        )
+        if (mean := measured.get(f"{name}, four weeks")) is not None:
+            says.append(
+                f"Measured over stretches of four weeks, the rates of {name} are on average "
+                f"{percent(mean.same)} and {percent(mean.different)}, and the posterior among {TEN} "
+                f"{percent(_sure(mean.same, mean.different))}: how long one looks decides the second rate, "
+                "because people who were there at different times are never close. The posterior of two "
+                f"acts at random is {percent(_sure(mean.pair_same, mean.pair_different))} so, and "
+                f"{percent(_sure(rates.pair_same, rates.pair_different))} over all of it."
+            )
+    one = measured[MADE_UP]
+    says.append(
+        "The first rate is of two acts, the second of two people: for two acts at random the made-up "
+        f"conference has {percent(one.pair_same)} and {percent(one.pair_different)}, which gives "
+        f"{percent(_sure(one.pair_same, one.pair_different))} among {TEN} in place of "
+        f"{percent(_sure(one.same, one.different))}."
+    )
+    return says
+
+
+def _rates_table(measured: dict[str, Rates]) -> Table:
+    header = (
+        *("history", "one person", "different people", f"posterior, {TEN} suspects"),
+        *("two acts, one person's", "two acts, two people's", f"posterior of two acts, {TEN} suspects"),
+    )
+    rows: list[list[Cell]] = [[PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]]
+    rows += [
+        [
+            name,
+            *(one.same, one.different, _sure(one.same, one.different)),
+            *(one.pair_same, one.pair_different, _sure(one.pair_same, one.pair_different)),
+        ]
+        for name, one in measured.items()
+    ]
+    return Table(title="Rates of acting within 5 minutes", header=header, rows=rows)
+
+
+def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, list[float]]:
+    """How sure a batched pair makes an observer, by the appendix's rates."""
+    rates = {PUBLISHED: (SAME, DIFFERENT)} | {
+        name: (one.same, one.different) for name, one in measured.items()
+    }
+    return {
+        name: [one.batched for one in posteriors(same, different, suspects)]
+        for name, (same, different) in rates.items()
+        if same > 0 and different < 1
+    }
+
+
+def _posterior_table(measured: dict[str, Rates]) -> Table:
+    lines = _lines(measured, SUSPECTS)
+    rows: list[list[Cell]] = [[name, *sure] for name, sure in lines.items()]
+    header = ("history", *(f"{suspects} suspects" for suspects in SUSPECTS))
+    return Table(title="After two acts within 5 minutes: one person's", header=header, rows=rows)
+
+
+def _chart(measured: dict[str, Rates]) -> alt.LayerChart:
+    every = range(2, 51)
+    rows = [
+        {"line": name, "suspects": suspects, "chance": chance}
+        for name, sure in _lines(measured, every).items()
+        for suspects, chance in zip(every, sure, strict=True)
+    ]
+    x = alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50)))
+    y = alt.Y("chance:Q", **percent_axis("sure, after two acts together"))
+    dots = [row for row in rows if row["suspects"] in SUSPECTS]
+    return line_chart(rows, x=x, y=y, dots=dots, series=(LIGHT["faint"], *SERIES))

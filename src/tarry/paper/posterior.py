@@ -1,0 +1,188 @@
+"""How sure two comments that appear together make an observer; and two that do not.
+
+The paper's figure of posteriors (section "One-sided privacy risk") and the 83.5 % of its introduction.
+An author knows who wrote one comment, and K people are equally likely to have written another. One
+person's comments on different papers come within five minutes of each other at one rate, two people's
+at another; what the author may conclude is Bayes' rule.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import altair as alt
+
+from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.paper.given import given_tables
+from tarry.paper.lines import line_chart, number_axis
+from tarry.study.audit import Measures, measure
+from tarry.study.batching import Posterior, posteriors
+from tarry.study.charts.style import LIGHT, SERIES, percent_axis
+from tarry.study.figures import percent
+from tarry.study.practice import MICROSECONDS
+from tarry.study.table import table_of
+
+__all__ = ["NAME", "TITLE", "find"]
+
+NAME = "posterior"
+TITLE = "What two acts together tell about who did them"
+
+SAME = 0.301  # "a 30.10 % chance of batching their comments": introduction
+DIFFERENT = 0.0066  # "only a 0.66 % chance": introduction, and the section's formulas
+PLOTTED = 0.0072  # what the authors' code draws the figure with
+PRINTED_AT_TEN = 0.8351  # "83.51 %" with ten suspects: introduction
+TEN = 10
+SUSPECTS = range(2, 51)  # the figure's axis
+SHOWN = (2, 5, 10, 20, 50)  # suspects in the table of measured rates
+WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
+KINDS = {".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".jsonl"}
+BOTS = {"is_bot", "bot"}
+
+
+def find(settings: Settings) -> Finding:
+    """The posteriors of the published rates, and of those measured on the histories given.
+
+    >>> find(Settings()).says[0]
+    'Among 10 suspects, a batched pair is one person with 83.52 %; the paper prints 83.51 %.'
+    """
+    printed, plotted = (posteriors(SAME, rate, SUSPECTS) for rate in (DIFFERENT, PLOTTED))
+    rows = [
+        (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
+        for one, other in zip(printed, plotted, strict=True)
+    ]
+    header = ("suspects", "before", "batched", "batched, as plotted", "unbatched")
+    tables = {"published": Table(title="With the published rates", header=header, rows=rows)}
+    charts = {"published-rates": _published_chart(printed, plotted)}
+    says = _says(printed, plotted)
+    if settings.data is not None:
+        measured = _measure(settings.data, settings)
+        tables["measured"] = _measured_table(measured)
+        charts["measured-rates"] = _measured_chart(measured, printed)
+        says += _measured_says(measured)
+    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
+
+
+def _says(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> list[str]:
+    ten, drawn = (next(one for one in many if one.suspects == TEN) for many in (printed, plotted))
+    cleared = 1 - (TEN - 1) * ten.unbatched  # what is left for the one who was known
+    return [
+        (
+            f"Among {TEN} suspects, a batched pair is one person with {100 * ten.batched:.2f} %; "
+            f"the paper prints {100 * PRINTED_AT_TEN:.2f} %."
+        ),
+        (
+            f"The text has {percent(DIFFERENT)} for different people, the authors' plot "
+            f"{percent(PLOTTED)}: drawn so, {TEN} suspects give {percent(drawn.batched)}."
+        ),
+        (
+            f"With up to {_even(SAME, DIFFERENT)} suspects a batched pair is at least as likely one "
+            "person as not."
+        ),
+        (
+            f"An unbatched pair tells little: among {TEN}, the likeliest other goes from "
+            f"{percent(1 / TEN)} to {percent(ten.unbatched)}, and the one who is known to "
+            f"{percent(cleared)}. The risk is one-sided."
+        ),
+    ]
+
+
+def _even(same: float, different: float) -> int | None:
+    """The most suspects among whom a batched pair is one person with at least one half."""
+    return 1 + int(same / different) if different else None
+
+
+# --- rates measured on real histories -----------------------------------------------------------
+
+
+def _measure(data: Path, settings: Settings) -> dict[str, Measures]:
+    """Every history there is; bots are left out where they are marked."""
+    files = [path for path in data.iterdir() if path.suffix in KINDS] if data.is_dir() else []
+    if settings.tiny:
+        files = sorted(files, key=lambda path: path.stat().st_size)[:1]
+    given = given_tables(settings, *sorted(path.stem for path in files))
+    measured: dict[str, Measures] = {}
+    for done, (name, columns) in enumerate(given.items(), start=1):
+        table = table_of(columns, bots=not BOTS & set(columns.frame.columns))
+        measured[name] = measure(table, WINDOW, different=True)
+        if settings.progress is not None:
+            settings.progress(done, len(given))
+    return measured
+
+
+def _posteriors(measures: Measures, suspects: Sequence[int]) -> list[Posterior]:
+    """Nothing where the rates allow no conclusion."""
+    same, different = measures.batching.rate, measures.different
+    if not same or different is None or different >= 1:
+        return []
+    return posteriors(same, float(different), suspects)
+
+
+def _measured_table(measured: dict[str, Measures]) -> Table:
+    many = [f"batched, {suspects} suspects" for suspects in SHOWN]
+    header = ("history", "events", "actors", "one person", "different people", *many, "even odds up to")
+    rows: list[list[Cell]] = []
+    for name, one in measured.items():
+        same, different = one.batching.rate, None if one.different is None else float(one.different)
+        sure: Sequence[float | None] = [each.batched for each in _posteriors(one, SHOWN)]
+        even = _even(same, different) if sure and same and different else None
+        rows.append([name, one.events, one.actors, same, different, *(sure or [None] * len(SHOWN)), even])
+    title = "With rates measured on histories, within 5 minutes, by the appendix's method"
+    return Table(title=title, header=header, rows=rows)
+
+
+def _measured_says(measured: dict[str, Measures]) -> list[str]:
+    sure = {name: found[0].batched for name, one in measured.items() if (found := _posteriors(one, [TEN]))}
+    if not sure:
+        return ["No history given has both rates, so none has a posterior."]
+    low, high = min(sure, key=sure.__getitem__), max(sure, key=sure.__getitem__)
+    stronger = sum(value >= PRINTED_AT_TEN for value in sure.values())
+    return [
+        (
+            f"Measured on {len(measured)} histories, {TEN} suspects give from {percent(sure[low])} "
+            f"({low}) to {percent(sure[high])} ({high}); {stronger} are at least as telling as the "
+            "paper's conference."
+        ),
+        (
+            "The appendix counts two people as close if any two of their acts ever are, so its second "
+            "rate grows with the length of a history: posteriors of histories of different lengths do "
+            "not compare."
+        ),
+    ]
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+def _axes() -> tuple[alt.X, alt.Y]:
+    x = alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50)))
+    return x, alt.Y("chance:Q", **percent_axis("how sure an observer can be"))
+
+
+def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> alt.LayerChart:
+    lines = {
+        f"together ({percent(DIFFERENT)}, as printed)": [(one.suspects, one.batched) for one in printed],
+        f"together ({percent(PLOTTED)}, as plotted)": [(one.suspects, one.batched) for one in plotted],
+        "apart: the likeliest other": [(one.suspects, one.unbatched) for one in printed],
+        "before anything is seen": [(one.suspects, 1 / one.suspects) for one in printed],
+    }
+    return _chart(lines, (*SERIES[:3], LIGHT["faint"]))
+
+
+def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> alt.LayerChart:
+    lines = {"the paper's conference": [(one.suspects, one.batched) for one in printed]}
+    lines |= {
+        name: [(each.suspects, each.batched) for each in found]
+        for name, one in measured.items()
+        if (found := _posteriors(one, SUSPECTS))
+    }
+    return _chart(lines, SERIES)
+
+
+def _chart(lines: dict[str, list[tuple[int, float]]], series: Sequence[str]) -> alt.LayerChart:
+    rows = [
+        {"line": name, "suspects": suspects, "chance": chance}
+        for name, points in lines.items()
+        for suspects, chance in points
+    ]
+    dots = [row for row in rows if row["suspects"] in SHOWN]
+    x, y = _axes()
+    return line_chart(rows, x=x, y=y, dots=dots, series=series)

@@ -1,0 +1,126 @@
+"""Two-sided privacy: where the printed bound holds, where it fails, and the corrected one."""
+
+from fractions import Fraction
+from math import exp
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.bounds import two_sided_bound
+from tarry.core.verify import verify_label_free
+from tarry.paper import impossibility
+from tarry.paper.cells import soonest
+from tarry.paper.finding import Settings
+from tarry.paper.impossibility import TICKS, at_least, printed_bound, truncated_geometric
+from tarry.paper.lines import records
+
+ONE, PERCENT = Fraction(1), Fraction(1, 100)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return impossibility.find(Settings())
+
+
+def test_panel_a_nothing_is_released_without_delta(found):
+    """With delta 0 the chance of a release within any number of gaps is 0."""
+    assert set(found.tables["A"].column("released within, at most")) == {0.0}
+
+
+def test_panel_b_at_epsilon_0_the_printed_line_holds(found):
+    """Uniform over g / delta: P(delay >= 10 g) = .90, and .78 is printed."""
+    rows = {one["what"]: one["value"] for one in records(found.tables["B"])}
+
+    assert rows["delay at least 10 gaps"] == pytest.approx(0.90)
+    assert rows["as printed, at least"] == pytest.approx(0.78)
+    assert rows["corrected, at least"] == pytest.approx(0.80)
+    assert rows["corrected where a step moves a whole gap"] == pytest.approx(0.90)
+    assert rows["private, says the checker"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("delta", "mean", "end", "printed"), [(0.01, 4.5, 9.05, 0.80), (1e-6, 13.7, 27.45, 0.9999)]
+)
+def test_panel_c_a_truncated_geometric_law_breaks_the_bound(found, delta, mean, end, printed):
+    """Private, and never later than a delay that by the printed bound almost all would have."""
+    one = next(one for one in records(found.tables["C"]) if one["delta"] == delta)
+
+    assert one["private"] == "holds"
+    assert (one["mean"], one["first delay that never happens"]) == pytest.approx((mean, end))
+    assert one["beyond its end, as printed at least"] == pytest.approx(printed, abs=0.0015)
+    assert one["beyond its end"] == 0
+
+
+def test_caps_have_the_values_of_the_corrected_theorem(found):
+    """Epsilon 1, delta .01, j = 1..5: the program's optimum, the printed cap and the corrected ones."""
+    rows = records(found.tables["caps"])
+    reached = [round(one["reached, linear program"], 4) for one in rows]
+
+    assert reached == [0.0100, 0.0372, 0.1111, 0.3119, 0.7506]
+    assert [round(one["printed cap"], 2) for one in rows] == [0.04, 0.06, 0.08, 0.10, 0.12]
+    assert [round(one["corrected cap"], 4) for one in rows] == [0.0100, 0.0372, 0.1111, 0.3119, 0.8579]
+    for one in rows:
+        assert one["truncated geometric"] <= one["reached, linear program"] + 1e-9
+        assert (
+            one["reached, linear program"]
+            <= one["corrected cap"] + 1e-9
+            <= one["corrected cap, directed"] + 2e-9
+        )
+
+
+def test_the_printed_cap_is_broken_from_three_gaps_on(found):
+    """Not before: the first two are below it."""
+    rows = records(found.tables["caps"])
+
+    assert [one["gaps"] for one in rows if one["reached, linear program"] > one["printed cap"]] == [3, 4, 5]
+    assert found.says[3].startswith("The most that is released within 3 gaps is 0.1111")
+    assert found.says[3].endswith("for j = 1 to 4.")
+
+
+def test_panel_d_unbatched_events_may_leave_before_the_gap(found):
+    """With 1 - e^(-epsilon/2), where a batched one never does."""
+    for one in records(found.tables["D"]):
+        assert one["unbatched before the gap"] == pytest.approx(1 - exp(-one["epsilon"] / 2), abs=1e-6)
+        assert one["batched before the gap"] == 0
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), ONE, Fraction(3)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 200)])
+def test_the_truncated_law_is_private_both_ways(epsilon, delta):
+    """The checker says so for moves to later; the law is its own mirror image; a smaller delta breaks."""
+    law = truncated_geometric(epsilon, delta)
+    masses = [law.mass(tick) for tick in range(law.maximum + 1)]
+
+    assert verify_label_free(law, TICKS, epsilon, delta).holds
+    assert masses == masses[::-1]
+    assert not verify_label_free(law, TICKS, epsilon, delta * Fraction(4, 5)).holds
+
+
+@pytest.mark.parametrize("gaps", [1, 3, 5])
+def test_finer_ticks_do_not_change_the_program(gaps):
+    """One tick to the gap, or three: the same optimum."""
+    assert soonest(1.0, 0.01, gaps, ticks=1) == pytest.approx(soonest(1.0, 0.01, gaps, ticks=3), abs=1e-7)
+
+
+@given(st.fractions(0, Fraction(1, 10), max_denominator=1000), st.integers(0, 30))
+def test_the_printed_bound_never_exceeds_the_corrected_one_at_epsilon_0(delta, gaps):
+    """There it is right, and gives away one gap."""
+    assert printed_bound(delta, gaps) <= 1 - two_sided_bound(0, delta, gaps)
+
+
+def test_at_least_counts_from_the_delay_itself():
+    """A law of 9 gaps: everything from 0 on, its last tick at 9 gaps, nothing beyond."""
+    law = truncated_geometric(ONE, PERCENT)
+
+    assert at_least(law, 0) == 1
+    assert at_least(law, 9) == law.mass(9 * TICKS)
+    assert at_least(law, Fraction(181, 20)) == 0
+
+
+def test_same_settings_give_the_same_tables():
+    """A tiny run twice, with different seeds; it leaves the small delta out."""
+    first, second = (impossibility.find(Settings(tiny=True, seed=seed)) for seed in (0, 4))
+
+    assert first.as_json() == second.as_json()
+    assert first.tables["C"].column("delta") == [0.01]
