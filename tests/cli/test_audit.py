@@ -168,7 +168,7 @@ def test_all_observers_and_attacks_may_be_asked_for_at_once(history):
     ]
     found = answer(history, *words, "--policy", "epsilon=1,gap=11m", "--baseline", "hotcrp")
 
-    assert len(found["attacks"]) == 3 * (4 + 4 + 5)
+    assert len(found["attacks"]) == 3 * (4 + 4 + 4) + 2  # likelihood: no policy, or a poller
     assert {run["observer"] for run in found["attacks"]} == {"notified", "archive", "poller:10m"}
     assert [cost["policy"] for cost in found["costs"]] == ["nothing", "hotcrp", "epsilon=1,gap=11m"]
 
@@ -200,9 +200,15 @@ def test_filters_count_what_is_left(tmp_path):
     path = write(tmp_path / "some.csv", rows)
 
     assert answer(path)["events"] == 6
-    assert answer(path, "--collapse")["events"] == 5
-    assert answer(path, "--without-bots")["events"] == 4
-    assert answer(path, "--busy-limit", "2")["events"] == 3
+    for words, left, told in (
+        (["--collapse"], 5, "1 events share actor, target and time with another, and count once"),
+        (["--without-bots"], 4, "2 events of 1 bots are left out"),
+        (["--busy-limit", "2"], 3, "3 events of 1 actors with more than 2 events are left out"),
+    ):
+        _, out, err = run(path, *words, "--json")
+        assert json.loads(out)["events"] == left
+        assert told in json.loads(out)["notes"]
+        assert told in err
 
 
 def test_the_window_of_a_policy_and_that_of_the_truth_are_two_things(history):
@@ -226,9 +232,8 @@ def test_the_table_says_what_the_json_says(history):
     lines = out.splitlines()
 
     assert (code, err) == (0, "")
-    assert (
-        lines[0] == f"{found['events']:,} events by {found['actors']} actors on {found['targets']} targets"
-    )
+    told = f"{found['events']:,} events by {found['actors']} actors on {found['targets']} targets"
+    assert lines[0] == f"{told}, 2024-01-01 to 2024-01-09"
     assert f"{found['linked_pairs']:,} linked pairs among {found['candidate_pairs']:,}" in out
     for attack in found["attacks"]:
         place = lines.index(f"{attack['policy']}, seen by notified, attack cutoff, draw 0")
@@ -274,7 +279,7 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
             "an attack is one of cutoff, likelihood, recipient, informed, nearest, found 'guess'",
         ),
         (["--attack", "nearest:2"], "the share of watched targets lies between 0 and 1, found 2"),
-        (["--attack", "likelihood"], "the attack likelihood knows a policy, found none: give a policy"),
+        (["--attack", "likelihood"], "the attack likelihood knows a policy and sees its releases"),
         (["--baseline", "hotcrap"], "a baseline is one of nothing, hotcrp"),
         (["--baseline", "nothing"], "a practice is asked for once, found 'nothing' twice"),
         (["--policy", "epsilon=1,gap=11m"] * 2, "a practice is asked for once"),

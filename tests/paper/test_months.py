@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tarry.paper.months import DAYS, EVENTS, wikipedia_month
-from tarry.paper.weeks import split_weeks
 from tarry.paper.wikipedia_coded import sampled_gaps
+from tarry.paper.wikipedia_weeks import split_weeks
 from tarry.study.batching import measure_batching
 from tarry.study.practice import MICROSECONDS
 
 WINDOW = 300 * MICROSECONDS
-# The notebook's percentiles of gaps in samples of a tenth of the users, and how near we come.
-GAPS = {10: (193.0, 0.34), 25: (654.5, 0.17), 50: (1951.9, 0.17), 75: (4712.4, 0.17)}
+# The notebook's percentiles of gaps in samples of a tenth of the users.
+GAPS = {10: 193.0, 25: 654.5, 50: 1951.9, 75: 4712.4}
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
@@ -37,10 +37,11 @@ def test_moves_are_within_five_minutes_as_often_as_printed(month):
     assert measure_batching(month, WINDOW).rate == pytest.approx(0.92, abs=0.02)
 
 
-def test_gaps_in_samples_of_users_are_near_the_notebooks(month):
-    found = sampled_gaps(split_weeks(month).learn, draws=30, seed=0)
-    for percentile, (printed, near) in GAPS.items():
-        assert found[percentile] == pytest.approx(printed, rel=near)
+def test_gaps_in_samples_of_users_are_the_notebooks_on_average():
+    weeks = [split_weeks(wikipedia_month(seed)) for seed in range(8)]
+    found = [sampled_gaps(one.learn, draws=10, seed=0) for one in weeks]
+    for percentile, printed in GAPS.items():
+        assert np.mean([gaps[percentile] for gaps in found]) == pytest.approx(printed, rel=0.1)
 
 
 def test_the_same_seed_gives_the_same_month_and_another_gives_another():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tarry.core.continuous import uniform
 from tarry.core.errors import NotPossible
 from tarry.paper.months import wikipedia_month
-from tarry.paper.weeks import split_weeks
 from tarry.paper.wikipedia_coded import (
     CUTOFFS,
     LOWER,
@@ -20,6 +19,7 @@ from tarry.paper.wikipedia_coded import (
     sampled_gaps,
     some_actors,
 )
+from tarry.paper.wikipedia_weeks import split_weeks
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import event_table

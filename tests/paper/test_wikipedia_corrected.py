@@ -8,7 +8,6 @@ import pytest
 from tarry.core.continuous import uniform
 from tarry.core.errors import NotPossible
 from tarry.paper.months import wikipedia_month
-from tarry.paper.weeks import split_weeks
 from tarry.paper.wikipedia_corrected import (
     EPSILONS,
     NOTHING,
@@ -19,6 +18,7 @@ from tarry.paper.wikipedia_corrected import (
     replay_everybody,
     result_of,
 )
+from tarry.paper.wikipedia_weeks import split_weeks
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import event_table

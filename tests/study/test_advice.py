@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_candidates_have_the_percentiles_of_the_gaps_between_people(busy):
     ]
     for policy, percent, gap in found:
         measured = Fraction(int(np.quantile(gaps, percent / 100, method="inverted_cdf")), MICROSECONDS)
-        assert gap == learned_gap(measured, policy.window, policy.tick)
+        assert gap == learned_gap(Fraction(ceil(measured)), policy.window, policy.tick)  # whole ticks
         assert (policy.gap, policy.window, policy.tick) == (gap.gap, 300, 1)
         assert policy.weight == Fraction(str(weight))
 
@@ -203,6 +204,7 @@ def test_the_frontier_is_what_nothing_else_beats(advised):
             other is not choice and other.precision <= choice.precision and other.mean_s <= choice.mean_s
             for other in advised.choices
         )
+        beaten |= advised.before <= choice.precision  # doing nothing costs nothing
         assert advised.on_frontier(choice) != beaten
     assert advised.on_frontier(advised.best)
 
@@ -303,3 +305,36 @@ def test_the_recommendation_is_said_in_words(before, after, told):
     )
     assert told in words
     assert words.endswith("for a mean delay of 1m5s and at most 1h.")
+
+
+def choice_of(precision, spent=0):
+    """A choice that hides so much."""
+    numbers = {"average_precision": 0.1, "mean_s": 65.0, "longest_s": 99.0, "spent_actors": spent}
+    return Choice(policy=Policy(epsilon="1", gap="11m"), percentile=50, precision=precision, **numbers)
+
+
+def test_where_nothing_helps_nothing_is_recommended():
+    """A delay that makes claims right more often is no advice."""
+    worse = Advice(learned_on=9, measured_on=9, before=0.2, choices=(choice_of(0.3),), best=None)
+
+    assert "none of the policies that were tried makes claims right less often" in worse.sentence
+    assert not worse.on_frontier(worse.choices[0])
+
+
+@pytest.mark.parametrize(
+    ("linked", "before", "spent", "told"),
+    [
+        (4, 0.5, 0, ["Only 4 linked pairs"]),
+        (400, 0.005, 0, ["hardly any claim is right"]),
+        (400, 0.5, 3, ["3 of 70 people"]),
+        (400, 0.5, 0, []),
+    ],
+)
+def test_a_recommendation_comes_with_what_one_should_know(linked, before, spent, told):
+    """Few pairs, hardly any risk over all, and people who batch too often for any promise."""
+    best = choice_of(before / 10, spent)
+    counts = {"learned_on": 9, "measured_on": 9, "linked_pairs": linked, "actors": 70}
+    advice = Advice(**counts, before=before, choices=(best,), best=best)
+
+    assert len(advice.cautions) == len(told)
+    assert all(words in said for words, said in zip(told, advice.cautions, strict=True))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pickle import UnpicklingError
 
 import numba
 import numpy as np
@@ -81,10 +82,26 @@ def test_pairs_of_two_columns_are_those_of_a_loop(first, second, low, more):
 @pytest.mark.parametrize("name", kernels.__all__)
 def test_every_loop_is_compiled(name):
     """And lets other threads run meanwhile."""
-    loop = getattr(kernels, name)
+    loop = kernels._kept(getattr(kernels, name).__wrapped__)
 
     assert isinstance(loop, numba.core.dispatcher.Dispatcher)
     assert loop.targetoptions["nogil"]
+
+
+@pytest.mark.parametrize("damage", [EOFError, UnpicklingError])
+def test_damaged_code_that_was_kept_is_made_anew(monkeypatch, damage):
+    """A cut-off file in the cache costs a moment, not the answer."""
+
+    def broken(loop):
+        def load(*arguments):
+            raise damage
+
+        return load
+
+    monkeypatch.setattr(kernels, "_kept", broken)
+    run = kernels._compiled(kernels.cross_pairs.__wrapped__)
+
+    assert run(np.array([0, 5]), np.array([1, 9]), 0, 4) == 2
 
 
 def test_counting_works_where_compiled_code_cannot_be_kept():

@@ -26,7 +26,7 @@ from tarry.cli.options import add_json
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.cli.study_extra import need_study
 from tarry.core.errors import TarryError
-from tarry.study.figures import percent, seconds
+from tarry.study.figures import day, percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "add_report", "print_advice", "print_run", "run", "tell_notes", "write_report"]
+
+
+ADVICE_DRAWS = 3  # one draw alone could be lucky
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +128,7 @@ def _advice(
             window=arguments.window,
             watcher=watcher,
             seed=arguments.seed,
-            draws=arguments.draws,
+            draws=max(arguments.draws, ADVICE_DRAWS),
             progress=progress,
         )
     except TarryError as error:  # the audit stands without it
@@ -134,7 +137,8 @@ def _advice(
 
 def _print(found: "Audit", advice: "Advice | str | None") -> None:
     m = found.measures
-    print(f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets")
+    span = f"{day(m.first)} to {day(m.last)}"
+    print(f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets, {span}")
     window = seconds(m.window / 1e6)
     print(
         f"{percent(m.batching.batched_share)} of the events have a partner within {window} "
@@ -226,4 +230,4 @@ def print_advice(advice: "Advice") -> None:
     for note in dict.fromkeys(choice.note for choice in advice.choices if choice.note):
         print(f"note: {note}")
     print()
-    print_sentences("recommendation", [advice.sentence])
+    print_sentences("recommendation", [advice.sentence, *advice.cautions])

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
     )
     parser.add_argument(
-        "--draws", metavar="N", type=int, default=1, help="how often to simulate (default 1)"
+        "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     add_json(parser)

@@ -5,29 +5,15 @@ Now and then one owner pays a single address from several of their own within a 
 Nothing here is anybody's payment.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from tarry.core.calibrate import gap_at_percentile
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import EventTable, event_table
 
-__all__ = [
-    "DAY",
-    "DEFAULT",
-    "WEEK",
-    "WINDOW",
-    "Gaps",
-    "closed_gaps",
-    "make_weeks",
-    "past_gaps",
-    "usable",
-    "with_history",
-]
+__all__ = ["DAY", "DEFAULT", "WEEK", "WINDOW", "make_weeks", "with_history"]
 
 DAY = 86_400 * MICROSECONDS
 WEEK = 7 * DAY
@@ -35,13 +21,11 @@ WEEK = 7 * DAY
 WINDOW, DEFAULT = 60 * MICROSECONDS, 600 * MICROSECONDS
 
 _STARTS_AT = 1_658_707_200 * MICROSECONDS  # the Monday a week before that of the paper, 00:00 UTC
-_BATCHED = 0.0112  # of all payments are made in batches; the rest of the published 1.2 % is chance
-_KNOWN_BATCHED = 0.82  # of batches go to addresses that are paid often
-_KNOWN_LONE = 0.03  # and so do these of the lone payments
+_BATCHED = 0.0118  # of all payments are made in batches; the rest of the published 1.2 % is chance
+_KNOWN_BATCHED = 0.78  # of batches go to addresses that are paid often
+_KNOWN_LONE = 0.023  # and so do these of the lone payments
 _MORE = 0.2  # chance of each further member of a batch, after two
-_A_WEEK, _SPREAD, _MOST = 35.0, 1.2, 400.0  # lone payments of a regular address: median, log sd, most
-
-Gaps = dict[int, IntArray]  # by percentile: microseconds, one for each row
+_A_WEEK, _SPREAD, _MOST = 6.0, 2.0, 1200.0  # lone payments of a regular address: median, log sd, most
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,74 +74,6 @@ def _batches(
     start = rng.integers(2 * WEEK - WINDOW, size=len(sizes))
     within = rng.integers(WINDOW - 5 * MICROSECONDS, size=int(sizes.sum()))
     return _Paid(recipient=np.repeat(owner, sizes), time=np.repeat(start, sizes) + within)
-
-
-# --- gaps of recipients --------------------------------------------------------------------------
-
-
-def past_gaps(table: EventTable, percentiles: Sequence[int], since: int) -> Gaps:
-    """The paper's rule: for each payment, percentiles of its recipient's gaps in the seven days before.
-
-    Gaps within the window are batches and left out; without any gap it is ten minutes. Rows before
-    `since` get that too: they are history alone.
-
-    >>> at = [0, 10, 20, 24, 40, 50]
-    >>> table = event_table(actor=[7] * 6, target=range(6), time=[t * WINDOW * 2 for t in at])
-    >>> [int(gap) // (2 * WINDOW) for gap in past_gaps(table, [50], 0)[50]][-1]
-    10
-    """
-    gaps = {percentile: np.full(len(table), DEFAULT) for percentile in percentiles}
-    starts = np.flatnonzero(np.diff(table.actor_rank, prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        if end - start < 3:  # a gap before a payment takes three
-            continue
-        times = table.time[start:end]
-        apart = np.diff(times)
-        first = np.searchsorted(times, times - WEEK)
-        for i in range(2, end - start):
-            past = apart[first[i] : i - 1]
-            past = past[past > WINDOW]
-            if times[i] >= since and len(past):
-                for percentile, gap in zip(percentiles, np.percentile(past, percentiles), strict=True):
-                    gaps[percentile][start + i] = round(gap)
-    return gaps
-
-
-def closed_gaps(table: EventTable, percentiles: Sequence[int]) -> Gaps:
-    """The safe rule: the recipient's gaps in the week before the payment's own, which is closed by then.
-
-    >>> at = [0, 10, 30, 7 * 720 + 5]
-    >>> table = event_table(actor=[7] * 4, target=range(4), time=[t * WINDOW * 2 for t in at])
-    >>> [int(gap) // (2 * WINDOW) for gap in closed_gaps(table, [50])[50]]
-    [5, 5, 5, 10]
-    """
-    week = (table.time - table.time.min()) // WEEK
-    known: dict[tuple[int, int], list[Fraction]] = {}
-    kind = np.stack((table.actor_rank, week), axis=1)
-    starts = np.flatnonzero(np.any(np.diff(kind, axis=0, prepend=-1) != 0, axis=1))
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        apart = np.diff(table.time[start:end])
-        if len(apart := apart[apart > WINDOW]):
-            recipient, number = kind[start].tolist()
-            known[recipient, number + 1] = [gap_at_percentile(apart.tolist(), p) for p in percentiles]
-    gaps = {percentile: np.full(len(table), DEFAULT) for percentile in percentiles}
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        learned = known.get((int(kind[start, 0]), int(kind[start, 1])), [])
-        for percentile, gap in zip(percentiles, learned, strict=False):
-            gaps[percentile][start:end] = int(gap)
-    return gaps
-
-
-def usable(gaps: IntArray) -> IntArray:
-    """Gaps in whole seconds, rounded up to two digits: fewer laws, and never a shorter gap.
-
-    >>> usable(np.array([60_000_001, 600_000_000, 4_712_400_000])).tolist()
-    [61, 600, 4800]
-    """
-    seconds = -(-gaps // MICROSECONDS)
-    step = 10 ** np.maximum(np.floor(np.log10(seconds)).astype(np.int64) - 1, 0)
-    rounded: IntArray = -(-seconds // step) * step
-    return rounded
 
 
 def with_history(table: EventTable) -> BoolArray:

@@ -79,8 +79,8 @@ class Curve:
     """Precision and recall at every cutoff, and what the delays cost.
 
     >>> curve = Curve(points=[Point(30, 0.8, 0.1), Point(60, 0.5, 0.4)], mean_s=0.0, reordered=0.0)
-    >>> curve.at(60).recall, curve.recall_at(0.7), curve.recall_at(0.9)
-    (0.4, 0.1, 0.0)
+    >>> curve.at(60).recall, curve.precision_at(0.1), curve.precision_at(0.9)
+    (0.4, 0.8, 0.0)
     """
 
     points: Sequence[Point]
@@ -91,9 +91,9 @@ class Curve:
         """The point of a cutoff."""
         return next(point for point in self.points if point.cutoff_s == cutoff_s)
 
-    def recall_at(self, precision: float) -> float:
-        """The most recall with at least this precision; 0 where no cutoff has it."""
-        return max((point.recall for point in self.points if point.precision >= precision), default=0.0)
+    def precision_at(self, recall: float) -> float:
+        """The most precision of a cutoff with at least this recall; 0 where none has it."""
+        return max((point.precision for point in self.points if point.recall >= recall), default=0.0)
 
 
 def some_actors(table: EventTable, share: float, rng: np.random.Generator) -> EventTable:

@@ -9,8 +9,8 @@ from tarry.core.calibrate import LearnedGap, gap_at_percentile, learned_gap
 from tarry.core.errors import NotPossible
 from tarry.core.labels import partner_distance
 from tarry.core.policy import LabelRule, Policy
-from tarry.paper.weeks import Weeks
 from tarry.paper.wikipedia_coded import CUTOFFS, PERCENTILES, WINDOW_S
+from tarry.paper.wikipedia_weeks import Weeks
 from tarry.study.audit import Audit, Cost, Question, Run, audit
 from tarry.study.baselines import baseline
 from tarry.study.batching import null_gaps
@@ -40,7 +40,7 @@ class Result:
     """One practice, averaged over its draws.
 
     >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.weeks import split_weeks
+    >>> from tarry.paper.wikipedia_weeks import split_weeks
     >>> weeks = split_weeks(wikipedia_month(seed=1, events=2_000))
     >>> result_of(replay_everybody(weeks, "held", draws=1, seed=0), NOTHING).longest_s
     0.0
@@ -101,7 +101,7 @@ def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> 
     """Replay under every gap and epsilon, and attack with every cutoff.
 
     >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.weeks import split_weeks
+    >>> from tarry.paper.wikipedia_weeks import split_weeks
     >>> found = replay_everybody(split_weeks(wikipedia_month(seed=1)), "declared", draws=1, seed=0)
     >>> found.runs[0].policy, found.runs[1].policy
     ('nothing', 'gap 301s, epsilon 0.1')
@@ -137,7 +137,7 @@ def result_of(found: Audit, practice: str) -> Result:
     """What a practice came to.
 
     >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.weeks import split_weeks
+    >>> from tarry.paper.wikipedia_weeks import split_weeks
     >>> weeks = split_weeks(wikipedia_month(seed=1, events=2_000))
     >>> result_of(replay_everybody(weeks, "held", draws=1, seed=0), NOTHING).mean_s
     0.0

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from tarry.readers.rows import TROUBLE, refusing
+from tarry.readers.rows import NOT_TEXT, TROUBLE, refusing
 
 __all__ = ["HEAD", "Illegible", "TextFile", "text_of"]
 
@@ -71,7 +71,7 @@ class TextFile:
 
     def sound(self) -> AbstractContextManager[None]:
         """Inside, whatever is wrong with the packing becomes one sentence."""
-        rule = f"is whole {self.packing} data" if self.packing else "can be read to its end"
+        rule = f"must be whole {self.packing} data" if self.packing else "must be readable to its end"
         return refusing(self.what, rule, "damage inside or an end that comes too early")
 
     def _open(self) -> BinaryIO | gzip.GzipFile:
@@ -121,4 +121,4 @@ def text_of(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError:
-        raise Illegible("the line is not UTF-8 text") from None
+        raise Illegible(NOT_TEXT) from None

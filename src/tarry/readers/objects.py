@@ -95,7 +95,7 @@ def _no_constant(name: str) -> NoReturn:
 def _refuse(faults: Faults) -> NoReturn:
     if faults.count:
         faults.refuse(f"none among {faults.count}")
-    raise BadInput(faults.what, "holds a JSON object on each line", found="blank lines")
+    raise BadInput(faults.what, "must hold a JSON object on each line", found="blank lines")
 
 
 def _set_aside(sound: _Objects, chosen: dict[str, str], faults: Faults) -> tuple[_Objects, Faults]:
@@ -124,7 +124,7 @@ def _frame(sound: _Objects, chosen: dict[str, str], what: str) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(BytesIO(source), infer_schema_length=None)
     except TROUBLE:
-        with refusing(what, "has objects that fit one table", "kinds that do not go together"):
+        with refusing(what, "must have objects that fit one table", "kinds that do not go together"):
             frame = pl.read_ndjson(BytesIO(source), schema=schema)
     return whole_names(frame, chosen)
 

@@ -1,5 +1,6 @@
 """What a parser hands on: rows with the lines they stood on, and the lines that were no rows."""
 
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,12 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
 from tarry.readers.columns import SHOWN, Unreadable
 
-__all__ = ["PATIENCE", "TROUBLE", "Faults", "Rows", "Wanted", "clip", "refusing"]
+__all__ = ["CONVERT", "NOT_TEXT", "PATIENCE", "TROUBLE", "Faults", "Rows", "Wanted", "clip", "refusing", "shown"]
 
 PATIENCE = 10_000  # lines without a single row among them, after which a file counts as rubbish
+NOT_TEXT = "the line is not UTF-8 text"
+CONVERT = "convert the file first (for example with iconv)"
+_PLAIN = re.compile(r"[0-9 .,:+\-TZ/]+")  # digits and the marks of dates, which name nobody
 
 # All that a damaged file makes the table library raise; a panic is not even an Exception.
 TROUBLE = (
@@ -57,10 +61,12 @@ class Faults:
         self.what = what
         self.first: list[Unreadable] = []
         self.count = 0
+        self.not_text = 0  # how many of them are not UTF-8
 
     def add(self, line: int, reason: str) -> None:
         """Note one more."""
         self.count += 1
+        self.not_text += reason == NOT_TEXT
         if len(self.first) < SHOWN:
             self.first.append(Unreadable(line, reason))
 
@@ -69,6 +75,7 @@ class Faults:
         both = Faults(self.what)
         both.first = sorted([*self.first, *other.first], key=lambda fault: fault.line)[:SHOWN]
         both.count = self.count + other.count
+        both.not_text = self.not_text + other.not_text
         return both
 
     def give_up_if_hopeless(self, good: int) -> None:
@@ -76,11 +83,12 @@ class Faults:
         if not good and self.count >= PATIENCE:
             self.refuse(f"none among its first {self.count} lines")
 
-    def refuse(self, found: str, where: str = "line") -> NoReturn:
-        """Say that there is no row at all, and why the first one is none."""
+    def refuse(self, found: str, where: str = "line", hint: str = "") -> NoReturn:
+        """Say that there is no row at all, why the first one is none, and perhaps what to do."""
         first = self.first[0]
-        fix = f"the first fault is in {where} {first.line}: {first.reason}"
-        raise BadInput(self.what, "has rows that can be read", found=found, fix=fix)
+        hint = CONVERT if first.reason == NOT_TEXT else hint
+        fix = f"the first fault is in {where} {first.line}: {first.reason}" + (f"; {hint}" if hint else "")
+        raise BadInput(self.what, "must have rows that can be read", found=found, fix=fix)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,10 +110,10 @@ class Rows:
 def refusing(what: str, rule: str, found: str, fix: str = "") -> Iterator[None]:
     """Turn whatever the table library raises into one sentence.
 
-    >>> with refusing("the history a.parquet", "is a whole Parquet file", "damage inside"):
+    >>> with refusing("the history a.parquet", "must be a whole Parquet file", "damage inside"):
     ...     raise pl.exceptions.ComputeError("a page of text")
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the history a.parquet is a whole Parquet file, found damage inside
+    tarry.core.errors.BadInput: the history a.parquet must be a whole Parquet file, found damage inside
     """
     try:
         yield
@@ -123,3 +131,14 @@ def clip(text: object, size: int = 40) -> str:
     """
     shown = "".join(c if c.isprintable() else "?" for c in str(text)[: size + 1])
     return shown if len(shown) <= size else shown[: size - 1] + "…"
+
+
+def shown(value: object) -> str:
+    """What a sentence may show of a cell: a number or a date, but of any other text only its length.
+
+    >>> shown("2024-13-01"), shown("ann@example.org")
+    (': 2024-13-01', ' (a text of 15 characters)')
+    """
+    if not isinstance(value, str) or _PLAIN.fullmatch(value):
+        return f": {clip(value)}"
+    return f" (a text of {len(value)} character{'' if len(value) == 1 else 's'})"

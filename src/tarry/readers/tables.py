@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from tarry.core.errors import BadInput
+from tarry.readers.numbers import UNITS
 from tarry.readers.rows import TROUBLE, Faults, Rows, refusing
-from tarry.readers.times import UNITS
 
 __all__ = ["read_arrow", "read_parquet"]
 
@@ -24,7 +24,7 @@ def read_parquet(path: Path, what: str) -> Rows:
     'us'
     """
     start, end = _ends(path, len(_PARQUET))
-    rule = "is a whole Parquet file"
+    rule = "must be a whole Parquet file"
     if start != _PARQUET:
         raise BadInput(what, rule, found="one that does not begin with PAR1")
     if end != _PARQUET:
@@ -45,7 +45,7 @@ def read_arrow(path: Path, what: str) -> Rows:
     (1, 1)
     """
     start, end = _ends(path, len(_ARROW))
-    rule = "is a whole Arrow file"
+    rule = "must be a whole Arrow file"
     if start == _ARROW and end != _ARROW:
         raise BadInput(what, rule, found="one whose end is missing", fix="was it copied to the end?")
     if start != _ARROW and not start.startswith(_STREAM):

@@ -29,6 +29,8 @@ EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
 PERCENTILES = (25, 50, 75)
 #: A policy is good enough when claims that find enough are right at most this part as often as before.
 PART = 0.25
+FEW_PAIRS = 100
+HARDLY = 0.01
 _LEAST_GAPS = 20
 _DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
 
@@ -50,6 +52,7 @@ class Choice:
     average_precision: float
     mean_s: float  # delay
     longest_s: float
+    spent_actors: int = 0  # people of the measured part to whom no meaningful promise is left
     note: str = ""  # where the learned gap had to be raised
 
 
@@ -67,19 +70,42 @@ class Advice:
     before: float  # the precision, with nothing done
     choices: Sequence[Choice]
     best: Choice | None  # None: nothing to protect, or nothing that helps
+    linked_pairs: int = 0  # in the measured part
+    actors: int = 0  # in the measured part
 
     def enough(self, choice: Choice) -> bool:
         """Whether claims are right at most a quarter as often as with nothing done."""
         return choice.precision <= PART * self.before
 
     def on_frontier(self, choice: Choice) -> bool:
-        """Whether nothing that was tried hides at least as much and waits less, or the other way round."""
-        return not any(
-            (other.precision, other.mean_s) != (choice.precision, choice.mean_s)
-            and other.precision <= choice.precision
-            and other.mean_s <= choice.mean_s
-            for other in self.choices
-        )
+        """Whether nothing, doing nothing included, hides as much and waits less, or hides more."""
+        others = [(self.before, 0.0), *((other.precision, other.mean_s) for other in self.choices)]
+        mine = (choice.precision, choice.mean_s)
+        return not any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in others)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What one should know before one follows the recommendation."""
+        told = []
+        if 0 < self.linked_pairs < FEW_PAIRS:
+            told.append(
+                f"Only {self.linked_pairs} linked pairs are in the measured part: figures of so few say "
+                "little, and another seed may recommend another policy."
+            )
+        if 0 < self.before < HARDLY:
+            told.append(
+                "Over the whole history hardly any claim is right as it is: so much else happens. The "
+                "recommendation is for those whom somebody looks for among few."
+            )
+        if self.best is not None and self.best.spent_actors:
+            told.append(
+                f"Epsilon adds up: {self.best.spent_actors:,} of {self.actors:,} people in the measured "
+                "part batch so often that no meaningful promise is left to them against somebody who "
+                "watches throughout."
+            )
+        if self.best is not None and not self.enough(self.best):
+            told.append("None of the policies tried makes claims right at most a quarter as often.")
+        return told
 
     @property
     def sentence(self) -> str:
@@ -157,7 +183,8 @@ def candidates(
     learned = {}
     for rank in percentiles:
         measured = int(np.quantile(gaps, rank / 100, method="inverted_cdf"))
-        learned[rank] = learned_gap(Fraction(measured, MICROSECONDS), reach, unit)
+        ticks = -(-Fraction(measured, MICROSECONDS) // unit)  # no finer than the clock it is for
+        learned[rank] = learned_gap(max(ticks, 1) * unit, reach, unit)
     return [
         (
             Policy(
@@ -230,6 +257,8 @@ def advise(
         before=before,
         choices=tuple(choices),
         best=best,
+        linked_pairs=measured.linked_pairs,
+        actors=measured.measures.actors,
     )
 
 
@@ -254,6 +283,7 @@ def _choice(measured: Audit, practice: Replay, rank: int, gap: LearnedGap) -> Ch
         average_precision=average,
         mean_s=fmean(cost.mean_s for cost in costs),
         longest_s=max(cost.longest_s for cost in costs),
+        spent_actors=costs[0].spent_actors or 0,
         note=gap.message,
     )
 

@@ -93,6 +93,8 @@ def advice_answer(advice: Advice) -> dict[str, Any]:
             for choice in advice.choices
         ],
         "sentence": advice.sentence,
+        "cautions": advice.cautions,
+        "linked_pairs": advice.linked_pairs,
     }
 
 
@@ -120,5 +122,6 @@ def _choice_answer(choice: Choice) -> dict[str, Any]:
         "average_precision": choice.average_precision,
         "mean_s": choice.mean_s,
         "longest_s": choice.longest_s,
+        "spent_actors": choice.spent_actors,
         "note": choice.note,
     }

@@ -188,7 +188,8 @@ def audit(
     truth = Truth(table=table, window=question.window)
     runs: list[Run] = []
     costs: list[Cost] = []
-    notes = [note for practice in question.practices for note in practice_notes(practice, table)]
+    notes = list(table.notes)
+    notes += [note for practice in question.practices for note in practice_notes(practice, table)]
     reached: dict[tuple[str, str], Sequence[int]] = {}
     jobs = [(practice, draw) for practice in question.practices for draw in _draws(practice, question)]
     for done, (practice, draw) in enumerate(jobs, start=1):

@@ -14,12 +14,12 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.order import row_order
 from tarry.core.seeded_lanes import stable_codes
 from tarry.readers.columns import Columns
+from tarry.study.marks import is_bot_row, says_yes
 
 __all__ = ["EventTable", "event_table", "table_of"]
 
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
-_BOT_COLUMNS = ("is_bot", "bot")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,6 +40,7 @@ class EventTable:
     row: IntArray  # where each event stood in what was given
     track: IntArray | None = None  # a public column that may set the gap, as numbers
     declared: BoolArray | None = None  # whether "more to come" was said
+    notes: tuple[str, ...] = ()  # what was left out, in sentences
 
     def __len__(self) -> int:
         return len(self.actor)
@@ -93,7 +94,8 @@ class EventTable:
         [5]
         """
         columns: dict[str, Any] = {column.name: getattr(self, column.name) for column in fields(self)}
-        return replace(self, **{name: c[which] for name, c in columns.items() if c is not None})
+        kept: dict[str, Any] = {name: c[which] for name, c in columns.items() if isinstance(c, np.ndarray)}
+        return replace(self, **kept)
 
     def collapse(self) -> "EventTable":
         """One event for all that share actor, target and time.
@@ -173,14 +175,21 @@ def table_of(
         target=_column(frame, columns.target),
         time=columns.arrival,
         track=None if track is None else _column(frame, _there(frame, track)),
-        declared=None if declared is None else _yes(frame[_there(frame, declared)]),
+        declared=None if declared is None else says_yes(frame[_there(frame, declared)]),
     )
+    if columns.unreadable_count:
+        rows = len(frame) + columns.unreadable_count
+        table = _noted(table, f"{columns.unreadable_count:,} of {rows:,} rows could not be read")
     if not bots:
-        table = table.keep(~_bots(columns)[table.row])
+        table = _left_out(table, table.keep(~_of_bots(columns, table)), "bots")
     if most is not None:
-        table = table.without_busy(most)
+        table = _left_out(table, table.without_busy(most), f"actors with more than {most:,} events")
     if collapse:
-        table = table.collapse()
+        fewer = table.collapse()
+        once = (
+            f"{len(table) - len(fewer):,} events share actor, target and time with another, and count once"
+        )
+        table = _noted(fewer, once)
     if len(table) < LEAST_EVENTS:
         raise NotPossible(
             f"a history needs at least {LEAST_EVENTS} events to have pairs, and {len(table)} "
@@ -239,21 +248,21 @@ def _check_distinct(what: str, codes: IntArray, names: int) -> None:
         )
 
 
-def _bots(columns: Columns) -> BoolArray:
-    """Which rows are a bot's: a column that says so, else names that contain but do not begin with bot."""
-    frame = columns.frame
-    for name in frame.columns:
-        if name.lower() in _BOT_COLUMNS:
-            return _yes(frame[name])
-    actor = frame[columns.actor]
-    if actor.dtype.is_integer():
-        raise BadInput(
-            "bots",
-            "are known by a column is_bot or bot, or by names",
-            found="neither",
-            fix="add such a column, or leave busy actors out instead",
-        )
-    return np.asarray(actor.cast(pl.String).str.contains(r"(?i).bot").to_numpy(), dtype=np.bool_)
+def _of_bots(columns: Columns, table: EventTable) -> BoolArray:
+    """The events of actors any of whose rows is marked as a bot's."""
+    marked = is_bot_row(columns)[table.row]
+    bots = np.bincount(table.actor_rank, weights=marked) > 0
+    of_bots: BoolArray = bots[table.actor_rank]
+    return of_bots
+
+
+def _left_out(before: EventTable, after: EventTable, whose: str) -> EventTable:
+    events, actors = len(before) - len(after), before.actors - after.actors
+    return _noted(after, f"{events:,} events of {actors:,} {whose} are left out")
+
+
+def _noted(table: EventTable, note: str) -> EventTable:
+    return replace(table, notes=(*table.notes, note))
 
 
 def _there(frame: pl.DataFrame, name: str) -> str:
@@ -261,9 +270,3 @@ def _there(frame: pl.DataFrame, name: str) -> str:
         known = ", ".join(frame.columns[:20])
         raise BadInput("a column", f"is one of {known}", found=repr(name))
     return name
-
-
-def _yes(column: pl.Series) -> BoolArray:
-    """Whether each value says yes; nothing said is no."""
-    said = column.cast(pl.String).str.to_lowercase().is_in(["true", "1", "1.0", "yes", "t"])
-    return np.asarray(said.fill_null(value=False).to_numpy(), dtype=np.bool_)

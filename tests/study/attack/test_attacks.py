@@ -16,6 +16,7 @@ from tarry.study.attack.nearest import nearest_mass, nearest_test
 from tarry.study.attack.recipient import informed_attack, recipient_attack, recipient_gaps
 from tarry.study.attack.scene import Scene
 from tarry.study.baselines import baseline
+from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
@@ -59,16 +60,19 @@ def test_likelihood_is_the_attack_that_knows_the_policy(table):
     scene = scene_of(table, replay(POLICY))
 
     assert attack("likelihood").score(scene, CUTOFFS) == difference_attack(scene, CUTOFFS)
+    notified, poller = observer("notified"), observer("poller:10m")
     for name in ATTACKS:
-        assert attack(name).applies_to(replay(POLICY))
-        assert attack(name).applies_to(baseline("nothing")) == (name != "likelihood")
+        assert attack(name).applies_to(replay(POLICY), notified)
+        assert attack(name).applies_to(baseline("nothing"), notified) == (name != "likelihood")
+        assert attack(name).applies_to(replay(POLICY), poller) == (name != "likelihood")
 
 
 def test_the_informed_attack_scales_the_cutoff_by_each_recipients_gap(table):
-    """The median row is judged by the cutoff itself; on times to the microsecond too."""
+    """The median recipient is judged by the cutoff itself; on times to the microsecond too."""
     scene = scene_of(table, baseline("jitter:1h"))
     gaps = recipient_gaps(table, WINDOW, 600 * MICROSECONDS)
-    multiples = [Fraction(cutoff, int(np.median(gaps))) for cutoff in CUTOFFS]
+    each = [gaps[table.actor_rank == rank][0] for rank in range(table.actors)]
+    multiples = [Fraction(cutoff, int(np.median(each))) for cutoff in CUTOFFS]
     expected = informed_attack(scene.truth, scene.seen, multiples, gaps)
     found = attack("informed").score(scene, CUTOFFS)
 
@@ -137,7 +141,7 @@ def test_unknown_attacks_are_refused(text):
 def test_a_colon_with_nothing_after_it_changes_nothing():
     """The attack that knows a policy still asks for one."""
     assert attack("likelihood:").name == "likelihood"
-    assert not attack("likelihood:").applies_to(baseline("nothing"))
+    assert not attack("likelihood:").applies_to(baseline("nothing"), observer("notified"))
 
 
 @pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.1", "half"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from contracts.pair_loop import loop_counts, near_pairs, within
+from contracts.pair_loop import loop_counts, within
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plan_release import label_history
@@ -64,7 +64,14 @@ def claim_of(scene, policy, cutoff, *, neighbours):
         null = GapLaw.of_masses([1 / 8001] + [2 / 8001] * 4000)
 
     labels = label_history(policy, table.history).batched
-    linked = near_pairs(table, scene.truth.window)
+    linked = [
+        (i, j)
+        for j in range(len(table))
+        for i in range(j)
+        if table.actor[i] == table.actor[j]
+        and table.target[i] != table.target[j]
+        and table.time[j] - table.time[i] <= scene.truth.window
+    ]
     lone = tuple(float(np.mean([not labels[pair[side]] for pair in linked])) for side in (0, 1))
 
     def law(first, second):

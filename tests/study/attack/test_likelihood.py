@@ -95,9 +95,7 @@ def test_in_follower_mode_the_earlier_of_a_pair_draws_unbatched():
     """The later event is batched, whichever of the two it is."""
     mechanism = policy_of("zero-inflated-uniform", labels="follower", window="2s").mechanism()
     u, b = masses(mechanism.pair.unbatched, 1), masses(mechanism.pair.batched, 1)
-    laws = pair_laws(
-        mechanism, in_batch=GapLaw.of_sample([2]), null=GapLaw.of_sample([9]), lone=(1.0, 0.0)
-    )
+    laws = pair_laws(mechanism, in_batch=GapLaw.of_sample([2]), null=GapLaw.of_sample([9]), lone=(1.0, 0.0))
 
     exact = mixed(enumerated({2: 1}, u, b), enumerated({-2: 1}, b, u), Fraction(1, 2))
     assert_same(laws.f1, laws.reach, exact)

@@ -1,21 +1,17 @@
-"""The sections of a report about what to do: what a policy would change, and what it promises."""
+"""The sections of a report about what to do: what a policy would change, and what the words mean."""
 
-from collections.abc import Mapping
-
-from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.promise import MEANINGLESS, promise
-from tarry.study.advice import PART, Advice
+from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.charts import scenes_of
 from tarry.study.figures import number
-from tarry.study.report.markup import Html, el, items, join
+from tarry.study.report.markup import Html, el, join
 from tarry.study.report.sections import Charts, curves, picture, section
+from tarry.study.report.spent import spent_words
 from tarry.study.report.tables import choices_table, costs_table
 from tarry.study.report.text import GLOSSARY, scene_title
-from tarry.study.words import shown_names
 
-__all__ = ["glossary", "promises", "recommendation"]
+__all__ = ["glossary", "recommendation"]
 
 
 def recommendation(advice: Advice | str | None, after: Audit | None, charts: Charts) -> Html:
@@ -29,33 +25,54 @@ def recommendation(advice: Advice | str | None, after: Audit | None, charts: Cha
         return Html()
     if isinstance(advice, str):
         return section(title, el("p", f"No recommendation: {advice}."))
-    if advice.best is None:
+    if not advice.choices or not advice.before:
         return section(title, el("p", advice.sentence))
-    told = (
-        f"Policies were learned on the first {number(advice.learned_on)} events and measured on the other "
-        f"{number(advice.measured_on)}. The recommended one has the least mean delay among those under "
-        f"which claims that find a tenth of the linked pairs are right at most {PART:g} times as often as "
-        "with nothing done; where none gets there, it is the one under which they are right least often. "
-        "All figures of this section are about the later part of the history, those above about the whole."
-    )
     trade = "What each policy costs (mean delay) and buys (fewer right claims); numbers as in the table."
     notes = dict.fromkeys(choice.note for choice in advice.choices if choice.note)
     return section(
         title,
-        el("p", told),
+        el("p", _how(advice)),
+        el("p", advice.sentence, class_="advice"),
+        el("p", _spent(after)),
         el("div", picture(charts, "advice", trade), choices_table(advice), class_="beside"),
         *(el("p", f"Note: {note}", class_="small") for note in notes),
+        *_to_copy(advice),
+        *_before_and_after(after, charts),
+    )
+
+
+def _how(advice: Advice) -> str:
+    return (
+        f"Policies were learned on the first {number(advice.learned_on)} events and measured on the other "
+        f"{number(advice.measured_on)}. To be recommended is the one with the least mean delay among those "
+        "under which claims that find at least a tenth of the linked pairs are right at most a quarter as "
+        "often as with nothing done; where none gets there, the one under which they are right least "
+        "often. All figures of this section are about the later part of the history, those above about "
+        "the whole."
+    )
+
+
+def _spent(after: Audit | None) -> str:
+    if after is None:
+        return ""
+    part = f"In the measured part of the history ({number(after.measures.events)} events)"
+    return spent_words(after, part)
+
+
+def _to_copy(advice: Advice) -> list[Html]:
+    if advice.best is None:
+        return []
+    return [
         el("h3", "The policy to copy"),
         el("p", "Save this as policy.toml:"),
         el("pre", el("code", write_policy(advice.best.policy)), tabindex=0, aria_label="policy.toml"),
-        *_before_and_after(after, charts),
-    )
+    ]
 
 
 def _before_and_after(after: Audit | None, charts: Charts) -> list[Html]:
     if after is None or not after.linked_pairs:
         return []
-    waiting = [el("h3", "What waiting would cost"), *_used_up(after), costs_table(after)]
+    waiting = [el("h3", "What waiting would cost"), costs_table(after)]
     return waiting + [
         join(
             [
@@ -65,45 +82,6 @@ def _before_and_after(after: Audit | None, charts: Charts) -> list[Html]:
         )
         for scene, runs in scenes_of(after).items()
     ]
-
-
-def _used_up(after: Audit) -> list[Html]:
-    """For how many people the promise has become worthless, said in a sentence."""
-    beyond = max((cost.spent_actors or 0 for cost in after.costs), default=0)
-    if not beyond:
-        return []
-    told = (
-        f"Epsilon adds up: {number(beyond)} of {number(after.measures.actors)} people have batched so "
-        f"often that more than {float(MEANINGLESS):g} is used on them. Against somebody who watched all "
-        "the time nothing meaningful is promised to them; each pair by itself is covered all the same."
-    )
-    return [el("p", told)]
-
-
-def promises(policies: Mapping[str, Policy]) -> Html:
-    """What each policy promises, and what it does not.
-
-    >>> told = promises({"mine": Policy(epsilon="1", gap="11m")})
-    >>> "<h4>Promised</h4>" in told, "<h4>Not promised</h4>" in told
-    (True, True)
-    """
-    title = "What is promised, and what is not"
-    if not policies:
-        none = "Nothing is promised: no policy is looked at here. What is measured above is not a promise."
-        return section(title, el("p", none))
-    names = shown_names(list(policies))
-    parts = []
-    for name, policy in policies.items():
-        told = promise(policy)
-        parts += [
-            el("h3", f"Policy: {names[name]}"),
-            el("h4", "Promised"),
-            items("ul", told.promised),
-            el("h4", "Not promised"),
-            items("ul", told.not_promised),
-        ]
-    measured = "What was measured above is how one attack fared on one history. That is not a promise."
-    return section(title, el("p", measured), *parts)
 
 
 def glossary() -> Html:

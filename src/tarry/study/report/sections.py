@@ -9,7 +9,7 @@ from tarry.study.audit import Audit, Run
 from tarry.study.charts import chart_svg, scene_name, scenes_of
 from tarry.study.charts.curves import sought
 from tarry.study.figures import day, number, percent, seconds
-from tarry.study.report.markup import Html, el, figure, inline_svg, join
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
     costs_table,
     gaps_table,
@@ -20,6 +20,7 @@ from tarry.study.report.tables import (
 )
 from tarry.study.report.text import HOW_TO_READ, scene_title, scene_words
 from tarry.study.score import RECALL
+from tarry.study.words import shown_names
 
 __all__ = ["Charts", "batching", "curves", "linking", "measured", "picture", "section", "suspects"]
 
@@ -46,18 +47,18 @@ def picture(charts: Charts, name: str, caption: str) -> Html:
     return figure(inline_svg(chart_svg(charts[name]), name, f"Chart: {caption}"), caption)
 
 
-def measured(found: Audit) -> Html:
-    """What the history holds.
+def measured(found: Audit, stamp: Mapping[str, str] | None = None) -> Html:
+    """What the history holds, what one should know of it, and how to make the report again.
 
     >>> from tarry.study.audit import Question, audit
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
     >>> measured(audit(table, Question(practices=[])))[:40]
-    '<section><h2>What was measured</h2><p>Ev'
+    '<section><h2>What was measured</h2><p>Co'
     """
     told = (
-        "Every event of the history counts: who acted, on what, and when. Days are days of UTC. Figures "
-        "are counts of all pairs, not of a sample."
+        "Counted are these events: who acted, on what, and when. All pairs of them are looked at, not a "
+        "sample. Days are days of UTC."
     )
     m = found.measures
     facts = {
@@ -70,10 +71,28 @@ def measured(found: Audit) -> Html:
         "pairs on different targets": number(found.candidate_pairs),
         "of these linked": number(found.linked_pairs),
     }
-    listed = el(
-        "dl", *(el("div", el("dt", what), el("dd", told)) for what, told in facts.items()), class_="facts"
+    return section(
+        "What was measured", el("p", told), _listed(facts, "facts"), *_notes(found), *_stamped(stamp or {})
     )
-    return section("What was measured", el("p", told), listed)
+
+
+def _listed(facts: Mapping[str, str], kind: str) -> Html:
+    return el("dl", *(el("div", el("dt", what), el("dd", told)) for what, told in facts.items()), class_=kind)
+
+
+def _notes(found: Audit) -> list[Html]:
+    """What one should know, with practices named as everywhere on the page."""
+    names = shown_names([cost.policy for cost in found.costs])
+    notes = []
+    for note in found.notes:
+        for name, shown in names.items():
+            note = note.replace(name, shown)  # noqa: PLW2901 - step by step
+        notes.append(note)
+    return [el("h3", "To know"), items("ul", notes)] if notes else []
+
+
+def _stamped(stamp: Mapping[str, str]) -> list[Html]:
+    return [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
 
 
 def batching(found: Audit, charts: Charts) -> Html:
@@ -130,10 +149,15 @@ def suspects(found: Audit, charts: Charts) -> Html:
         f"That both are one person's has a chance of {percent(1 / one.suspects)} before anything is seen, "
         f"and of {percent(one.batched)} once they appear within the window of each other."
     )
+    grows = (
+        "Different people count as soon as they ever act close together, be it once: their rate grows with "
+        "the length of the history, and this chance shrinks with it. Compare histories of one length only."
+    )
     caption = "How sure an observer can be of one person, by how many could be it."
     return section(
         title,
         el("p", told),
+        el("p", grows),
         _beside(picture(charts, "posterior", caption), posterior_table(found)),
     )
 
@@ -175,13 +199,14 @@ def curves(
     True
     """
     where = scene_name(*scene)
+    several = len({run.policy for run in runs}) > 1
     drawn = "" if len({run.draw for run in runs}) == 1 else " One line for each draw; points: the first."
-    precision = f"Precision over recall, as measured; cutoffs are named.{drawn}"
+    hidden = " Where lines coincide, the first practice lies on top." if several else ""
+    precision = f"Precision over recall, as measured; cutoffs are named.{drawn}{hidden}"
     bounded = any(score.power_bound is not None for run in runs for score in run.scores)
     dotted = " Dotted: the most that the promise allows." if bounded else ""
     roc = f"What is found against false alarms; dashed: chance.{dotted}"
     trade = "Mean delay against how often claims are right; numbers as in the table."
-    several = len({run.policy for run in runs}) > 1
     return join(
         [
             el("p", scene_words(*scene), " ", "" if when else _best_claim(runs)),

@@ -6,7 +6,7 @@ import pytest
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.paper.finding import Settings
-from tarry.paper.weeks import real_weeks, split_weeks
+from tarry.paper.wikipedia_weeks import real_weeks, split_weeks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import event_table
 

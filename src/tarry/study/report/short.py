@@ -1,0 +1,81 @@
+"""The beginning of a report: what matters most, and which part of the history each figure is about."""
+
+from collections.abc import Mapping
+
+from tarry.study.advice import Advice
+from tarry.study.audit import Audit
+from tarry.study.compare import compare
+from tarry.study.figures import number, percent, seconds
+from tarry.study.report.markup import Html, el, join
+from tarry.study.report.sections import section
+from tarry.study.report.spent import spent_people, spent_words
+from tarry.study.report.tables import sides_table
+
+__all__ = ["in_short"]
+
+_CLAIMS = (
+    "Claims: an observer says of two acts that they are one person's. Told is how often the claims of the "
+    "best cutoff are right, among those that find at least a tenth of the linked pairs; lower is more "
+    "private."
+)
+
+
+def in_short(
+    found: Audit,
+    advice: Advice | str | None = None,
+    after: Audit | None = None,
+    worth: Mapping[str, str] | None = None,
+) -> Html:
+    """The figures that matter most; `worth` says what each practice promises, by its name.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+    >>> "The whole history" in in_short(audit(table, Question(practices=[])))
+    True
+    """
+    advised = isinstance(advice, Advice) and bool(advice.before)
+    several = len({run.policy for run in found.runs}) > 1
+    parts = [el("h3", "The whole history, as it is"), _tiles(_whole(found, claims=not advised and not several))]
+    if several:
+        sides = [sides_table(found, worth or {}), el("p", spent_words(found, "In this history"))]
+        parts += [el("h3", "The whole history, under each practice"), *sides]
+    if isinstance(advice, Advice):
+        if advised:
+            later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
+            parts += [el("h3", later), _tiles(_later(advice, after))]
+        parts.append(el("p", advice.sentence, class_="advice"))
+    return section("In short", *parts, el("p", _CLAIMS, class_="small") if found.linked_pairs else "")
+
+
+def _whole(found: Audit, *, claims: bool) -> list[tuple[str, str]]:
+    """Figures of all events; how often claims are right only where nothing else tells it."""
+    m = found.measures
+    tiles = [
+        (percent(m.batching.batched_share), f"of acts have a partner within {seconds(m.window / 1e6)}"),
+        (number(found.linked_pairs), "linked pairs: two acts of one person that close together"),
+    ]
+    now = [line.precision for line in compare(found) if line.policy == "nothing"][:1]
+    known = [spread for spread in now if spread is not None and claims]
+    return tiles + [(percent(spread.mean), "of claims are right with nothing done") for spread in known]
+
+
+def _later(advice: Advice, after: Audit | None) -> list[tuple[str, str]]:
+    """Figures of the part that no policy was learned on."""
+    tiles = [(percent(advice.before), "of claims are right with nothing done")]
+    if advice.best is None:
+        return tiles
+    tiles += [
+        (percent(advice.best.precision), "of claims are right with the recommended policy"),
+        (seconds(advice.best.mean_s), "mean delay of that policy"),
+    ]
+    if after is not None:
+        left = "people batch so often that no meaningful promise is left to them against a long watch"
+        actors = number(after.measures.actors)
+        tiles += [(f"{number(people)} of {actors}", left) for people in spent_people(after).values()]
+    return tiles
+
+
+def _tiles(figures: list[tuple[str, str]]) -> Html:
+    told = [el("div", el("dt", words), el("dd", figure)) for figure, words in figures]
+    return join([el("dl", *told, class_="tiles")])
