@@ -12,7 +12,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.audit import add_report, tell_notes, write_report
+from tarry.cli.audit import add_report, check_report, tell_notes, write_report
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Replay every practice, attack it, and print one line for each."""
     need_study()
+    check_report(arguments)
     from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
     from tarry.study.compare import compare  # noqa: PLC0415 - likewise
 

@@ -17,11 +17,11 @@ def attack_charts(lines: Mapping[str, Trial]) -> dict[str, alt.LayerChart]:
     """Precision over recall of the basic and of the informed attack, a line for each trial.
 
     >>> sorted(attack_charts({}))
-    ['basic attack', 'informed attack']
+    ['basic-attack', 'informed-attack']
     """
     basic = [_run(name, trial, informed=False) for name, trial in lines.items()]
     informed = [_run(name, trial, informed=True) for name, trial in lines.items()]
-    return {"basic attack": precision_chart(basic), "informed attack": precision_chart(informed)}
+    return {"basic-attack": precision_chart(basic), "informed-attack": precision_chart(informed)}
 
 
 def _run(name: str, trial: Trial, *, informed: bool) -> Run:

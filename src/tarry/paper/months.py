@@ -7,9 +7,10 @@ at once, no quarrels, no bots.
 
 What matches, on average over seeds (`tarry reproduce wikipedia` prints the comparison for its own): the
 number of revisions exactly; the batched share between the paper's two figures (.20 in the text, .254 of
-its test set); the 92 % of moves within 5 minutes to a point; the gaps in 10 % samples of users to a
-fourteenth at the 10th, 25th, 50th and 75th percentile, though one month differs from the next by a tenth.
-How well an attack does was not aimed at.
+its test set); the 92 % of moves within 5 minutes to a point; the gaps in 10 % samples of users to a tenth
+at the 10th, 25th, 50th and 75th percentile, though one month differs from the next by as much. Nothing
+is published on the length of sessions and their pauses: they were chosen with the printed attack without
+delay in view. How well an attack does after a delay was not aimed at.
 """
 
 import numpy as np

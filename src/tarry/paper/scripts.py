@@ -16,6 +16,11 @@ SCRIPTS: dict[str, str] = {
     "impossibility": "what two-sided privacy costs: the printed bound and the corrected one",
     "wikipedia": "linking revisions of a made-up month and of real wikis, as coded and corrected",
     "peer_review": "how often reviewers batch, and what that tells",
+    "bitcoin": "payments to one address: gaps from its past, two attacks, and a safe rule",
+    "power": "power and type-I error of a test: printed bound, corrected bound, simulated pairs",
+    "horizon": "a history that ends: what a deadline may do to a delay",
+    "queue": "the queue of the appendix: under its assumptions, and in real traffic",
+    "gallery": "counterexamples: what breaks the promise, and by how much",
 }
 
 

@@ -9,6 +9,7 @@ from tarry.readers.jsonl import read_jsonl
 from tarry.readers.lines import TextFile
 from tarry.readers.rows import Rows, Wanted, clip
 from tarry.readers.separated import read_separated
+from tarry.readers.starts import check_start, check_text
 from tarry.readers.tables import read_arrow, read_parquet
 from tarry.readers.times import check_unit
 
@@ -46,7 +47,7 @@ def read_history(
     >>> found.frame["voter"].to_list(), found.arrival.tolist()
     (['007'], [1714557600000000])
     >>> print(found.unreadable[0])
-    line 3: time is not a moment: later
+    line 3: time is not a moment (a text of 5 characters)
     """
     check_unit(time_unit)
     wanted = Wanted(actor=actor, target=target, time=time)
@@ -71,30 +72,31 @@ def _check_readable(path: Path, what: str) -> None:
     except (OSError, ValueError) as error:
         found = clip(getattr(error, "strerror", None) or "a name that no file can have")
     if found:
-        raise BadInput(what, "is a file that can be read", found=found)
+        raise BadInput(what, "must be a file that can be read", found=found)
 
 
 def _rows(text: TextFile, wanted: Wanted) -> Rows:
-    kind = _kind(text)
+    head = text.head()
+    check_start(head, text.what)
+    kind = _kind(text.path, head)
     if kind == "parquet":
         return read_parquet(text.path, text.what)
     if kind == "arrow":
         return read_arrow(text.path, text.what)
-    if not text.head().strip():
-        raise BadInput(text.what, "has rows", found="nothing but blank lines")
+    check_text(head, text)
     if kind == "jsonl":
         return read_jsonl(text, wanted)
     return read_separated(text, wanted, "\t" if kind == "tsv" else None)
 
 
-def _kind(text: TextFile) -> str:
+def _kind(path: Path, head: bytes) -> str:
     """By the ending of the name, before that of a packing; else by the first bytes."""
-    endings = [ending.lower() for ending in text.path.suffixes]
+    endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in _PACKED:
         endings.pop()
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
-    start = text.head().removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     binary = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
     for magic, kind in binary.items():
         if start.startswith(magic):

@@ -1,6 +1,7 @@
 """Frames of a table library as plain columns."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.columns import SHOWN, Columns, Unreadable
 from tarry.readers.names import choose_columns, faults_of_names, name_column
-from tarry.readers.rows import Faults, Rows, Wanted, clip, refusing
-from tarry.readers.times import Moments, check_unit, moments
+from tarry.readers.nested import unnest
+from tarry.readers.rows import CONVERT, Faults, Rows, Wanted, clip, refusing
+from tarry.readers.times import HINT, Moments, check_unit, moments
 
 __all__ = ["read_frame", "take_columns"]
+
+_MANY = 0.1  # the share of unreadable rows from which on it is told
 
 
 def read_frame(
@@ -37,7 +41,9 @@ def read_frame(
     found = _collected(frame)
     numbers = None if lines is None else np.asarray(lines, dtype=np.int64)
     if numbers is not None and numbers.shape != (found.height,):
-        raise BadInput("the lines", f"are {found.height}, one for each row", found=f"shape {numbers.shape}")
+        raise BadInput(
+            "the lines", f"must be {found.height}, one for each row", found=f"shape {numbers.shape}"
+        )
     rows = Rows(frame=found, lines=numbers, faults=Faults("the frame"))
     return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
 
@@ -51,11 +57,12 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
     """
     check_unit(time_unit)
     what = rows.faults.what
+    rows = replace(rows, frame=unnest(rows.frame, wanted))
     chosen = choose_columns(rows.frame.columns, wanted, what)
     if not rows.frame.height and not rows.faults.count:
-        raise BadInput(what, "has rows", found="only the names of columns")
+        raise BadInput(what, "must have rows", found="only the names of columns")
     names = [name_column(role, rows.frame[chosen[role]]) for role in ("actor", "target")]
-    with refusing(what, "has times that can be read", "a column that breaks the reader"):
+    with refusing(what, "must have times that can be read", "a column that breaks the reader"):
         when = moments(rows.frame[chosen["time"]], time_unit, rows.unit)
     reasons = [
         pair for role, name in zip(chosen, names, strict=False) for pair in faults_of_names(role, name)
@@ -64,7 +71,7 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
     count = rows.faults.count + int(bad.sum())
     unreadable = _account(rows, bad, reasons, when)
     if bad.all():
-        _refuse_all(rows, unreadable, count)
+        _refuse_all(rows, unreadable, count, when)
     frame = rows.frame.with_columns(names)
     return Columns(
         frame=frame.filter(~bad) if bad.any() else frame,
@@ -72,16 +79,16 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
         arrival=when.arrival[~bad],
         unreadable=unreadable,
         unreadable_count=count,
-        notes=(*rows.notes, *when.notes),
+        notes=(*_notes(rows, chosen, wanted, count), *rows.notes, *when.notes),
     )
 
 
 def _collected(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
-    rule = "is a polars frame or exports an Arrow stream"
+    rule = "must be a polars frame or export an Arrow stream"
     if isinstance(frame, pl.LazyFrame):
-        with refusing("the frame", "can be collected", "a query that fails"):
+        with refusing("the frame", "must be one that can be collected", "a query that fails"):
             return frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInput("the frame", rule, found=clip(type(frame).__name__))
@@ -103,7 +110,26 @@ def _account(
     return tuple(sorted(found, key=lambda fault: fault.line)[:SHOWN])
 
 
-def _refuse_all(rows: Rows, unreadable: tuple[Unreadable, ...], count: int) -> None:
+def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) -> list[str]:
+    """What a person should know of a history, besides how its times were read."""
+    found, total = [], rows.frame.height + rows.faults.count
+    guessed = [role for role in chosen if getattr(wanted, role) is None and chosen[role] != role]
+    if guessed:
+        found.append(", ".join(f"{role}: {clip(name)}" for role, name in chosen.items()))
+    if "release" in rows.frame.columns and chosen["time"] != "release":
+        time = clip(chosen["time"])
+        found.append(
+            f"this looks like simulated output: times are those of {time} (or give --time release)"
+        )
+    if lines := rows.faults.not_text:
+        found.append(f"{lines} {'lines are' if lines > 1 else 'line is'} not UTF-8 text: {CONVERT}")
+    if unreadable > _MANY * total:
+        found.append(f"{unreadable} of {total} rows cannot be read ({unreadable / total:.0%})")
+    return found
+
+
+def _refuse_all(rows: Rows, unreadable: tuple[Unreadable, ...], count: int, when: Moments) -> None:
     faults = Faults(rows.faults.what)
     faults.first = list(unreadable)
-    faults.refuse(f"none among {count}", "row" if rows.lines is None else "line")
+    where = "row" if rows.lines is None else "line"
+    faults.refuse(f"none among {count}", where, HINT if HINT in when.notes else "")

@@ -8,6 +8,7 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
 from tarry.readers.lines import TextFile
 from tarry.readers.names import choose_columns
+from tarry.readers.nested import unnest
 from tarry.readers.objects import read_objects, whole_names
 from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted
 
@@ -41,7 +42,7 @@ def read_jsonl(text: TextFile, wanted: Wanted) -> Rows:
 def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     """All rows at once, or None where only a look at each line can tell what a column holds."""
     with text.path.open("rb") as file:
-        frame = pl.read_ndjson(file, infer_schema_length=None)
+        frame = unnest(pl.read_ndjson(file, infer_schema_length=None), wanted)
     lines = _lines(text)
     chosen = choose_columns(frame.columns, wanted, text.what)
     kinds = [frame.schema[column] for column in chosen.values()]
@@ -65,9 +66,11 @@ def _lines(text: TextFile) -> IntArray:
 def _not_all_texts(text: TextFile, columns: list[str]) -> bool:
     """Whether a column read as texts may hold numbers, lists or objects, which were made texts.
 
-    A text that quotes such a line looks the same: then the slow way is taken for nothing.
+    A text that quotes such a line looks the same, and so does a name inside another column: then
+    the slow way is taken for nothing.
     """
-    keys = (pl.escape_regex(json.dumps(column, ensure_ascii=False)) for column in columns)
+    names = {name for column in columns for name in (column, column.rpartition(".")[2])}
+    keys = (pl.escape_regex(json.dumps(name, ensure_ascii=False)) for name in sorted(names))
     forms = [rf'{key}\s*:\s*[^"\sn]' for key in keys]
     if not forms:
         return False

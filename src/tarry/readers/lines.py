@@ -4,20 +4,23 @@ import gzip
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import islice
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 import polars as pl
 
+from tarry.core.errors import BadInput
 from tarry.readers.rows import NOT_TEXT, TROUBLE, refusing
+from tarry.readers.zstd import ZSTD, beginning, stated_size
 
 __all__ = ["HEAD", "Illegible", "TextFile", "text_of"]
 
 HEAD = 1 << 20  # bytes in which the header of a file has to end
 _LONGEST = 1 << 24  # bytes of one line; nothing longer is held in memory
+_LARGE, _TIMES = 1 << 30, 200  # a zstd file that unpacks to more than both is no history
 _LOST = "\ufffd".encode()
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MAGIC = {b"\x1f\x8b": "gzip", ZSTD: "zstd"}
 
 
 class Illegible(ValueError):
@@ -54,14 +57,16 @@ class TextFile:
     def head(self) -> bytes:
         """The first MiB or so of its text."""
         if self.packing == "zstd":
-            return b"".join(islice(self._zstd_lines(1000), 1000))[:HEAD]
+            self._check_size()
+            return b"".join(self._zstd_lines(BytesIO(beginning(self.path))))[:HEAD]
         with self.sound(), self._open() as file:
             return file.read(HEAD)
 
     def lines(self) -> Iterator[bytes]:
         """Every line with its end. Of one that is too long only the beginning is kept."""
         if self.packing == "zstd":
-            yield from self._zstd_lines()
+            with self.path.open("rb") as packed:
+                yield from self._zstd_lines(packed)
             return
         with self.sound(), self._open() as file:
             while line := file.readline(_LONGEST):
@@ -77,25 +82,31 @@ class TextFile:
     def _open(self) -> BinaryIO | gzip.GzipFile:
         return gzip.open(self.path) if self.packing == "gzip" else self.path.open("rb")
 
-    def _zstd_lines(self, most: int | None = None) -> Iterator[bytes]:
+    def _check_size(self) -> None:
+        """Refuse what says itself that it is far larger than any history packs."""
+        size, packed = stated_size(self.path), self.path.stat().st_size
+        if size > _LARGE and size > _TIMES * packed:
+            rule = f"must not unpack to more than {_TIMES} times its size"
+            raise BadInput(self.what, rule, found=f"{size / packed:.0f} times", fix="unpack it first")
+
+    def _zstd_lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Python 3.11 cannot unpack zstd but polars can, as long as all is UTF-8.
 
         Otherwise what cannot be decoded is marked on the way, and here turned back into a byte
         that cannot be decoded either.
         """
         try:
-            with self.path.open("rb") as file:
-                texts = pl.read_lines(file, n_rows=most)["line"]
-            lost = b""
+            texts, lost = pl.read_lines(file)["line"], b""
         except TROUBLE:
-            texts, lost = self._lossy(most), _LOST
+            file.seek(0)
+            texts, lost = self._lossy(file), _LOST
         for text in texts:
             line = (text or "").encode() + b"\n"
             yield line.replace(lost, b"\xff") if lost else line
 
-    def _lossy(self, most: int | None) -> pl.Series:
+    def _lossy(self, file: BinaryIO) -> pl.Series:
         """Lines as a table of one column. A separator inside would be refused, never cut off."""
-        with self.sound(), self.path.open("rb") as file:
+        with self.sound():
             return pl.read_csv(
                 file,
                 has_header=False,
@@ -103,7 +114,6 @@ class TextFile:
                 separator="\x01",
                 quote_char=None,
                 encoding="utf8-lossy",
-                n_rows=most,
             )["line"]
 
 

@@ -1,5 +1,6 @@
 """Which column says who acted, on what and when: as a person named it, or by its usual names."""
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -15,20 +16,28 @@ USUAL = {
     "actor": (
         *("actor", "user", "author", "reviewer"),
         *("actor_id", "user_id", "author_id", "reviewer_id"),
-        *("username", "user_name", "userid", "login", "account", "account_id", "editor", "voter"),
+        *("username", "user_name", "userid", "login", "account", "account_id"),
+        *("editor", "voter", "commenter", "contributor", "member", "member_id", "email", "user_email"),
         *("sender", "from", "wallet", "owner", "owner_user_id"),
     ),
     "target": (
         *("target", "page", "paper", "address", "thread"),
         *("target_id", "page_id", "paper_id", "address_id", "thread_id"),
+        *("topic", "topic_id", "discussion", "discussion_id"),
         *("page_title", "title", "forum", "forum_id", "repo", "repository", "proposal", "proposal_id"),
-        *("article", "submission", "submission_id", "issue", "package", "item", "item_id", "to"),
+        *("article", "submission", "submission_id", "issue", "package", "item", "item_id"),
+        *("post", "post_id", "file", "filename", "to"),
     ),
     "time": (
         *("time", "timestamp", "created_at"),
         *("datetime", "date", "ts", "created", "creation_date", "published_at", "submitted_at"),
+        *("posted_at", "date_created", "created_time", "event_time", "posted", "published", "submitted"),
     ),
 }
+# A name that is a number or a date, or holds a time of day, a long number, an address or a bracket.
+_DATA = re.compile(
+    r"^[0-9 .,:+\-TZ/]*[0-9][0-9 .,:+\-TZ/]*$|[0-9]:[0-9]{2}|[0-9]{8}|\b[0-9]{4}\b|[@{}\[\]]"
+)
 _LISTED = 20
 _ROOM = 120  # characters of a sentence that the names of columns may take
 
@@ -45,13 +54,13 @@ def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the fram
     for role, name in named.items():
         if name is not None and name not in columns:
             found = f"no {clip(name)} among {_listed(columns)}"
-            raise BadInput(what, f"has the column that --{role} names", found=found)
+            raise BadInput(what, f"must have the column that --{role} names", found=found)
     chosen: dict[str, str] = {}
     for role, name in named.items():
         chosen[role] = name or _guess(role, columns, {*named.values(), *chosen.values()}, what)
     if len(set(chosen.values())) < len(chosen):
         found = ", ".join(f"{role} = {clip(name)}" for role, name in chosen.items())
-        raise BadInput("actor, target and time", "are three different columns", found=found)
+        raise BadInput("actor, target and time", "must be three different columns", found=found)
     return chosen
 
 
@@ -69,8 +78,8 @@ def name_column(role: str, series: pl.Series) -> pl.Series:
         return series.cast(pl.String)
     raise BadInput(
         f"the column {clip(series.name)}",
-        f"names the {role} by whole numbers or texts",
-        found=clip(kind),
+        f"must name the {role} by whole numbers or texts",
+        found=clip(kind.base_type()),
         fix=f"convert it, or name another column with --{role} NAME",
     )
 
@@ -99,7 +108,7 @@ def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str)
         if usual in plain:
             return plain[usual]
     fix = f"name it with --{role} NAME"
-    raise BadInput(what, f"needs a column for the {role}", found=_listed(columns), fix=fix)
+    raise BadInput(what, f"must have a column for the {role}", found=_listed(columns), fix=fix)
 
 
 def _plain(name: str) -> str:
@@ -109,5 +118,7 @@ def _plain(name: str) -> str:
 def _listed(columns: Sequence[str]) -> str:
     if not columns:
         return "no columns"
+    if any(_DATA.search(name) for name in columns):
+        return f"{len(columns)} columns whose names look like data (is the first line a header?)"
     more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     return "the columns " + clip(", ".join(clip(name) for name in columns[:_LISTED]), _ROOM) + more

@@ -9,7 +9,18 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 
-__all__ = ["FAR", "FINE", "MISSING", "NOT_FINITE", "NO_MOMENT", "UNITS", "Counted", "days_of", "in_reach", "read_numbers"]
+__all__ = [
+    "FAR",
+    "FINE",
+    "MISSING",
+    "NOT_FINITE",
+    "NO_MOMENT",
+    "UNITS",
+    "Counted",
+    "days_of",
+    "in_reach",
+    "read_numbers",
+]
 
 UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR = range(5)  # what can be wrong with a time
@@ -54,7 +65,9 @@ def read_numbers(whole: pl.Series, numbers: pl.Series, unit: str | None) -> Coun
     fault[~finite] = NOT_FINITE
     fault[numbers.is_null().to_numpy()] = MISSING
     days = days_of(micros[fault == FINE])
-    return Counted(micros, fault, (f"times read as {said}" + (f": {days}" if days else ""),) if said else ())
+    return Counted(
+        micros, fault, (f"times read as {said}" + (f": {days}" if days else ""),) if said else ()
+    )
 
 
 def in_reach(micros: IntArray) -> BoolArray:
@@ -75,7 +88,9 @@ def days_of(micros: IntArray) -> str:
     """
     if not len(micros):
         return ""
-    first, last = (np.datetime64(int(end), "us").astype("datetime64[D]") for end in (micros.min(), micros.max()))
+    first, last = (
+        np.datetime64(int(end), "us").astype("datetime64[D]") for end in (micros.min(), micros.max())
+    )
     return f"{first} to {last}"
 
 
@@ -99,7 +114,9 @@ def _guess_unit(sizes: npt.NDArray[np.float64]) -> str:
     first, last = (next((u for u, limit in _LIMITS.items() if size < limit), "ns") for size in (low, high))
     if first != last:
         found = f"mixed units (sizes from {low:.6g} to {high:.6g})"
-        raise BadInput("the times", "must be of one unit", found=found, fix="give --time-unit s, ms, us or ns")
+        raise BadInput(
+            "the times", "must be of one unit", found=found, fix="give --time-unit s, ms, us or ns"
+        )
     return first
 
 

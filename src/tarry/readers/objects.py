@@ -11,6 +11,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.readers.lines import Illegible, TextFile, text_of
 from tarry.readers.names import choose_columns
+from tarry.readers.nested import add_inner, paths_of
 from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted, refusing
 
 __all__ = ["read_objects", "whole_names"]
@@ -47,10 +48,10 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
     >>> rows.frame.height, str(rows.faults.first[0])
     (1, 'line 2: not JSON: Unterminated string starting at (character 11)')
     """
-    faults, sound = Faults(text.what), _Objects()
+    faults, sound, paths = Faults(text.what), _Objects(), paths_of(wanted)
     for number, line in enumerate(text.lines(), 1):
         try:
-            found, written = _object(line)
+            found, written = _object(line, paths)
             if found is not None:
                 sound.add(number, found, written)
         except Illegible as error:
@@ -69,13 +70,15 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
     )
 
 
-def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
+def _object(line: bytes, paths: list[str]) -> tuple[dict[str, Any] | None, str]:
     """The object on a line, and its text without what only some readers of JSON accept."""
     text = text_of(line).strip("\ufeff \t\r\n")
     if not text:
         return None, ""
     try:
         found = json.loads(text, parse_constant=_no_constant)
+        if isinstance(found, dict):
+            add_inner(found, paths)
         written = json.dumps(found, allow_nan=False)
     except json.JSONDecodeError as error:
         raise Illegible(f"not JSON: {error.msg} (character {error.pos + 1})") from None

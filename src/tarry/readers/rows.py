@@ -13,7 +13,18 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
 from tarry.readers.columns import SHOWN, Unreadable
 
-__all__ = ["CONVERT", "NOT_TEXT", "PATIENCE", "TROUBLE", "Faults", "Rows", "Wanted", "clip", "refusing", "shown"]
+__all__ = [
+    "CONVERT",
+    "NOT_TEXT",
+    "PATIENCE",
+    "TROUBLE",
+    "Faults",
+    "Rows",
+    "Wanted",
+    "clip",
+    "refusing",
+    "shown",
+]
 
 PATIENCE = 10_000  # lines without a single row among them, after which a file counts as rubbish
 NOT_TEXT = "the line is not UTF-8 text"

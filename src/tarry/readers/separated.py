@@ -13,11 +13,12 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.lines import HEAD, TextFile
 from tarry.readers.names import choose_columns
 from tarry.readers.records import Record, records
-from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted
+from tarry.readers.rows import CONVERT, NOT_TEXT, TROUBLE, Faults, Rows, Wanted
 
 __all__ = ["read_separated"]
 
 _AT_ONCE = 50_000  # records that are held as Python lists
+_RULE = "must begin with a line of column names in UTF-8"
 _FIX = "is it a table of text?"
 _BOM = b"\xef\xbb\xbf"
 
@@ -62,12 +63,12 @@ def _header(text: TextFile, separator: str | None) -> _Header:
     first = next((line for line in lines if line.strip()), b"")
     if b"\0" in first or (len(head) == HEAD and b"\n" not in head):
         found = "NUL bytes" if b"\0" in first else "no end of its first line"
-        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=found, fix=_FIX)
+        raise BadInput(text.what, _RULE, found=found, fix=_FIX)
     if separator is None:
         separator = next((mark for mark in (b",", b"\t", b";") if mark in first), b",").decode()
     _, _, names = record = next(records(lines, separator), (1, 1, [""]))
     if isinstance(names, str):
-        raise BadInput(text.what, "begins with a line of column names in UTF-8", found=names, fix=_FIX)
+        raise BadInput(text.what, _RULE, found=names, fix=CONVERT if names == NOT_TEXT else _FIX)
     return _Header(names=_different(names), lines=record[0] + record[1] - 1, separator=separator)
 
 

@@ -74,7 +74,7 @@ def audit_charts(
     if posteriors_of(found):
         charts["posterior"] = posterior_chart(found)
     charts |= _of_scenes(found, "")
-    if isinstance(advice, Advice) and advice.best is not None:
+    if isinstance(advice, Advice) and advice.choices and advice.before:
         charts["advice"] = trade_chart(advice)
     if after is not None:
         charts |= _of_scenes(after, "after-")

@@ -161,8 +161,13 @@ def _cutoff_labels(rows: Sequence[_Row], top: float) -> list[alt.Chart]:
         side = "before" if late else "below" if rises else "after"
         if not crowded:
             told.append({**row, "text": row["cutoff"], "side": side})
+    sides: dict[str, dict[str, Any]] = {
+        "before": {"align": "right", "dx": -6, "dy": -8},
+        "below": {"dx": 6, "dy": 7},
+        "after": {"dx": 5, "dy": -8},
+    }
     return [
-        note([row for row in told if row["side"] == "before"], align="right", dx=-6, dy=-8),
-        note([row for row in told if row["side"] == "below"], dx=6, dy=7),
-        note([row for row in told if row["side"] == "after"], dx=5, dy=-8),
+        note([row for row in told if row["side"] == side], **place, halo=halo)
+        for halo in (True, False)
+        for side, place in sides.items()
     ]

@@ -195,14 +195,21 @@ def nice_top(values: Sequence[float]) -> float:
 
 
 def note(
-    rows: Sequence[Mapping[str, Any]], *, dx: int, dy: int = 0, align: Literal["left", "right"] = "left"
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    dx: int,
+    dy: int = 0,
+    align: Literal["left", "right"] = "left",
+    halo: bool = False,
 ) -> alt.Chart:
-    """The `text` of each row as a small label beside its point.
+    """The `text` of each row as a small label beside its point; a halo goes under the label.
 
     >>> note([{"text": "5m"}], dx=4).mark.dx
     4
     """
     small: dict[str, Any] = {"baseline": "middle", "fontSize": 11, "color": LIGHT["ink"]}
+    if halo:  # keeps lines and points that run below from being read as a part of it
+        small |= {"color": LIGHT["paper"], "stroke": LIGHT["paper"], "strokeWidth": 3}
     labels: alt.Chart = (
         plot(rows).mark_text(align=align, dx=dx, dy=dy, **small).encode(text=alt.Text("text:N"))
     )

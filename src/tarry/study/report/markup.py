@@ -71,8 +71,9 @@ def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], ma
         )
         for place, row in enumerate(rows)
     ]
-    inside = el("table", el("caption", caption), el("thead", head), el("tbody", *body))
     long = len(rows) > _MANY_ROWS
+    more = el("span", f" ({len(rows)} rows: scroll for more)", class_="more") if long else ""
+    inside = el("table", el("caption", caption, more), el("thead", head), el("tbody", *body))
     kind = "scroll long" if long else "scroll"
     return el("div", inside, class_=kind, role="region", tabindex=0, aria_label=caption)
 

@@ -77,7 +77,9 @@ def measured(found: Audit, stamp: Mapping[str, str] | None = None) -> Html:
 
 
 def _listed(facts: Mapping[str, str], kind: str) -> Html:
-    return el("dl", *(el("div", el("dt", what), el("dd", told)) for what, told in facts.items()), class_=kind)
+    return el(
+        "dl", *(el("div", el("dt", what), el("dd", told)) for what, told in facts.items()), class_=kind
+    )
 
 
 def _notes(found: Audit) -> list[Html]:

@@ -6,10 +6,10 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.compare import compare
 from tarry.study.figures import number, percent, seconds
-from tarry.study.report.markup import Html, el, join
+from tarry.study.report.markup import Html, el, table
 from tarry.study.report.sections import section
 from tarry.study.report.spent import spent_people, spent_words
-from tarry.study.report.tables import sides_table
+from tarry.study.words import shown_names, spread_percent
 
 __all__ = ["in_short"]
 
@@ -36,9 +36,12 @@ def in_short(
     """
     advised = isinstance(advice, Advice) and bool(advice.before)
     several = len({run.policy for run in found.runs}) > 1
-    parts = [el("h3", "The whole history, as it is"), _tiles(_whole(found, claims=not advised and not several))]
+    parts = [
+        el("h3", "The whole history, as it is"),
+        _tiles(_whole(found, claims=not advised and not several)),
+    ]
     if several:
-        sides = [sides_table(found, worth or {}), el("p", spent_words(found, "In this history"))]
+        sides = [_sides(found, worth or {}), el("p", spent_words(found, "In this history"))]
         parts += [el("h3", "The whole history, under each practice"), *sides]
     if isinstance(advice, Advice):
         if advised:
@@ -78,4 +81,20 @@ def _later(advice: Advice, after: Audit | None) -> list[tuple[str, str]]:
 
 def _tiles(figures: list[tuple[str, str]]) -> Html:
     told = [el("div", el("dt", words), el("dd", figure)) for figure, words in figures]
-    return join([el("dl", *told, class_="tiles")])
+    return el("dl", *told, class_="tiles")
+
+
+def _sides(found: Audit, worth: Mapping[str, str]) -> Html:
+    """The practices side by side: what each costs, buys under every attack, and promises."""
+    lines = compare(found)
+    scenes = dict.fromkeys((line.observer, line.attack) for line in lines)
+    one = len({attack for _, attack in scenes}) == 1  # then its name need not stand in every column
+    rows = []
+    for policy, name in shown_names([line.policy for line in lines]).items():
+        own = {(line.observer, line.attack): line for line in lines if line.policy == policy}
+        right = [spread_percent(own[scene].precision) if scene in own else "-" for scene in scenes]
+        delay = seconds(next(iter(own.values())).mean_s)
+        rows.append([name, delay, *right, *([worth.get(policy, "-")] if worth else [])])
+    header = ["practice", "mean delay"]
+    header += [f"claims right, seen by {seen}" + f", {attack}" * (not one) for seen, attack in scenes]
+    return table("Practices side by side", header + ["promise"] * bool(worth), rows)

@@ -1,6 +1,6 @@
 """The tables of a report: the same figures as the charts beside them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from tarry.core.promise import MEANINGLESS
@@ -8,7 +8,7 @@ from tarry.study.advice import Advice
 from tarry.study.answer import posteriors_of
 from tarry.study.audit import Audit, Cost, Measures, Run
 from tarry.study.charts import trades
-from tarry.study.compare import Line, compare, spread
+from tarry.study.compare import compare, spread
 from tarry.study.figures import number, percent, seconds
 from tarry.study.report.markup import Html, table
 from tarry.study.words import shown_names, spread_percent
@@ -21,7 +21,6 @@ __all__ = [
     "posterior_table",
     "rates_table",
     "scores_table",
-    "sides_table",
 ]
 
 
@@ -133,32 +132,6 @@ def lines_table(found: Audit, observer: str, attack: str) -> Html:
     return table("What each practice costs and buys", header, rows)
 
 
-def sides_table(found: Audit, worth: Mapping[str, str]) -> Html:
-    """The practices side by side, in short: what each costs, buys under every attack, and promises.
-
-    >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.baselines import baseline
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> found = audit(table, Question(practices=[baseline("nothing"), baseline("end")]))
-    >>> "claims right, seen by notified" in sides_table(found, {"nothing": "none"})
-    True
-    """
-    lines = compare(found)
-    scenes = dict.fromkeys((line.observer, line.attack) for line in lines)
-    one = len({attack for _, attack in scenes}) == 1  # then its name need not stand in every column
-    rows = []
-    for policy, name in shown_names([line.policy for line in lines]).items():
-        own = {(line.observer, line.attack): line for line in lines if line.policy == policy}
-        right = [spread_percent(own[scene].precision) if scene in own else "-" for scene in scenes]
-        rows.append([name, seconds(next(iter(own.values())).mean_s), *right])
-    header = ["practice", "mean delay"]
-    header += [f"claims right, seen by {seen}" + f", {attack}" * (not one) for seen, attack in scenes]
-    if worth:
-        rows = [[*row, worth.get(policy, "-")] for row, policy in zip(rows, _policies(lines), strict=True)]
-    return table("Practices side by side", header + ["promise"] * bool(worth), rows)
-
-
 def costs_table(found: Audit) -> Html:
     """How long people wait, what waiting does to the order, and how much of the promise is used up.
 
@@ -208,10 +181,6 @@ def choices_table(advice: Advice) -> Html:
     header = ["policy", "mean delay", "longest", "claims right, finding a tenth"]
     best = next((place for place, point in enumerate(points, start=1) if point.best), -1)
     return table("Policies that were tried", header, rows, marked=best)
-
-
-def _policies(lines: Sequence[Line]) -> list[str]:
-    return list(dict.fromkeys(line.policy for line in lines))
 
 
 def _score_rows(runs: Sequence[Run], *, bounded: bool) -> list[list[str]]:
