@@ -1,9 +1,9 @@
 """The report in a real browser: no network, every chart drawn, on a phone and on a desk, day and night."""
 
 import json
-import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -117,15 +117,44 @@ def test_every_chart_is_a_picture_too(made):
         assert (charts / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_place_that_cannot_be_written_to_is_said_in_one_sentence(made, tmp_path):
-    history = made[0].parent / "forum.parquet"
-    nowhere = tmp_path / "missing" / "report.html"
-    command = [*TARRY, "audit", str(history), "--no-advice", "--html", str(nowhere)]
-    run = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ)
+@pytest.mark.parametrize("command", ["audit", "compare"])
+@pytest.mark.parametrize(
+    ("option", "place", "told"),
+    [
+        ("--html", "missing/report.html", "--html names a file in a folder that exists"),
+        ("--html", "taken/report.html", "--html names a file in a folder that exists"),
+        ("--html", ".", "--html names a file"),
+        ("--charts", "taken/pictures", "--charts names a folder"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_said_before_the_work(tmp_path, command, option, place, told):
+    """Not even the history is looked for."""
+    (tmp_path / "taken").write_text("a file", encoding="utf-8")
+    words = [*TARRY, command, "no-history.parquet", option, str(tmp_path / place)]
+    run = subprocess.run(words, check=False, capture_output=True, text=True)
 
     assert run.returncode != 0
-    assert "Traceback" not in run.stderr
+    assert run.stderr.startswith(f"tarry {command}: {told}, found ")
     assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_a_command_says_where_the_report_is_and_the_report_how_it_was_made(made, tmp_path):
+    history, page = made[0].parent / "forum.parquet", tmp_path / "compared.html"
+    words = [*TARRY, "compare", str(history), "--baseline", "mix:1h", "--seed", "7", "--html", str(page)]
+    run = subprocess.run(words, check=True, capture_output=True, text=True)
+    told = page.read_text(encoding="utf-8")
+
+    assert f"report: {page}" in run.stderr.splitlines()
+    for what, figure in (
+        ("tarry", version("tarry")),
+        ("seed", "7"),
+        ("practices", "nothing; mix:1h"),
+        ("observers", "notified; archive"),
+        ("window", "5m"),
+    ):
+        assert f"<dt>{what}</dt><dd>{figure}</dd>" in told
+    assert str(tmp_path) not in told
+    assert "forum.parquet" not in told
 
 
 def contrast(one, other):

@@ -29,7 +29,7 @@ SEVEN = [10, 60, 300, 600, 1800, 3600, 7200]
 ASKED = ["--window", "5m", "--cutoffs", "10s,1m,5m,10m,30m,1h,2h", "--json"]
 NAMES = ["Adelheid", "Balthasar", "Cunigunde"]
 PAGES = ["Quedlinburg", "Rothenburg", "Speyer", "Ulm"]
-START = datetime(2024, 5, 1, tzinfo=UTC)
+START = datetime(2024, 5, 1, 10, tzinfo=UTC)
 MADE = synthesize(Recipe(events=1500, actors=40, targets=25, days=9, bots=1), seed=2)
 FRAME = MADE.frame().with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
 
@@ -62,11 +62,9 @@ def write(path, rows):
     """A CSV file of (actor, target, microseconds after the start)."""
     frame = pl.DataFrame(
         {
-            "user": [actor for actor, _, _ in rows],
-            "page": [target for _, target, _ in rows],
-            "created_at": [
-                f"{START + timedelta(microseconds=at):%Y-%m-%dT%H:%M:%S.%fZ}" for _, _, at in rows
-            ],
+            "actor": [actor for actor, _, _ in rows],
+            "target": [target for _, target, _ in rows],
+            "time": [f"{START + timedelta(microseconds=at):%Y-%m-%dT%H:%M:%S.%fZ}" for _, _, at in rows],
         }
     )
     frame.write_csv(path)
@@ -265,7 +263,8 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
     assert code == 0
     assert (json.loads(out)["unreadable"], json.loads(out)["events"]) == (1, 9)
     assert re.search(
-        r"1 rows? cannot be read and (is|are) left out:\n  line 11: time is not a moment: later\n", err
+        r"1 rows? cannot be read and (is|are) left out:\n  line 11: time is not a moment \(a text of 5 characters\)\n",
+        err,
     )
 
 
@@ -303,9 +302,9 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
         (["--policy", "epsilon=1"], "a policy says its gap, found 'epsilon=1'"),
         (["--policy", "epsilon=1,gap=1m"], "gap must be above the window (5m), found 1m"),
         (["--policy", "epsilon=1,gap=11m,colour=red"], "a policy is a file, or choices among epsilon, gap"),
-        (["--actor", "nobody"], "has the column that --actor names, found no nobody among"),
+        (["--actor", "nobody"], "must have the column that --actor names, found no nobody among"),
         (["--track", "nowhere"], "a column is one of"),
-        (["--time-unit", "min"], "--time-unit is one of s, ms, us, ns, iso, found min"),
+        (["--time-unit", "min"], "--time-unit must be one of s, ms, us, ns, iso, found min"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(words, told, history):

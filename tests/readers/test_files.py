@@ -110,16 +110,21 @@ SENTENCES = {
     "blank.jsonl": (b"\n\n", "nothing but blank lines"),
     "header.csv": (b"actor,target,time\n", "only the names of columns"),
     "header.csv.gz": (gzip.compress(b"actor,target,time\n\n\n"), "only the names of columns"),
-    "bad-times.csv": (b"actor,target,time\na,b,x\n", "line 2: time is not a moment: x"),
+    "bad-times.csv": (
+        b"actor,target,time\na,b,x\n",
+        "line 2: time is not a moment (a text of 1 character); write times as ISO 8601",
+    ),
     "no-times.jsonl": (b'\n{"actor":1,"target":2,"time":null}\n', "line 2: time is missing"),
     "mixed.csv": (b"actor,target,time\na,b,1700000000\na,c,1700000000000\n", "mixed units"),
     "far.csv": (b"actor,target,time\na,b,9000000000\n", "line 2: time is outside the years 1900 to 2200"),
-    "columns.csv": (b"a,b,c\n1,2,3\n", "needs a column for the actor, found the columns a, b, c"),
-    "columns.jsonl": (b'{"a":1}\n', "needs a column for the actor, found the columns a"),
-    "none.jsonl": (b"{}\n{}\n", "needs a column for the actor, found no columns"),
-    "list.jsonl": (b"[1]\n", "line 1: not a JSON object"),
-    "utf16.csv": ("actor,target,time\n".encode("utf-16"), "NUL bytes"),
-    "latin.csv": ("acteur,cible,\xe9t\xe9\n".encode("latin-1"), "not UTF-8"),
+    "columns.csv": (b"a,b,c\n1,2,3\n", "must have a column for the actor, found the columns a, b, c"),
+    "columns.jsonl": (b'{"a":1}\n', "must have a column for the actor, found the columns a"),
+    "none.jsonl": (b"{}\n{}\n", "must have a column for the actor, found no columns"),
+    "list.jsonl": (b"[1]\n", "found a JSON array: give one object a line (JSONL)"),
+    "utf16.csv": ("actor,target,time\n".encode("utf-16"), "found UTF-16 text: convert the file first"),
+    "utf16-no-mark.csv": ("actor,target,time\n".encode("utf-16-le"), "NUL bytes"),
+    "latin.csv": ("acteur,cible,\xe9t\xe9\n".encode("latin-1"), "not UTF-8 text: convert the file first"),
+    "latin.jsonl": ('{"actor": "\xe9"}\n'.encode("latin-1"), "not UTF-8 text; convert the file first"),
     "quote.csv": (b'"actor,target,time\n', "a quote is not closed"),
     "cut.parquet": (b"PAR1" + RUBBISH[:600], "one whose end is missing"),
     "cut.arrow": (b"ARROW1" + RUBBISH[:600], "one whose end is missing"),
@@ -202,7 +207,7 @@ def test_a_long_name_and_long_columns_are_cut_short(tmp_path):
 @pytest.mark.parametrize("unit", ["min", "", "S"])
 def test_a_unit_that_does_not_exist_is_refused_first(unit, tmp_path):
     """Even before the file is looked for."""
-    with pytest.raises(BadInput, match="--time-unit is one of s, ms, us, ns, iso"):
+    with pytest.raises(BadInput, match="--time-unit must be one of s, ms, us, ns, iso"):
         read_history(tmp_path / "none", time_unit=unit)
 
 

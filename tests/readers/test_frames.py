@@ -18,7 +18,7 @@ def test_every_kind_of_frame_reads_to_the_same_columns(kind):
 
     assert columns.frame.equals(small())
     assert columns.arrival.tolist() == MOMENTS
-    assert columns.notes == ("times read as microseconds, by their size",)
+    assert columns.notes == ("times read as microseconds, by their size: 2023-11-14 to 2023-11-14",)
 
 
 @given(
@@ -67,7 +67,7 @@ def test_lines_are_told_where_they_are_known():
 
     assert read_frame(frame, lines=[5, 9]).unreadable[0].line == 9
 
-    with pytest.raises(BadInput, match="are 2, one for each row"):
+    with pytest.raises(BadInput, match="must be 2, one for each row"):
         read_frame(frame, lines=[5])
 
 
@@ -97,13 +97,13 @@ def test_categories_come_out_as_texts():
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        ({"actor": [1]}, "is a polars frame or exports an Arrow stream, found dict"),
+        ({"actor": [1]}, "must be a polars frame or export an Arrow stream, found dict"),
         (None, "found NoneType"),
         (
             pl.DataFrame({"actor": [], "target": [], "time": []}),
-            "has rows, found only the names of columns",
+            "must have rows, found only the names of columns",
         ),
-        (pl.DataFrame(), "needs a column for the actor, found no columns"),
+        (pl.DataFrame(), "must have a column for the actor, found no columns"),
         (pl.DataFrame({"a": [1]}).lazy().select("gone"), "can be collected, found a query that fails"),
         (pl.scan_csv("/nowhere/at/all.csv"), "can be collected, found a query that fails"),
         (OnlyAStream(pl.Series([1])), "a stream that cannot be read as a table"),

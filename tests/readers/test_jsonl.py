@@ -107,7 +107,7 @@ def test_numbers_written_with_a_point_are_whole_if_all_are():
 
     assert columns.frame["actor"].to_list() == [5, 6]
 
-    with pytest.raises(BadInput, match="names the actor by whole numbers or texts, found Float64"):
+    with pytest.raises(BadInput, match="must name the actor by whole numbers or texts, found Float64"):
         read({"actor": 5.5, "target": 1, "time": 1})
 
 

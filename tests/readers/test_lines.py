@@ -61,7 +61,7 @@ def test_the_head_of_a_large_file_is_small(pack, tmp_path):
 def test_a_packing_that_is_cut_or_damaged_is_refused(content, tmp_path):
     """Nothing behind the damage can be trusted."""
     with pytest.raises(
-        BadInput, match=r"the history is whole (gzip|zstd) data, found damage inside or an end"
+        BadInput, match=r"the history must be whole (gzip|zstd) data, found damage inside or an end"
     ):
         list(text_file(tmp_path, content).lines())
 

@@ -46,7 +46,7 @@ def test_a_column_that_cannot_be_guessed_is_asked_for(role):
     """The sentence lists what there is and says which flag to give."""
     columns = [names[0] for other, names in USUAL.items() if other != role] + ["x"]
 
-    with pytest.raises(BadInput, match=f"needs a column for the {role}.*x: name it with --{role} NAME"):
+    with pytest.raises(BadInput, match=f"must have a column for the {role}.*x: name it with --{role} NAME"):
         choose_columns(columns, Wanted())
 
 
@@ -63,7 +63,7 @@ def test_a_named_column_that_is_not_there_is_refused(role):
 
 def test_one_column_cannot_be_two():
     """Nobody acts on themselves only because a flag says so."""
-    with pytest.raises(BadInput, match="are three different columns"):
+    with pytest.raises(BadInput, match="must be three different columns"):
         choose_columns(["actor", "target", "time"], Wanted(actor="time", time="time"))
 
 
@@ -95,7 +95,7 @@ def test_other_ways_to_store_names_become_texts(column):
 )
 def test_names_of_other_kinds_are_refused(column):
     """A float or a list is no name."""
-    with pytest.raises(BadInput, match="the column x names the actor by whole numbers or texts"):
+    with pytest.raises(BadInput, match="the column x must name the actor by whole numbers or texts"):
         name_column("actor", column.alias("x"))
 
 

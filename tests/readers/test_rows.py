@@ -52,15 +52,15 @@ def test_patience_ends_only_where_nothing_was_good():
 def test_every_error_of_a_damaged_file_becomes_a_sentence(error):
     """Even a panic, which is no ordinary exception."""
     with (
-        pytest.raises(BadInput, match=r"^it is whole, found damage$"),
-        refusing("it", "is whole", "damage"),
+        pytest.raises(BadInput, match=r"^it must be whole, found damage$"),
+        refusing("it", "must be whole", "damage"),
     ):
         raise error
 
 
 def test_a_sentence_of_ours_is_not_replaced():
     """What was said well already is passed on."""
-    with pytest.raises(BadInput, match="ours"), refusing("it", "is whole", "damage"):
+    with pytest.raises(BadInput, match="ours"), refusing("it", "must be whole", "damage"):
         raise BadInput("ours", "is better", found="so")
 
 

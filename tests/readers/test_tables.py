@@ -48,7 +48,7 @@ def test_a_file_cut_anywhere_is_refused(write, read, size, tmp_path):
 
     for content in (whole[:size], whole[:-size]):
         (tmp_path / "a").write_bytes(content)
-        with pytest.raises(BadInput, match=r"it is a whole (Parquet|Arrow) file, found"):
+        with pytest.raises(BadInput, match=r"it must be a whole (Parquet|Arrow) file, found"):
             read(tmp_path / "a", "it")
 
 

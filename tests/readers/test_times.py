@@ -1,5 +1,6 @@
 """Times of every kind become the same microseconds, or a reason why not."""
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -9,11 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.readers.times import UNITS, moments
+from tarry.readers.numbers import UNITS
+from tarry.readers.times import HINT, moments
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = -2_208_988_800_000_000, 7_289_654_399_999_999  # the years 1900 to 2200
 MICROS = st.integers(FIRST, LAST)
+NO_ZONE = "times carry no zone: read as UTC"
+WHOLE_DAYS = "all times are whole days: nothing can be said about minutes"
 SIZE = {"s": 10**6, "ms": 10**3, "us": 1}
 
 
@@ -30,7 +34,7 @@ def test_columns_of_moments_are_read_in_any_unit_and_zone(micros, unit, zone):
 
     assert read.arrival.tolist() == micros
     assert not read.fault.any()
-    assert read.notes == (() if zone else ("times carry no zone: read as UTC",))
+    assert [note for note in read.notes if note != WHOLE_DAYS] == ([] if zone else [NO_ZONE])
 
 
 @given(st.lists(MICROS, min_size=1, max_size=5), st.sampled_from(list(SIZE)), st.booleans())
@@ -76,7 +80,8 @@ def test_the_unit_of_moments_of_our_age_is_guessed(micros, unit):
     assert read.arrival.tolist() == [
         count if unit == "ns" else count // SIZE[unit] * SIZE[unit] for count in micros
     ]
-    assert read.notes == (f"times read as {UNITS[unit]}, by their size",)
+    first, last = (EPOCH + timedelta(microseconds=end) for end in (min(micros), max(micros)))
+    assert f"times read as {UNITS[unit]}, by their size: {first:%Y-%m-%d} to {last:%Y-%m-%d}" in read.notes
 
 
 @pytest.mark.parametrize("factor", [1000, 10**6, 10**9])
@@ -116,7 +121,7 @@ def test_iso_texts_of_any_zone_are_the_same_moment(micros, zone, between, comma,
     read = moments(pl.Series([text]))
 
     assert read.arrival.tolist() == [micros]
-    assert read.notes == ()
+    assert NO_ZONE not in read.notes
 
 
 @pytest.mark.parametrize(
@@ -151,23 +156,50 @@ def test_iso_texts_of_these_forms_are_read(text, micros):
         "2024-05-01T10:60:00Z",
         "2024-05-01T10:00:61Z",
         "2024-05-01T10:00:00+25:00",
-        "2024-05-01T10:00:00 Europe/Rome",
         "2024-05-01T",
-        "May 1, 2024",
-        "٢٠٢٤-٠٥-٠١",
         "2024",
-        "1e9",
+        "01/05/2024",
     ],
 )
 def test_other_texts_are_no_iso_moments(text):
-    """A day that does not exist, an hour or zone out of bounds, a name of a month."""
-    assert moments(pl.Series([text]), "iso").reason(0) == f"time is not a moment: {text}"
+    """A day that does not exist, an hour or zone out of bounds, an order of our own."""
+    read = moments(pl.Series([text]), "iso")
+
+    assert read.reason(0) == f"time is not a moment: {text}"
+    assert read.notes == (HINT,)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-05-01T10:00:00 Europe/Rome", "May 1, 2024", "٢٠٢٤-٠٥-٠١", "1e9", "ann@example.org"]
+)
+def test_a_text_that_may_name_somebody_is_not_shown(text):
+    """A column that was mistaken for that of the time may hold people."""
+    assert (
+        moments(pl.Series([text]), "iso").reason(0)
+        == f"time is not a moment (a text of {len(text)} characters)"
+    )
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_a_reason_shows_nothing_but_digits_and_marks_of_dates(text):
+    """Whatever a cell holds."""
+    read = moments(pl.Series([text]), "s")
+    if not read.fault[0]:
+        return
+    said = read.reason(0)
+    for known in ("time ", "is not a moment", "is not a finite number", "is outside the years", " to "):
+        said = said.replace(known, "")
+
+    assert re.fullmatch(r"( 19002200)?([ 0-9:.,+\-TZ/…]*| \(a text of [0-9]+ characters?\))", said)
 
 
 def test_days_are_read_as_midnight():
     """A column of dates and a text of one are the first moment of the day."""
     assert moments(pl.Series([date(1970, 1, 2)])).arrival.tolist() == [86_400_000_000]
-    assert moments(pl.Series([date(1970, 1, 2)])).notes == ("times are days: read as midnight UTC",)
+    assert moments(pl.Series([date(1970, 1, 2)])).notes == (
+        "times are days: read as midnight UTC",
+        WHOLE_DAYS,
+    )
     assert moments(pl.Series(["1970-01-02"])).arrival.tolist() == [86_400_000_000]
 
 
@@ -180,13 +212,61 @@ def test_texts_without_a_zone_are_counted():
     assert moments(pl.Series([zoned])).notes == ()
 
 
-def test_texts_are_what_most_of_them_are():
-    """A number among moments is faulty, and so is a moment among numbers."""
-    numbers = moments(pl.Series(["1700000000", "1700000001", "2024-05-01"]))
-    texts = moments(pl.Series(["1700000000", "2024-05-02", "2024-05-01"]))
+@pytest.mark.parametrize("unit", [None, "s"])
+def test_numbers_and_iso_texts_are_each_read_by_their_own_rule(unit):
+    """Whichever are more; how many of each there are is told."""
+    read = moments(pl.Series(["1700000000", "1970-01-02T00:00:01Z", "soon", None, "60.5"]), unit)
 
-    assert numbers.fault.astype(bool).tolist() == [False, False, True]
-    assert texts.fault.astype(bool).tolist() == [True, False, False]
+    assert read.arrival.tolist() == [1_700_000_000_000_000, 86_401_000_000, 0, 0, 60_500_000]
+    assert (read.reason(2), read.reason(3)) == (
+        "time is not a moment (a text of 4 characters)",
+        "time is missing",
+    )
+    assert read.notes[0] == "2 of 3 times are numbers, the others ISO 8601 texts"
+    assert ("by their size: 1970-01-01 to 2023-11-14" in " ".join(read.notes)) == (unit is None)
+
+
+def test_a_number_is_none_where_texts_are_asked_for():
+    """The word of a person decides."""
+    read = moments(pl.Series(["1700000000", "2024-05-02T10:00:00Z"]), "iso")
+
+    assert read.fault.astype(bool).tolist() == [True, False]
+    assert read.notes == (HINT,)
+
+
+DAYS = st.lists(st.dates(date(1900, 1, 1), date(2200, 12, 31)), min_size=1, max_size=5)
+
+
+@given(DAYS, st.sampled_from([pl.Int64, pl.Float64, pl.String]), st.booleans())
+def test_numbers_that_are_all_dates_are_days(days, kind, missing):
+    """As numbers, as floats or as texts; a row without a time does not matter."""
+    numbers = [int(f"{day:%Y%m%d}") for day in days] + [None] * missing
+    read = moments(pl.Series(numbers, dtype=pl.Int64).cast(kind))
+
+    midnights = [(day - EPOCH.date()).days * 86_400_000_000 for day in days]
+    assert read.arrival.tolist() == midnights + [0] * missing
+    assert read.notes == (f"times read as dates (YYYYMMDD): {min(days)} to {max(days)}", WHOLE_DAYS)
+
+
+@pytest.mark.parametrize("odd", [20240230, 20241301, 18991231, 22010101, 20240501.5, 5])
+def test_one_number_that_is_no_date_makes_all_of_them_seconds(odd):
+    """A day that does not exist, or one out of bounds."""
+    read = moments(pl.Series([20240501, odd], strict=False))
+
+    assert read.arrival.tolist() == [20240501_000_000, int(odd * 1_000_000)]
+
+
+def test_a_unit_that_was_given_makes_no_dates_of_numbers():
+    """Neither does one that the file states."""
+    assert moments(pl.Series([20240501]), "s").arrival.tolist() == [20240501_000_000]
+    assert moments(pl.Series([20240501]), None, "s").notes == ()
+
+
+@pytest.mark.parametrize("texts", [["2024-05-01", "2024-05-02T00:00:00Z"], ["0", "86400"]])
+def test_times_that_are_all_midnight_are_told(texts):
+    """Nobody can be linked by minutes that were never written down."""
+    assert WHOLE_DAYS in moments(pl.Series(texts)).notes
+    assert WHOLE_DAYS not in moments(pl.Series([*texts, "2024-05-02T00:00:01Z"])).notes
 
 
 @pytest.mark.parametrize(
@@ -199,9 +279,9 @@ def test_texts_are_what_most_of_them_are():
         (pl.Series(["  "]), "time is missing"),
         (pl.Series([float("nan")]), "time is not a finite number: nan"),
         (pl.Series([float("-inf")]), "time is not a finite number: -inf"),
-        (pl.Series(["inf"]), "time is not a finite number: inf"),
-        (pl.Series(["later"]), "time is not a moment: later"),
-        (pl.Series(["x" * 99]), "time is not a moment: " + "x" * 39 + "…"),
+        (pl.Series(["inf"]), "time is not a finite number (a text of 3 characters)"),
+        (pl.Series(["later"]), "time is not a moment (a text of 5 characters)"),
+        (pl.Series(["x" * 99]), "time is not a moment (a text of 99 characters)"),
         (
             pl.Series([2**63], dtype=pl.UInt64),
             "time is outside the years 1900 to 2200: 9223372036854775808",
@@ -247,13 +327,15 @@ def test_the_years_end_where_they_should():
 )
 def test_columns_that_hold_no_times_are_refused(column):
     """A truth, a duration or a list is no moment, whatever the rows are."""
-    with pytest.raises(BadInput, match="holds numbers, moments or ISO 8601 texts"):
+    with pytest.raises(BadInput, match="must hold numbers, moments or ISO 8601 texts"):
         moments(column.alias("t"))
 
 
 def test_numbers_are_not_iso():
     """A unit for texts does not fit a column of numbers, unless the file alone states it."""
-    with pytest.raises(BadInput, match="--time-unit iso is for texts"):
+    with pytest.raises(
+        BadInput, match="a column read with --time-unit iso must hold texts, found a column of Int64"
+    ):
         moments(pl.Series([5]), "iso")
 
     assert moments(pl.Series([5]), None, "iso").arrival.tolist() == [5_000_000]

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
-from tarry.study.advice import Advice, advise
+from tarry.study.advice import PART, Advice, advise
 from tarry.study.attack.attacks import attack
 from tarry.study.audit import Question, audit
 from tarry.study.baselines import baseline
@@ -62,13 +63,13 @@ def wide_audit(events):
         attacks=[attack("cutoff"), attack("nearest")],
         draws=2,
     )
-    return audit(events, question), {"/home/ada/secret place/mine.toml": mine}
+    return audit(events, question), question.practices
 
 
 @pytest.fixture(scope="module")
 def wide_page(wide_audit):
-    found, policies = wide_audit
-    return report_html(found, policies=policies)
+    found, practices = wide_audit
+    return report_html(found, practices=practices)
 
 
 class Outline(HTMLParser):
@@ -203,14 +204,12 @@ def test_the_recommendation_can_be_copied(page, advice):
     assert read_policy(shown) == advice.best.policy
     assert advice.sentence in told
     for choice in advice.choices:
-        assert (
-            f"|{percent(choice.precision)}|{percent(choice.average_precision)}|"
-            in "|".join(Outline(page).texts()) + "|"
-        )
+        row = [seconds(choice.mean_s), seconds(choice.longest_s), percent(choice.precision)]
+        assert "|".join(row) in "|".join(Outline(page).texts())
 
 
 def test_what_is_not_promised_is_told_wherever_there_is_a_policy(page, advice, wide_page, wide_audit):
-    for text, policy in ((page, advice.best.policy), (wide_page, *wide_audit[1].values())):
+    for text, policy in ((page, advice.best.policy), (wide_page, wide_audit[1][1].policy)):
         told = promise(policy)
         for sentence in (*told.promised, *told.not_promised):
             assert sentence in unescape(text)
@@ -224,13 +223,13 @@ def test_every_practice_and_scene_has_its_place(wide_page):
             assert f"Observer {observer_name}, attack {attack_name}" in told
     for practice in ("1. nothing", "2. mine.toml", "3. end"):
         assert practice in told
-    assert "most recall promised" not in told  # the bound is about a policy of one gap
+    assert "bound for one pair" not in told  # the bound is about a policy of one gap
 
 
 def test_the_bound_of_the_nearest_test_is_told_for_a_policy_of_one_gap(events):
     question = Question(practices=[replay(Policy(epsilon="1", gap="11m"))], attacks=[attack("nearest")])
 
-    assert "most recall promised" in report_html(audit(events, question))
+    assert "bound for one pair" in report_html(audit(events, question))
 
 
 def test_words_are_explained(page):
@@ -238,6 +237,74 @@ def test_words_are_explained(page):
 
     for word, meaning in GLOSSARY.items():
         assert f"<dt>{word}</dt><dd>{meaning.replace(' %', chr(160) + '%')}</dd>" in outline
+
+
+def test_what_was_left_out_is_told(found):
+    odd = replace(found, notes=("12 rows cannot be read", "/home/ada/p.toml, seen by archive: too long"))
+    cost = replace(found.costs[0], policy="/home/ada/p.toml")
+    told = report_html(replace(odd, costs=[*found.costs, cost]))
+
+    assert "<li>12 rows cannot be read</li><li>p.toml, seen by archive: too long</li>" in told
+    assert "Every event" not in told
+    assert "What to know" not in report_html(found)
+
+
+def test_what_is_needed_to_make_a_report_again_is_told(found):
+    told = report_html(found, stamp={"tarry": "1.2.3", "seed": "7", "cutoffs": "10s & 1m"})
+
+    assert "<dt>tarry</dt><dd>1.2.3</dd>" in told
+    assert "<dt>seed</dt><dd>7</dd>" in told
+    assert "<dt>cutoffs</dt><dd>10s &amp; 1m</dd>" in told
+    assert "make this report again" not in report_html(found)
+
+
+def test_figures_in_short_say_which_part_they_are_about(page, advice):
+    short = page.partition("What was measured")[0].replace("\N{NO-BREAK SPACE}", " ")
+    whole, later = short.split("Its later part (3,750 events)")
+
+    assert "The whole history, as it is" in whole
+    assert percent(advice.before) not in whole
+    assert f"<dd>{percent(advice.before)}</dd>" in later
+    assert f"<dd>{percent(advice.best.precision)}</dd>" in later
+
+
+def test_practices_stand_side_by_side_with_what_they_promise(wide_page):
+    short = wide_page.partition("What was measured")[0]
+    promised = wide_page.partition("What is promised, and what is not")[2]
+
+    for name, words in (("nothing", "none"), ("mine.toml", "epsilon 1, gap 11m"), ("end", "none")):
+        assert re.search(f'row">{name}</th>(<td>[^<]*</td>)+<td>{words}</td></tr>', short)
+        assert f'row">{name}</th><td>{words}</td></tr>' in promised
+    assert "claims right, observer poller:10m, nearest" in short
+
+
+def test_epsilon_that_has_added_up_is_told(page, advice, wide_page, wide_audit):
+    spent = max(cost.spent_actors for cost in wide_audit[0].costs if cost.spent_actors is not None)
+
+    assert f"{spent} of 400 people (under mine.toml) batch so often" in wide_page
+    assert advice.best.spent_actors > 0
+    told = f"<li>Epsilon adds up: {advice.best.spent_actors} of {advice.actors} people in the measured part"
+    assert page.count(told) == 2  # at the beginning, and beside the recommendation
+
+
+def test_a_posterior_is_told_with_its_caution(page):
+    assert "Compare histories of one length only." in page
+
+
+def test_the_rule_of_the_recommendation_is_the_one_that_is_used(page):
+    assert PART == 1 / 4
+    assert "at most a quarter as often as with nothing done" in page
+
+
+def test_where_nothing_helps_the_page_shows_what_was_tried(found, advice):
+    useless = [replace(choice, precision=advice.before) for choice in advice.choices]
+    told = report_html(found, replace(advice, choices=useless, best=None))
+
+    assert "none of the policies that were tried makes claims right less often" in told
+    assert "Policies that were tried" in told
+    assert "Chart: What each policy costs" in told
+    assert "policy.toml" not in told
+    assert "no policy is recommended" in told
 
 
 def test_a_title_is_only_text(found):
@@ -307,6 +374,10 @@ def test_pictures_share_no_id():
 def test_a_long_table_scrolls_in_its_box():
     rows = [[str(place), "x"] for place in range(40)]
 
-    assert 'class="scroll long"' in table("Many", ["no.", "what"], rows)
-    assert 'class="scroll"' in table("Few", ["no.", "what"], rows[:3])
+    many, few = table("Many", ["no.", "what"], rows), table("Few", ["no.", "what"], rows[:3])
+
+    assert 'class="scroll long"' in many
+    assert "(40 rows: scroll for more)" in many
+    assert 'class="scroll"' in few
+    assert "scroll for more" not in few
     assert isinstance(table("Few", ["no."], []), Html)

@@ -10,6 +10,7 @@ own are given) a recommended policy: learned on the first quarter of the events,
 
 import argparse
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,7 +130,8 @@ def write_report(
     from tarry.study.report import report_html  # noqa: PLC0415 - likewise
     from tarry.study.report.after import replay_advice  # noqa: PLC0415 - likewise
 
-    after = replay_advice(table, advice, question)
+    draws = max(question.draws, ADVICE_DRAWS)  # those of the recommendation, so that figures agree
+    after = replay_advice(table, advice, replace(question, draws=draws))
     if arguments.html is not None:
         stamp = _stamp(arguments, question)
         page = report_html(found, advice, after=after, practices=question.practices, stamp=stamp)
@@ -151,7 +153,7 @@ def _stamp(arguments: argparse.Namespace, question: "Question") -> dict[str, str
     return {
         "tarry": version("tarry"),
         "seed": str(question.seed),
-        "draws": str(question.draws),
+        "draws": f"{question.draws}; of a recommendation {max(question.draws, ADVICE_DRAWS)}",
         "practices": "; ".join(one.name for one in question.practices),
         "observers": "; ".join(one.name for one in question.observers),
         "attacks": "; ".join(one.name for one in question.attacks),

@@ -47,7 +47,7 @@ Key = tuple[str, str, int, str]  # history, rule, percentile, epsilon
 
 
 def _histories(settings: Settings) -> dict[str, Payments]:
-    made = make_weeks(1000 if settings.tiny else PER_DAY, settings.seed)
+    made = make_weeks(600 if settings.tiny else PER_DAY, settings.seed)
     histories = {MADE_UP: payments_of(made, PERCENTILES)}
     given = given_tables(settings, "dao_votes", "bitcoin_otc")
     return histories | {name: payments_of(columns, PERCENTILES) for name, columns in given.items()}
@@ -97,8 +97,8 @@ def _trials(settings: Settings, histories: dict[str, Payments]) -> dict[Key, Tri
         for name in histories
         for rule in (PAST, CLOSED)
         for percentile in PERCENTILES
-        for epsilon in (EPSILONS if name == MADE_UP else EPSILONS[1:])
-        if not settings.tiny or percentile == 50
+        for epsilon in EPSILONS
+        if percentile == 50 or (not settings.tiny and (name == MADE_UP or epsilon == "1"))
     ]
     trials: dict[Key, Trial] = {}
     for done, (name, rule, percentile, epsilon) in enumerate(keys):
@@ -174,10 +174,12 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
     minute = next(row for row in slip.rows if row[1] == 60)
     return [
         (
-            f"On made-up weeks with the printed statistics ({made[2]:.2%} batched, {made[4]:.0%} of them to "
-            f"addresses with history) the informed attack is right in {paper[5]:.1%} of its claims at "
+            f"On made-up weeks with the printed statistics ({made[2]:.2%} batched, {made[4]:.0%} of them "
+            f"to addresses with history) the informed attack is right in {paper[5]:.1%} of its claims at "
             f"{HIGH_RECALL:.0%} recall and epsilon 1, where about {PRINTED_PRECISION:.0%} is printed; the "
-            f"basic one in {paper[4]:.1%} (much worse, it says)."
+            f'basic one in {paper[4]:.1%} ("much worse", it says). How often addresses are paid is not '
+            "printed and was chosen to come near: this shows that the print is plausible, not that it is "
+            "right."
         ),
         (
             f"Delays of batched payments are within two hours for {paper[6]:.0%} "
@@ -189,15 +191,16 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
             f"{minute[4]:.0%} at every cutoff."
         ),
         (
-            f"A gap from the seven days before each payment follows the payments: {made[6]:.0%} of linked "
-            "neighbours draw with two different gaps. Had one payment come earlier, the median gap of "
+            f"A gap from the seven days before each payment follows the payments: {made[6]:.0%} of "
+            "linked neighbours draw with two different gaps. Had one payment come earlier, the median gap of "
             f"arrivals {ARRIVALS} would be {moved[2]:g} instead of {moved[1]:g}: the next batched payment "
             f"can prove it ({moved[3]} ratio), and each lone one tells {moved[4]:.2f} nats."
         ),
         (
-            "A gap from the closed week before is safe, and here as good: the attacks reach "
+            "A gap from the closed week before is safe. With it the attacks reach "
             f"{closed[5]:.1%} and {closed[4]:.1%}, and {closed[6]:.0%} of the delays are within two hours. "
-            "Between two weeks no payment may arrive for a gap, or pairs across the change are not covered."
+            "Between two weeks no payment may arrive for a gap, or pairs across the change are not "
+            "covered."
         ),
         *_real(attacks, statistics),
     ]
@@ -213,8 +216,9 @@ def _real(attacks: Table, statistics: Table) -> list[str]:
         )
         told.append(
             f"On {name} the informed attack is right in {own[5]:.1%} with the paper's rule and in "
-            f"{safe[5]:.1%} with the safe one (basic: {own[4]:.1%} and {safe[4]:.1%}); a recipient without "
-            f"a past gets ten minutes, {paper:.0%} of batched events and {closed:.0%}."
+            f"{safe[5]:.1%} with the safe one (basic: {own[4]:.1%} and {safe[4]:.1%}). The safe one learns "
+            f"too little there: {closed:.0%} of batched events get the ten minutes of a recipient without a "
+            f"past, where it is {paper:.0%} with the paper's."
         )
     return told
 

@@ -76,7 +76,11 @@ class Payments:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trial:
-    """What came of one rule, percentile and epsilon, all draws together."""
+    """What came of one rule, percentile and epsilon, all draws together.
+
+    >>> Trial(basic=(), informed=(), delays=np.array([1800, 9000])).within(hours=1)
+    0.5
+    """
 
     basic: Sequence[Score]
     informed: Sequence[Score]

@@ -143,7 +143,7 @@ def _measured_says(measured: dict[str, Measures]) -> list[str]:
         ),
         (
             "The appendix counts two people as close if any two of their acts ever are, so its second "
-            "rate grows with the length of a history: posteriors of histories of different lengths do "
+            "rate depends on how long one looks: posteriors of histories of different lengths do "
             "not compare."
         ),
     ]

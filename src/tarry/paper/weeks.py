@@ -2,7 +2,8 @@
 
 Most payments go to an address that nobody else pays. Some addresses are paid often, a few very often.
 Now and then one owner pays a single address from several of their own within a minute: a batch.
-Nothing here is anybody's payment.
+Nothing here is anybody's payment. How often regular addresses are paid is not printed: it was chosen so
+that delays and attacks come near what is, and proves nothing by itself.
 """
 
 from dataclasses import dataclass

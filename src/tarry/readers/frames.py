@@ -124,7 +124,7 @@ def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) 
     if lines := rows.faults.not_text:
         found.append(f"{lines} {'lines are' if lines > 1 else 'line is'} not UTF-8 text: {CONVERT}")
     if unreadable > _MANY * total:
-        found.append(f"{unreadable} of {total} rows cannot be read ({unreadable / total:.0%})")
+        found.append(f"{unreadable} of {total} rows cannot be read ({100 * unreadable / total:.1f} %)")
     return found
 
 

@@ -8,11 +8,13 @@ from tarry.readers.rows import CONVERT
 
 __all__ = ["check_start", "check_text"]
 
+_RULE = "must be a table or lines of JSON"
+_ZIP = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 _ARRAY = re.compile(rb'\[\s*(?:[\[{"\]0-9-]|$)')  # not a header such as [user],[page]
 _WORKBOOK = re.compile(rb"\[Content_Types\]\.xml|xl/|_rels/")
 _OTHERS = {
-    b"PK\x03\x04": ("a zip archive", "unpack it first"),
+    _ZIP: ("a zip archive", "unpack it first"),
     b"SQLite format 3\0": ("an SQLite database", "write its table as CSV first"),
     b"\xfd7zXZ\0": ("an xz file", "unpack it first"),
     b"\xff\xfe": ("UTF-16 text", CONVERT),
@@ -21,35 +23,32 @@ _OTHERS = {
 
 
 def check_start(head: bytes, what: str) -> None:
-    """Refuse kinds of files that others give for histories, by name.
+    r"""Refuse kinds of files that others give for histories, by name.
 
-    >>> check_start(b"SQLite format 3\\0", "the history votes.csv")
+    >>> check_start(b"SQLite format 3\0", "the history")
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the history votes.csv must be a Parquet, Arrow, CSV, TSV or JSONL file, \
-found an SQLite database: write its table as CSV first
+    tarry.core.errors.BadInput: the history must be a table or lines of JSON, found an SQLite database: ...
     """
-    for magic, (found, fix) in _OTHERS.items():
-        if not head.startswith(magic):
-            continue
-        if magic.startswith(b"PK") and _WORKBOOK.search(head, 0, 1000):
-            found, fix = "an Excel workbook", "save its sheet as CSV first"
-        raise BadInput(what, "must be a Parquet, Arrow, CSV, TSV or JSONL file", found=found, fix=fix)
+    workbook = head.startswith(_ZIP) and _WORKBOOK.search(head, 0, 1000)
+    others = {_ZIP: ("an Excel workbook", "save its sheet as CSV first")} if workbook else _OTHERS
+    for magic, (found, fix) in others.items():
+        if head.startswith(magic):
+            raise BadInput(what, _RULE, found=found, fix=fix)
 
 
 def check_text(head: bytes, text: TextFile) -> None:
-    r"""Refuse a text without rows, one array instead of lines, and a packed line that has no end.
+    """Refuse a text without rows, one array instead of lines, and a packed line that has no end.
 
     >>> from pathlib import Path
-    >>> check_text(b'[{"user": "ann"}]', TextFile(path=Path("votes.json"), what="the history votes.json"))
+    >>> check_text(b'[{"user": "ann"}]', TextFile(path=Path("a.json"), what="it"))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the history votes.json must be a table or lines of JSON, \
-found a JSON array: give one object a line (JSONL)
+    tarry.core.errors.BadInput: it must be a table or lines of JSON, found a JSON array: give one object ...
     """
     start = head.removeprefix(_BOM).lstrip()
     if not start:
         raise BadInput(text.what, "must have rows", found="nothing but blank lines")
     if _ARRAY.match(start):
         fix = "give one object a line (JSONL)"
-        raise BadInput(text.what, "must be a table or lines of JSON", found="a JSON array", fix=fix)
+        raise BadInput(text.what, _RULE, found="a JSON array", fix=fix)
     if len(head) == HEAD and b"\n" not in head and text.packing:  # it may unpack to anything
         raise BadInput(text.what, "must have lines", found="no end of its first line")

@@ -55,8 +55,10 @@ def moments(column: pl.Series, unit: str | None = None, stated: str | None = Non
     A column of moments knows its unit, so that neither counts there.
 
     >>> found = moments(pl.Series([1_700_000_000, None]))
-    >>> found.arrival.tolist(), found.reason(1), found.notes[0]
-    ([1700000000000000, 0], 'time is missing', 'times read as seconds, by their size: 2023-11-14 to 2023-11-14')
+    >>> found.arrival.tolist(), found.reason(1)
+    ([1700000000000000, 0], 'time is missing')
+    >>> found.notes
+    ('times read as seconds, by their size: 2023-11-14 to 2023-11-14',)
     >>> moments(pl.Series(["2024-05-01T10:00:00+02:00"])).arrival.tolist()
     [1714550400000000]
     """

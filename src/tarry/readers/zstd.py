@@ -63,7 +63,7 @@ def _frame(file: BinaryIO) -> _Frame | None:
     single = bool(marks & 0x20)
     file.read((0 if single else 1) + (0, 1, 2, 4)[marks & 3])  # the window, and the name of a dictionary
     width = (int(single), 2, 4, 8)[marks >> 6]
-    size = int.from_bytes(file.read(width), "little") + (256 if width == 2 else 0)  # noqa: PLR2004 - bytes
+    size = int.from_bytes(file.read(width), "little") + (256 if width == 2 else 0)
     return _Frame(size, bool(marks & 4))
 
 

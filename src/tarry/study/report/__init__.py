@@ -53,7 +53,7 @@ def report_html(
     return whole_page(
         title,
         _header(found, title),
-        in_short(found, advice, after, worth),
+        in_short(found, advice, worth),
         measured(found, stamp),
         batching(found, charts),
         suspects(found, charts),

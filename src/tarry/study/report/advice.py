@@ -5,9 +5,8 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.charts import scenes_of
 from tarry.study.figures import number
-from tarry.study.report.markup import Html, el, join
+from tarry.study.report.markup import Html, el, items, join
 from tarry.study.report.sections import Charts, curves, picture, section
-from tarry.study.report.spent import spent_words
 from tarry.study.report.tables import choices_table, costs_table
 from tarry.study.report.text import GLOSSARY, scene_title
 
@@ -26,14 +25,14 @@ def recommendation(advice: Advice | str | None, after: Audit | None, charts: Cha
     if isinstance(advice, str):
         return section(title, el("p", f"No recommendation: {advice}."))
     if not advice.choices or not advice.before:
-        return section(title, el("p", advice.sentence))
+        return section(title, el("p", advice.sentence), items("ul", advice.cautions))
     trade = "What each policy costs (mean delay) and buys (fewer right claims); numbers as in the table."
     notes = dict.fromkeys(choice.note for choice in advice.choices if choice.note)
     return section(
         title,
         el("p", _how(advice)),
         el("p", advice.sentence, class_="advice"),
-        el("p", _spent(after)),
+        items("ul", advice.cautions),
         el("div", picture(charts, "advice", trade), choices_table(advice), class_="beside"),
         *(el("p", f"Note: {note}", class_="small") for note in notes),
         *_to_copy(advice),
@@ -50,13 +49,6 @@ def _how(advice: Advice) -> str:
         "often. All figures of this section are about the later part of the history, those above about "
         "the whole."
     )
-
-
-def _spent(after: Audit | None) -> str:
-    if after is None:
-        return ""
-    part = f"In the measured part of the history ({number(after.measures.events)} events)"
-    return spent_words(after, part)
 
 
 def _to_copy(advice: Advice) -> list[Html]:

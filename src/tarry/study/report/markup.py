@@ -47,12 +47,13 @@ def el(tag: str, *children: str, **attributes: str | int) -> Html:
 
 
 def items(tag: str, texts: Iterable[str]) -> Html:
-    """A list.
+    """A list, or nothing where there is nothing to list.
 
-    >>> items("ul", ["one", "two"])
-    '<ul><li>one</li><li>two</li></ul>'
+    >>> items("ul", ["one", "two"]), items("ul", [])
+    ('<ul><li>one</li><li>two</li></ul>', '')
     """
-    return el(tag, *(el("li", text) for text in texts))
+    listed = [el("li", text) for text in texts]
+    return el(tag, *listed) if listed else Html()
 
 
 def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], marked: int = -1) -> Html:

@@ -90,7 +90,7 @@ def _notes(found: Audit) -> list[Html]:
         for name, shown in names.items():
             note = note.replace(name, shown)  # noqa: PLW2901 - step by step
         notes.append(note)
-    return [el("h3", "To know"), items("ul", notes)] if notes else []
+    return [el("h3", "What to know"), items("ul", notes)] if notes else []
 
 
 def _stamped(stamp: Mapping[str, str]) -> list[Html]:
@@ -202,7 +202,8 @@ def curves(
     """
     where = scene_name(*scene)
     several = len({run.policy for run in runs}) > 1
-    drawn = "" if len({run.draw for run in runs}) == 1 else " One line for each draw; points: the first."
+    many = len({run.draw for run in runs}) > 1
+    drawn = " One line for each draw; points: the first." if many else ""
     hidden = " Where lines coincide, the first practice lies on top." if several else ""
     precision = f"Precision over recall, as measured; cutoffs are named.{drawn}{hidden}"
     bounded = any(score.power_bound is not None for run in runs for score in run.scores)
@@ -219,11 +220,16 @@ def curves(
                 class_="pair",
             ),
             scores_table(runs),
-            _beside(picture(charts, f"trade-{where}", trade), lines_table(found, *scene))
+            _traded(picture(charts, f"trade-{where}", trade), lines_table(found, *scene), wide=many)
             if several and not when
             else "",
         ]
     )
+
+
+def _traded(chart: Html, figures: Html, *, wide: bool) -> Html:
+    """The chart and its table; below each other where ranges make the table wide."""
+    return join([chart, figures]) if wide else _beside(chart, figures)
 
 
 def _best_claim(runs: Sequence[Run]) -> str:

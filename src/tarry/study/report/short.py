@@ -6,9 +6,9 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Audit
 from tarry.study.compare import compare
 from tarry.study.figures import number, percent, seconds
-from tarry.study.report.markup import Html, el, table
+from tarry.study.report.markup import Html, el, items, table
 from tarry.study.report.sections import section
-from tarry.study.report.spent import spent_people, spent_words
+from tarry.study.report.spent import spent_words
 from tarry.study.words import shown_names, spread_percent
 
 __all__ = ["in_short"]
@@ -23,7 +23,6 @@ _CLAIMS = (
 def in_short(
     found: Audit,
     advice: Advice | str | None = None,
-    after: Audit | None = None,
     worth: Mapping[str, str] | None = None,
 ) -> Html:
     """The figures that matter most; `worth` says what each practice promises, by its name.
@@ -41,13 +40,13 @@ def in_short(
         _tiles(_whole(found, claims=not advised and not several)),
     ]
     if several:
-        sides = [_sides(found, worth or {}), el("p", spent_words(found, "In this history"))]
-        parts += [el("h3", "The whole history, under each practice"), *sides]
+        parts += [el("h3", "The whole history, under each practice"), _sides(found, worth or {})]
+        parts += [el("p", told) for told in [spent_words(found)] if told]
     if isinstance(advice, Advice):
         if advised:
             later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
-            parts += [el("h3", later), _tiles(_later(advice, after))]
-        parts.append(el("p", advice.sentence, class_="advice"))
+            parts += [el("h3", later), _tiles(_later(advice))]
+        parts += [el("p", advice.sentence, class_="advice"), items("ul", advice.cautions)]
     return section("In short", *parts, el("p", _CLAIMS, class_="small") if found.linked_pairs else "")
 
 
@@ -63,20 +62,16 @@ def _whole(found: Audit, *, claims: bool) -> list[tuple[str, str]]:
     return tiles + [(percent(spread.mean), "of claims are right with nothing done") for spread in known]
 
 
-def _later(advice: Advice, after: Audit | None) -> list[tuple[str, str]]:
+def _later(advice: Advice) -> list[tuple[str, str]]:
     """Figures of the part that no policy was learned on."""
     tiles = [(percent(advice.before), "of claims are right with nothing done")]
     if advice.best is None:
         return tiles
-    tiles += [
+    return [
+        *tiles,
         (percent(advice.best.precision), "of claims are right with the recommended policy"),
         (seconds(advice.best.mean_s), "mean delay of that policy"),
     ]
-    if after is not None:
-        left = "people batch so often that no meaningful promise is left to them against a long watch"
-        actors = number(after.measures.actors)
-        tiles += [(f"{number(people)} of {actors}", left) for people in spent_people(after).values()]
-    return tiles
 
 
 def _tiles(figures: list[tuple[str, str]]) -> Html:
@@ -96,5 +91,5 @@ def _sides(found: Audit, worth: Mapping[str, str]) -> Html:
         delay = seconds(next(iter(own.values())).mean_s)
         rows.append([name, delay, *right, *([worth.get(policy, "-")] if worth else [])])
     header = ["practice", "mean delay"]
-    header += [f"claims right, seen by {seen}" + f", {attack}" * (not one) for seen, attack in scenes]
+    header += [f"claims right, observer {seen}" + f", {attack}" * (not one) for seen, attack in scenes]
     return table("Practices side by side", header + ["promise"] * bool(worth), rows)
