@@ -12,6 +12,7 @@ import pytest
 
 import tarry
 from tarry.cli.main import COMMANDS
+from tarry.study import kernels
 
 MODULES = sorted({"tarry", *(module.name for module in pkgutil.walk_packages(tarry.__path__, "tarry."))})
 WITHOUT_NAMES = {
@@ -30,6 +31,7 @@ OPTIONS = "options of a command: docs/cli.md is generated from them"
 PRINTS = "prints: docs/cli.md and the README show what"
 STORE = "opens one's own store: tests/cli and docs/keeper.md show how"
 FILE = "reads a file or standard input: docs/cli.md shows how"
+COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
 #: Public names without an example, and why.
 WITHOUT_EXAMPLE = {
     "tarry.core.entropy.Entropy": PROTOCOL,
@@ -76,6 +78,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.audit.tell_notes": PRINTS,
     "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     "tarry.paper.finding.Script": PROTOCOL,
+    **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.practice.Practice": PROTOCOL,
     "tarry.study.observer.Observer": PROTOCOL,
     "tarry.study.attack.scene.Attack": PROTOCOL,

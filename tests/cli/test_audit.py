@@ -262,10 +262,8 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
 
     assert code == 0
     assert (json.loads(out)["unreadable"], json.loads(out)["events"]) == (1, 9)
-    assert re.search(
-        r"1 rows? cannot be read and (is|are) left out:\n  line 11: time is not a moment \(a text of 5 characters\)\n",
-        err,
-    )
+    assert re.search(r"1 rows? cannot be read and (is|are) left out:\n", err)
+    assert "\n  line 11: time is not a moment (a text of 5 characters)\n" in err
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-__all__ = ["FILES", "FRAMES", "MOMENTS", "OnlyAStream", "small", "stored_zstd", "write"]
+__all__ = ["FILES", "FRAMES", "MOMENTS", "OnlyAStream", "small", "stored_zstd", "write", "zstd_of_runs"]
 
 MOMENTS = [1_700_000_000_123_456, 1_700_000_000_123_456, 1_699_999_999_000_000, 1_700_000_007_000_001]
 
@@ -102,3 +102,12 @@ def stored_zstd(content: bytes):
     """A zstd frame of one block as it is: the one way to pack bytes that are no text."""
     header = b"\x28\xb5\x2f\xfd\xa0" + len(content).to_bytes(4, "little")
     return header + (1 | len(content) << 3).to_bytes(3, "little") + content
+
+
+def zstd_of_runs(size: int, *, stated: bool, text: bytes = b""):
+    """A small zstd file that unpacks to a text and so many MiB of the letter x."""
+    head = b"\xa0" + (size << 20).to_bytes(4, "little") if stated else b"\x00\x38"
+    first = (len(text) << 3).to_bytes(3, "little") + text
+    run = (1 << 1 | 1 << 17 << 3).to_bytes(3, "little") + b"x"
+    last = (1 | 1 << 1 | 1 << 17 << 3).to_bytes(3, "little") + b"x"
+    return b"\x28\xb5\x2f\xfd" + head + first + run * (8 * size - 1) + last

@@ -9,6 +9,7 @@ from readers.kinds import FRAMES, MOMENTS, OnlyAStream, small
 from tarry.core.errors import BadInput
 from tarry.readers.columns import SHOWN
 from tarry.readers.frames import read_frame
+from tarry.readers.times import HINT
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -131,3 +132,40 @@ def test_a_stream_that_breaks_is_refused():
 
     with pytest.raises(BadInput, match=r"cannot be read as a table .Broken."):
         read_frame(Broken())
+
+
+def test_guessed_columns_are_told():
+    """A column called as what it is was not guessed, and neither was one that a person named."""
+    frame = pl.DataFrame({"user": ["a"], "target": ["b"], "created_at": [5], "actor_of": ["c"]})
+
+    assert read_frame(frame).notes[0] == "actor: user, target: target, time: created_at"
+    assert not any("actor:" in note for note in read_frame(frame, actor="user", time="created_at").notes)
+
+
+def test_many_unreadable_rows_are_told_as_a_share():
+    """More than a tenth: perhaps the wrong column was taken."""
+    frame = pl.DataFrame({"actor": ["a"] * 10 + [None], "target": [1] * 11, "time": [5] * 11})
+    worse = frame.with_columns(time=pl.Series([None] + [5] * 10))
+
+    assert not any("cannot be read" in note for note in read_frame(frame).notes)
+    assert "2 of 11 rows cannot be read (18.2 %)" in read_frame(worse).notes
+
+
+def test_what_was_simulated_is_told_from_what_happened():
+    """The times of a table with releases may be meant to be those."""
+    frame = pl.DataFrame({"actor": ["a"], "target": ["b"], "time": [5], "release": [6]})
+    note = "this looks like simulated output: times are those of time (or give --time release)"
+
+    assert note in read_frame(frame).notes
+    assert note not in read_frame(frame, time="release").notes
+
+
+def test_a_person_in_the_wrong_column_is_never_shown():
+    """Neither in a reason nor in a refusal."""
+    frame = pl.DataFrame({"actor": ["a"] * 2, "target": ["b"] * 2, "time": ["carol@example.org", "5"]})
+
+    assert read_frame(frame).unreadable[0].reason == "time is not a moment (a text of 17 characters)"
+    with pytest.raises(BadInput) as caught:
+        read_frame(frame.head(1))
+    assert "carol" not in str(caught.value)
+    assert HINT in str(caught.value)

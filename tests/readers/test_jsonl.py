@@ -164,3 +164,14 @@ def test_a_file_of_lists_is_refused_with_its_first_fault():
 def test_a_mark_of_the_byte_order_is_no_fault():
     """Some editors put one at the beginning."""
     assert len(read_bytes(b"\xef\xbb\xbf" + GOOD + b"\n" + GOOD)) == 2
+
+
+def test_times_may_be_numbers_and_texts():
+    """Each is read by its own rule, on both ways."""
+    rows = [
+        {"actor": "a", "target": 1, "time": time} for time in (1_700_000_000, "1970-01-01T00:00:01Z", 2.5)
+    ]
+
+    for columns in (read(*rows), read(*rows, b"[]")):
+        assert columns.arrival.tolist() == [1_700_000_000_000_000, 1_000_000, 2_500_000]
+        assert "2 of 3 times are numbers, the others ISO 8601 texts" in columns.notes

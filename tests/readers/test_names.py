@@ -105,3 +105,24 @@ def test_a_name_that_is_none_gets_a_reason():
 
     assert (empty.tolist(), missing) == ([False, True, True, False], "target is missing")
     assert (marked.tolist(), nul) == ([False, False, False, True], "target ends in NUL")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ["carol", "p1", "1700000000"],
+        ["carol", "p1", "2024-05-01T10:00:00Z"],
+        ["carol", "p1", "1 May 2024"],
+        ["carol", "p1", "May 1, 10:00"],
+        ["carol@example.org", "p1", "soon"],
+        ['{"user": "carol"', "x"],
+        ["carol", "0x12345678abcd"],
+    ],
+)
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted(actor="user")])
+def test_a_header_that_is_data_is_not_shown(header, wanted):
+    """A table without a header would name the people of its first row."""
+    with pytest.raises(BadInput, match=f"{len(header)} columns whose names look like data") as caught:
+        choose_columns(header, wanted)
+
+    assert "carol" not in str(caught.value)

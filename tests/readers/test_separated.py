@@ -188,3 +188,13 @@ def test_a_large_file_with_one_bad_line_is_read_whole():
 
     assert len(columns) == separated._AT_ONCE * 2 + 11
     assert told(columns) == [(separated._AT_ONCE * 2 + 12, "4 fields where the header has 3")]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"), [(1, "1 line is not UTF-8 text"), (3, "3 lines are not UTF-8 text")]
+)
+def test_lines_of_another_encoding_are_counted_with_a_hint(bad, said):
+    """How to help oneself is told once."""
+    columns = read(HEADER.encode() + b"a,b,1\n" + "\xe9,b,1\n".encode("latin-1") * bad + b"a,b,c,d\n")
+
+    assert f"{said}: convert the file first (for example with iconv)" in columns.notes

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import altair as alt
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarry.core.policy import Policy
-from tarry.study.advice import advise
+from tarry.study.advice import Advice, Choice, advise
 from tarry.study.audit import Question, Run, audit
 from tarry.study.baselines import baseline
 from tarry.study.charts import (
@@ -247,10 +248,41 @@ def test_advice_shows_doing_nothing_and_marks_what_is_recommended(advice):
 
 def test_practices_at_one_place_share_a_label(found):
     """Seen at once, noon on the stamp does nothing: both stand where nothing stands."""
-    labels = [row["text"] for row in rows(trade_chart(found), place=1)]
+    labels = [row["text"] for place in (1, 2, 3) for row in rows(trade_chart(found), place=place)]
 
     assert "1, 3" in labels
     assert sorted(", ".join(labels).split(", ")) == ["1", "2", "3"]
+
+
+def test_a_label_does_not_lie_on_the_next_point():
+    """Three policies of nearly one delay: there is room on the left, above, and on the right."""
+    policy = Policy(epsilon="1", gap="11m")
+    tried = [
+        Choice(
+            policy=policy, percentile=50, precision=0.5, average_precision=0.5, mean_s=mean, longest_s=mean
+        )
+        for mean in (1800.0, 2500.0, 3300.0)
+    ]
+    chart = trade_chart(Advice(learned_on=1, measured_on=3, before=0.8, choices=tried, best=tried[0]))
+
+    assert [row["text"] for row in rows(chart, place=1)] == ["1", "4"]
+    assert [row["text"] for row in rows(chart, place=2)] == ["2"]
+    assert [row["text"] for row in rows(chart, place=3)] == ["3"]
+
+
+def test_named_cutoffs_have_a_halo_below_them(found):
+    layers = precision_chart(found.runs_of("nothing", "cutoff", "notified")).to_dict()["layer"]
+    names = [layer for layer in layers if layer["mark"]["type"] == "text"]
+    halos, words = names[: len(names) // 2], names[len(names) // 2 :]
+
+    assert [one["mark"]["dx"] for one in halos] == [one["mark"]["dx"] for one in words]
+    assert {one["mark"]["stroke"] for one in halos} == {LIGHT["paper"]}
+    assert all("stroke" not in one["mark"] for one in words)
+
+
+def test_policies_that_help_nobody_are_drawn_too(found, advice):
+    assert "advice" in audit_charts(found, replace(advice, best=None))
+    assert "advice" not in audit_charts(found, replace(advice, before=0.0, best=None))
 
 
 def test_an_empty_scene_has_no_curves():

@@ -133,7 +133,7 @@ def write_report(
     draws = max(question.draws, ADVICE_DRAWS)  # those of the recommendation, so that figures agree
     after = replay_advice(table, advice, replace(question, draws=draws))
     if arguments.html is not None:
-        stamp = _stamp(arguments, question)
+        stamp = _stamp(arguments, question, None if advice is None else draws)
         page = report_html(found, advice, after=after, practices=question.practices, stamp=stamp)
         Path(arguments.html).write_text(page, encoding="utf-8")
         print(f"report: {arguments.html}", file=sys.stderr)
@@ -142,7 +142,7 @@ def write_report(
         print(f"charts: {arguments.charts}", file=sys.stderr)
 
 
-def _stamp(arguments: argparse.Namespace, question: "Question") -> dict[str, str]:
+def _stamp(arguments: argparse.Namespace, question: "Question", advised: int | None) -> dict[str, str]:
     """What one needs to make a report again: no file, no machine, no hour."""
     filters = {
         "--without-bots": arguments.without_bots,
@@ -153,7 +153,7 @@ def _stamp(arguments: argparse.Namespace, question: "Question") -> dict[str, str
     return {
         "tarry": version("tarry"),
         "seed": str(question.seed),
-        "draws": f"{question.draws}; of a recommendation {max(question.draws, ADVICE_DRAWS)}",
+        "draws": str(question.draws) + ("" if advised is None else f"; for the recommendation {advised}"),
         "practices": "; ".join(one.name for one in question.practices),
         "observers": "; ".join(one.name for one in question.observers),
         "attacks": "; ".join(one.name for one in question.attacks),

@@ -192,9 +192,9 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
         ),
         (
             f"A gap from the seven days before each payment follows the payments: {made[6]:.0%} of "
-            "linked neighbours draw with two different gaps. Had one payment come earlier, the median gap of "
-            f"arrivals {ARRIVALS} would be {moved[2]:g} instead of {moved[1]:g}: the next batched payment "
-            f"can prove it ({moved[3]} ratio), and each lone one tells {moved[4]:.2f} nats."
+            "linked neighbours draw with two different gaps. Had one payment come earlier, the median gap "
+            f"of arrivals {ARRIVALS} would be {moved[2]:g} instead of {moved[1]:g}: the next batched "
+            f"payment can prove it ({moved[3]} ratio), and each lone one tells {moved[4]:.2f} nats."
         ),
         (
             "A gap from the closed week before is safe. With it the attacks reach "
@@ -217,8 +217,8 @@ def _real(attacks: Table, statistics: Table) -> list[str]:
         told.append(
             f"On {name} the informed attack is right in {own[5]:.1%} with the paper's rule and in "
             f"{safe[5]:.1%} with the safe one (basic: {own[4]:.1%} and {safe[4]:.1%}). The safe one learns "
-            f"too little there: {closed:.0%} of batched events get the ten minutes of a recipient without a "
-            f"past, where it is {paper:.0%} with the paper's."
+            f"too little there: {closed:.0%} of batched events get the ten minutes of a recipient without "
+            f"a past, where it is {paper:.0%} with the paper's."
         )
     return told
 

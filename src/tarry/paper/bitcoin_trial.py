@@ -28,7 +28,8 @@ __all__ = ["CLOSED", "PAST", "Payments", "Trial", "payments_of", "run_trial"]
 
 PAST, CLOSED = "the seven days before each payment", "the closed week before"
 
-_CUTOFFS_S = (10, 30, 60, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 57_600, 115_200, 230_400)
+_MINUTES = (5, 10, 15, 20, 30, 45, 60, 90, 120, 150, 180, 240, 300, 360, 480, 720, 960, 1440, 2880, 5760)
+_CUTOFFS_S = (10, 30, 60, *(60 * minutes for minutes in _MINUTES))
 CUTOFFS = [seconds * MICROSECONDS for seconds in _CUTOFFS_S]
 _MULTIPLES = (
     "1/100",

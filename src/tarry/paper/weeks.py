@@ -7,8 +7,10 @@ that delays and attacks come near what is, and proves nothing by itself.
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.practice import MICROSECONDS
@@ -16,17 +18,19 @@ from tarry.study.table import EventTable, event_table
 
 __all__ = ["DAY", "DEFAULT", "WEEK", "WINDOW", "make_weeks", "with_history"]
 
+FloatArray = npt.NDArray[np.float64]
+
 DAY = 86_400 * MICROSECONDS
 WEEK = 7 * DAY
 #: Section on Bitcoin: a batch is within one minute; without history the gap is ten minutes.
 WINDOW, DEFAULT = 60 * MICROSECONDS, 600 * MICROSECONDS
 
 _STARTS_AT = 1_658_707_200 * MICROSECONDS  # the Monday a week before that of the paper, 00:00 UTC
-_BATCHED = 0.0118  # of all payments are made in batches; the rest of the published 1.2 % is chance
+_BATCHED = 0.0104  # of all payments are made in batches; the rest of the published 1.2 % is chance
 _KNOWN_BATCHED = 0.78  # of batches go to addresses that are paid often
-_KNOWN_LONE = 0.023  # and so do these of the lone payments
+_KNOWN_LONE = 0.025  # and so do these of the lone payments
 _MORE = 0.2  # chance of each further member of a batch, after two
-_A_WEEK, _SPREAD, _MOST = 6.0, 2.0, 1200.0  # lone payments of a regular address: median, log sd, most
+_A_WEEK, _SPREAD, _MOST = 5.0, 2.0, 500.0  # lone payments of a regular address: median, log sd, most
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +48,7 @@ def make_weeks(per_day: int, seed: int) -> EventTable:
     """
     rng = np.random.default_rng(seed)
     total = 14 * per_day
-    rates = _rates(total * _KNOWN_LONE / 2, rng)
+    rates = _rates(total * _KNOWN_LONE / 2)
     batches = _batches(round(total * _BATCHED), rates, rng)
     lone = total - len(batches.time)
     known = rng.choice(len(rates), size=round(lone * _KNOWN_LONE), p=rates / rates.sum())
@@ -57,15 +61,21 @@ def make_weeks(per_day: int, seed: int) -> EventTable:
     )
 
 
-def _rates(a_week: float, rng: np.random.Generator) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    """How often regular addresses are paid in a week, in sum about `a_week`: a long tail, cut."""
-    drawn = np.minimum(_A_WEEK * np.exp(_SPREAD * rng.standard_normal(int(a_week) + 2)), _MOST)
-    return drawn[: int(np.searchsorted(np.cumsum(drawn), a_week)) + 1]
+def _rates(a_week: float) -> FloatArray:
+    """How often regular addresses are paid in a week, in sum about `a_week`: a long tail, cut.
+
+    The quantiles of the law, not draws from it: so few addresses would make every seed another world.
+    """
+    many = max(1, round(a_week / float(np.mean(_quantiles(1000)))))
+    return _quantiles(many)
 
 
-def _batches(
-    payments: int, rates: "np.ndarray[tuple[int], np.dtype[np.float64]]", rng: np.random.Generator
-) -> _Paid:
+def _quantiles(many: int) -> FloatArray:
+    scores = [NormalDist().inv_cdf((i + 0.5) / many) for i in range(many)]
+    return np.minimum(_A_WEEK * np.exp(_SPREAD * np.array(scores)), _MOST)
+
+
+def _batches(payments: int, rates: FloatArray, rng: np.random.Generator) -> _Paid:
     """Batches of two or more, to addresses that are paid often or to ones of their own."""
     ends = np.cumsum(1 + rng.geometric(1 - _MORE, size=payments))
     sizes = np.diff(ends[: int(np.searchsorted(ends, payments)) + 1], prepend=0)

@@ -57,8 +57,9 @@ class TextFile:
     def head(self) -> bytes:
         """The first MiB or so of its text."""
         if self.packing == "zstd":
-            self._check_size()
-            return b"".join(self._zstd_lines(BytesIO(beginning(self.path))))[:HEAD]
+            head = b"".join(self._zstd_lines(BytesIO(beginning(self.path))))[:HEAD]
+            self._check_size()  # only now: of damage the size would be made up
+            return head
         with self.sound(), self._open() as file:
             return file.read(HEAD)
 

@@ -20,6 +20,12 @@ __all__ = ["Trade", "trade_chart", "trades"]
 _UNIT_S = 60
 # Points nearer than this part of both axes share a label.
 _NEAR = 0.05
+# Where a label stands: the first of these where no point lies.
+_SIDES: dict[str, dict[str, Any]] = {
+    "right": {"dx": 8},
+    "left": {"dx": -8, "align": "right"},
+    "above": {"dx": -3, "dy": -12},
+}
 _LOOK = {
     "nothing is done": ("vermilion", "triangle-up"),
     "recommended": ("green", "diamond"),
@@ -98,8 +104,12 @@ def trade_chart(
         shape=alt.Shape("kind:N", scale=shapes),
         tooltip=hints("name:N", "delay:N", "precision:Q"),
     )
-    labels = note(_labels(rows, longest, top), dx=8).encode(x=x, y=y)
-    return styled(drawn, labels, rows_of_legend=len(kinds))
+    told = _labels(rows, longest, top)
+    sides = [
+        note([row for row in told if row["side"] == side], **place).encode(x=x, y=y)
+        for side, place in _SIDES.items()
+    ]
+    return styled(drawn, *sides, rows_of_legend=len(kinds))
 
 
 def _of_advice(advice: Advice) -> list[Trade]:
@@ -129,11 +139,15 @@ def _row(point: Trade) -> dict[str, Any]:
 
 
 def _labels(rows: Sequence[dict[str, Any]], longest: float, top: float) -> list[dict[str, Any]]:
-    """One label for points that lie on one another, beside the rightmost: the numbers of all."""
+    """One label for points that lie on one another, beside the rightmost: the numbers of all.
+
+    It stands to the right of its point, or where no other point lies under it.
+    """
     wide = log1p(max(longest, 10.0 * _UNIT_S) / _UNIT_S)
+    places = {row["number"]: (log1p(row["mean"] / _UNIT_S) / wide, row["precision"] / top) for row in rows}
     labels: list[dict[str, Any]] = []
     for row in rows:
-        place = (log1p(row["mean"] / _UNIT_S) / wide, row["precision"] / top)
+        place = places[row["number"]]
         for label in labels:
             if all(abs(here - there) < _NEAR for here, there in zip(place, label["place"], strict=True)):
                 label["numbers"].append(row["number"])
@@ -141,4 +155,14 @@ def _labels(rows: Sequence[dict[str, Any]], longest: float, top: float) -> list[
                 break
         else:
             labels.append({"place": place, "numbers": [row["number"]], "at": row})
-    return [{**label["at"], "text": ", ".join(map(str, label["numbers"]))} for label in labels]
+    for label in labels:
+        x, y = places[label["at"]["number"]]
+        others = [place for number, place in places.items() if number not in label["numbers"]]
+        beside = [there - x for there, high in others if abs(high - y) < _NEAR]
+        left = any(-2 * _NEAR < far <= 0 for far in beside)
+        right = any(0 < far < 2 * _NEAR for far in beside)
+        label["side"] = "right" if not right else "above" if left else "left"
+    return [
+        {**label["at"], "side": label["side"], "text": ", ".join(map(str, label["numbers"]))}
+        for label in labels
+    ]

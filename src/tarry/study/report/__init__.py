@@ -11,9 +11,10 @@ from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.replay import Replay
 from tarry.study.report.advice import glossary, recommendation
 from tarry.study.report.markup import Html, el
+from tarry.study.report.measured import measured
 from tarry.study.report.page import whole_page
 from tarry.study.report.promises import promises
-from tarry.study.report.sections import batching, linking, measured, suspects
+from tarry.study.report.sections import batching, linking, suspects
 from tarry.study.report.short import in_short
 from tarry.study.worth import promise_of
 

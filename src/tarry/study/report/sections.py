@@ -8,8 +8,8 @@ from tarry.study.answer import posteriors_of
 from tarry.study.audit import Audit, Run
 from tarry.study.charts import chart_svg, scene_name, scenes_of
 from tarry.study.charts.curves import sought
-from tarry.study.figures import day, number, percent, seconds
-from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
+from tarry.study.figures import number, percent, seconds
+from tarry.study.report.markup import Html, el, figure, inline_svg, join
 from tarry.study.report.tables import (
     costs_table,
     gaps_table,
@@ -20,9 +20,8 @@ from tarry.study.report.tables import (
 )
 from tarry.study.report.text import HOW_TO_READ, scene_title, scene_words
 from tarry.study.score import RECALL
-from tarry.study.words import shown_names
 
-__all__ = ["Charts", "batching", "curves", "linking", "measured", "picture", "section", "suspects"]
+__all__ = ["Charts", "batching", "curves", "linking", "picture", "section", "suspects"]
 
 Charts = Mapping[str, alt.LayerChart]
 
@@ -47,56 +46,6 @@ def picture(charts: Charts, name: str, caption: str) -> Html:
     return figure(inline_svg(chart_svg(charts[name]), name, f"Chart: {caption}"), caption)
 
 
-def measured(found: Audit, stamp: Mapping[str, str] | None = None) -> Html:
-    """What the history holds, what one should know of it, and how to make the report again.
-
-    >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
-    >>> measured(audit(table, Question(practices=[])))[:40]
-    '<section><h2>What was measured</h2><p>Co'
-    """
-    told = (
-        "Counted are these events: who acted, on what, and when. All pairs of them are looked at, not a "
-        "sample. Days are days of UTC."
-    )
-    m = found.measures
-    facts = {
-        "events": number(m.events),
-        "people (actors)": number(m.actors),
-        "targets": number(m.targets),
-        "first day": day(m.first),
-        "last day": day(m.last),
-        "window": seconds(m.window / 1e6),
-        "pairs on different targets": number(found.candidate_pairs),
-        "of these linked": number(found.linked_pairs),
-    }
-    return section(
-        "What was measured", el("p", told), _listed(facts, "facts"), *_notes(found), *_stamped(stamp or {})
-    )
-
-
-def _listed(facts: Mapping[str, str], kind: str) -> Html:
-    return el(
-        "dl", *(el("div", el("dt", what), el("dd", told)) for what, told in facts.items()), class_=kind
-    )
-
-
-def _notes(found: Audit) -> list[Html]:
-    """What one should know, with practices named as everywhere on the page."""
-    names = shown_names([cost.policy for cost in found.costs])
-    notes = []
-    for note in found.notes:
-        for name, shown in names.items():
-            note = note.replace(name, shown)  # noqa: PLW2901 - step by step
-        notes.append(note)
-    return [el("h3", "What to know"), items("ul", notes)] if notes else []
-
-
-def _stamped(stamp: Mapping[str, str]) -> list[Html]:
-    return [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
-
-
 def batching(found: Audit, charts: Charts) -> Html:
     """How often people batch.
 
@@ -111,9 +60,13 @@ def batching(found: Audit, charts: Charts) -> Html:
     told = (
         f"{percent(m.batching.batched_share)} of the events ({number(m.batching.with_partner)} of "
         f"{number(m.events)}) have a partner: an event of the same person on another target at most "
-        f"{window} before or after. {percent(m.batching.rate)} of people's moves to another target "
-        f"({number(m.batching.moves_within)} of {number(m.batching.moves)}) happen within {window}."
+        f"{window} before or after."
     )
+    if m.batching.moves:
+        told += (
+            f" {percent(m.batching.rate)} of people's moves to another target "
+            f"({number(m.batching.moves_within)} of {number(m.batching.moves)}) happen within {window}."
+        )
     if m.different is not None:
         told += (
             f" Of all pairs of different people, {percent(float(m.different))} ever act within {window} "
