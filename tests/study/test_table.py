@@ -203,7 +203,6 @@ def test_filters_go_one_after_the_other():
     assert sorted(left.row.tolist()) == [3, 4, 6]
     assert left.notes == (
         "4 events of 2 bots are left out",
-        "0 events of 0 actors with more than 2 events are left out",
         "0 events share actor, target and time with another, and count once",
     )
 

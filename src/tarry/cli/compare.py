@@ -12,7 +12,6 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.audit import add_report, check_report, tell_notes, write_report
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -23,6 +22,7 @@ from tarry.cli.history import (
     open_table,
 )
 from tarry.cli.options import add_json
+from tarry.cli.reports import add_report, check_report, tell_notes, write_report
 from tarry.cli.show import print_json, print_table, progress_on_terminal
 from tarry.cli.study_extra import need_study
 from tarry.study.figures import percent, seconds

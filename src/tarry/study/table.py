@@ -258,7 +258,7 @@ def _of_bots(columns: Columns, table: EventTable) -> BoolArray:
 
 def _left_out(before: EventTable, after: EventTable, whose: str) -> EventTable:
     events, actors = len(before) - len(after), before.actors - after.actors
-    return _noted(after, f"{events:,} events of {actors:,} {whose} are left out")
+    return after if not events else _noted(after, f"{events:,} events of {actors:,} {whose} are left out")
 
 
 def _noted(table: EventTable, note: str) -> EventTable:
