@@ -200,8 +200,8 @@ def test_filters_count_what_is_left(tmp_path):
     assert answer(path)["events"] == 6
     for words, left, told in (
         (["--collapse"], 5, "1 events share actor, target and time with another, and count once"),
-        (["--without-bots"], 4, "2 events of 1 bots are left out"),
-        (["--busy-limit", "2"], 3, "3 events of 1 actors with more than 2 events are left out"),
+        (["--without-bots"], 4, "2 events of bots are left out"),
+        (["--busy-limit", "2"], 3, "3 events of actors with more than 2 events are left out"),
     ):
         _, out, err = run(path, *words, "--json")
         assert json.loads(out)["events"] == left

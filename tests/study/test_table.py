@@ -196,13 +196,13 @@ def test_filters_go_one_after_the_other():
         actor=["a", "a", "a", "b", "b", "c", "d"],
         target=["p", "p", "q", "p", "q", "p", "q"],
         time=[1_600_000_000] * 7,
-        bot=[1, 0, 0, 0, 0, 1, 0],  # one row of an actor is enough
+        bot=[1, 0, 0, 0, 0, 1, 0],
     )
     left = table_of(columns, bots=False, most=2, collapse=True)
 
-    assert sorted(left.row.tolist()) == [3, 4, 6]
+    assert sorted(left.row.tolist()) == [1, 2, 3, 4, 6]
     assert left.notes == (
-        "4 events of 2 bots are left out",
+        "2 events of bots are left out",
         "0 events share actor, target and time with another, and count once",
     )
 

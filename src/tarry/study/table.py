@@ -160,7 +160,7 @@ def table_of(
 ) -> EventTable:
     """The table of what a reader found.
 
-    Without `bots` the events of actors marked as bots are left out; `most` leaves out actors with
+    Without `bots` the events marked as a bot's are left out; `most` leaves out actors with
     more events than that; `collapse` counts events that share actor, target and time once. `track`
     and `declared` name further columns: what may set the gap, and whether more was said to come.
 
@@ -181,7 +181,7 @@ def table_of(
         rows = len(frame) + columns.unreadable_count
         table = _noted(table, f"{columns.unreadable_count:,} of {rows:,} rows could not be read")
     if not bots:
-        table = _left_out(table, table.keep(~_of_bots(columns, table)), "bots")
+        table = _left_out(table, table.keep(~is_bot_row(columns)[table.row]), "bots")
     if most is not None:
         table = _left_out(table, table.without_busy(most), f"actors with more than {most:,} events")
     if collapse:
@@ -248,17 +248,9 @@ def _check_distinct(what: str, codes: IntArray, names: int) -> None:
         )
 
 
-def _of_bots(columns: Columns, table: EventTable) -> BoolArray:
-    """The events of actors any of whose rows is marked as a bot's."""
-    marked = is_bot_row(columns)[table.row]
-    bots = np.bincount(table.actor_rank, weights=marked) > 0
-    of_bots: BoolArray = bots[table.actor_rank]
-    return of_bots
-
-
 def _left_out(before: EventTable, after: EventTable, whose: str) -> EventTable:
-    events, actors = len(before) - len(after), before.actors - after.actors
-    return after if not events else _noted(after, f"{events:,} events of {actors:,} {whose} are left out")
+    events = len(before) - len(after)
+    return after if not events else _noted(after, f"{events:,} events of {whose} are left out")
 
 
 def _noted(table: EventTable, note: str) -> EventTable:
