@@ -47,19 +47,24 @@ tarry reproduce all --data DIR --out reproduced
 follows is the run stamped {stamp}. Without `--data` the made-up histories remain, and closed forms need
 none.
 
-**The data.** The authors' data is not public any more. Each experiment runs on a made-up history with
-the paper's published statistics, where the printed curves should be approached, and on real event
-tables: the edit history of the WebPlatform Docs wiki (`wiki_webdocs_a`), a month of the most edited
-Wikipedia pages (`wiki_month_a`, the data set of Kumar, Zhang and Leskovec, KDD 2019), the discussion
-record of the Bitcoin Core project (`code_review_a`), votes of a Decentraland DAO (`dao_votes`), trust
-ratings of the Bitcoin OTC market (`bitcoin_otc`, Kumar et al., ICDM 2016) and others for the posterior.
-They are not part of this project. Every number below says which history it is from. None of them is the
-authors'.
+**The data.** The authors' data is not public any more. The Wikipedia, Bitcoin and peer review
+experiments run on made-up histories with the paper's published statistics, where the printed curves
+should be approached, and on real event tables. None of these is the authors', they are not part of this
+project, and every number below says which history it is from:
 
-**What was tuned.** How long sessions last, and how people pause in them, is not published. The made-up
-month was tuned to the published statistics of gaps and batching with the printed attack without delays
-in view; the figures after a delay were not tuned to. That our "as coded" curves lie near the printed
-ones supports the reading of the authors' code; it does not prove it.
+- `wiki_webdocs_a`: the edit history of the WebPlatform Docs wiki, 2011 to 2013; `wiki_month_a`: 21 days
+  of the most edited Wikipedia pages (Kumar, Zhang and Leskovec, KDD 2019); `wiki_ticker_am`: half a day
+  of edits on all Wikipedias, thinned at its source, so that batches are cut short
+- `code_review_a`: the discussion record of the Bitcoin Core project; `ports_commits_a` and `git_oslo`:
+  commits to OpenBSD's ports (one commit may touch hundreds at one instant) and to six OpenStack
+  libraries; `qa_forum`: a Stack Exchange site
+- `dao_votes`: votes in a Decentraland DAO; `bitcoin_otc`: ratings on the Bitcoin OTC market (Kumar et
+  al., ICDM 2016)
+
+**What was tuned.** How long sessions last, how people pause in them, and how often addresses are paid
+is not published. The made-up histories were tuned to what is: gaps and batching, and for Wikipedia with
+the printed attack without delays in view, for Bitcoin with the printed results. That our "as coded"
+curves lie near the printed ones supports the reading of the authors' code; it does not prove it.
 """
 
 
@@ -73,7 +78,9 @@ def main(run: Path) -> None:
         parts.append(f"## {one['title']}\n")
         data = (
             " --data DIR"
-            if any(name in sentence for sentence in one["says"] for name in ("_a", "_votes", "_otc"))
+            if any(
+                name in sentence for sentence in one["says"] for name in ("_a", "_votes", "_otc", "_forum")
+            )
             else ""
         )
         parts.append(f"```sh\ntarry reproduce {one['name']}{data}\n```\n")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.entropy import Seeded
-from tarry.paper.bitcoin import MADE_UP, as_coded, find
+from tarry.paper.bitcoin import MADE_UP, PERCENTILES, _charts, as_coded, find
+from tarry.paper.bitcoin_charts import attack_charts
 from tarry.paper.bitcoin_gaps import closed_gaps, example, past_gaps, usable
 from tarry.paper.bitcoin_trial import CLOSED, PAST, payments_of, run_trial
 from tarry.paper.finding import Settings
@@ -129,6 +130,32 @@ def test_more_draws_are_counted_together(payments):
 
     assert linked[1] == 2 * linked[0] == 2 * payments.truth.linked_pairs
     assert len(two.delays) == 2 * len(one.delays)
+    assert (one.draws, two.draws) == (1, 2)
+
+
+def test_points_of_the_informed_attack_are_named_by_their_multiple(payments):
+    """What a point is called is the multiple that has its recall and precision."""
+    trial = run_trial(payments, payments.gaps[PAST][50], "1", [Seeded(0)])
+    named = {(f"{s.multiple:g} gaps", s.counts.recall, s.counts.precision) for s in trial.informed}
+    rows = [
+        row for layer in attack_charts({"one": trial})["informed-attack"].layer for row in layer.data.values
+    ]
+
+    assert any(row.get("text") for row in rows)
+    assert {(row["cutoff"], row["recall"], row["precision"]) for row in rows} <= named
+    assert all(row.get("text", row["cutoff"]) == row["cutoff"] for row in rows)
+
+
+def test_every_percentile_of_the_paper_has_its_charts(payments):
+    """Figures of the appendix: success and delays at the 25th and 75th percentile, for every epsilon."""
+    trial = run_trial(payments, payments.gaps[PAST][50], "1", [Seeded(0)])
+    trials = {(MADE_UP, PAST, p, value): trial for p in PERCENTILES for value in ("0.5", "1")}
+    drawn = _charts(trials, trial)
+
+    for name in ("basic-attack", "informed-attack", "delays-by-epsilon"):
+        assert {name, f"{name}-25", f"{name}-75"} <= set(drawn)
+    lines = {row["line"] for row in drawn["delays-by-epsilon-25"].layer[0].data.values}
+    assert lines == {"epsilon 0.5", "epsilon 1"}
 
 
 def test_who_acts_spends_and_what_is_acted_on_receives():
@@ -152,6 +179,8 @@ def test_the_finding_says_what_its_tables_hold(found):
     assert f"right in {row[5]:.1%} of its claims" in found.says[0]
     assert f"within two hours for {row[6]:.0%}" in found.says[1]
     assert "would be 8 instead of 10" in found.says[3]
+    printed, made = found.tables["statistics"].column("payments a day")
+    assert f"{made:,} payments a day, {made / printed:.1%} of the paper's" in found.says[0]
     assert rows[MADE_UP, PAST, 50, "0.5"][5] < row[5] < rows[MADE_UP, PAST, 50, "2"][5]
 
 

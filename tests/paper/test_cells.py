@@ -34,6 +34,13 @@ def test_the_even_split_is_among_those_tried():
     assert best_split(2.0, 0.5, cells=10, end=3.0, splits=3).cost <= even.cost + 1e-12
 
 
+def test_small_shares_get_the_room_they_need():
+    """At epsilon 0.5 an eighth of the even share needs some twenty gaps, far beyond the even one's end."""
+    even = best_on_cells(exp(0.25), exp(0.25), 1.0, cells=10, end=5.7)
+
+    assert best_split(0.5, 1.0, cells=10, end=5.7, splits=8).cost == pytest.approx(even.cost)
+
+
 def test_without_room_there_is_no_pair():
     """A support that ends too soon for the promise is told, not answered with nonsense."""
     with pytest.raises(NotPossible, match="no optimum"):

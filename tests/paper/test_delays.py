@@ -87,8 +87,16 @@ def test_sentences_are_true_of_the_tables(found):
     assert f"{factor:.2f} times" in found.says[0]
     assert round(apart) == 14
     assert f"{apart:.0f} times" in found.says[1]
+    assert "is 1.36 (epsilon 2) and 1.49 (epsilon 3) times the shortest, but from 3.9 on" in found.says[1]
     crossings = records(found.tables["crossings"])
     assert f"From epsilon {crossings[0]['from epsilon']:.2f}" in found.says[2]
+
+
+def test_from_the_epsilon_in_the_sentence_on_laws_stay_more_than_twice_apart():
+    """Not before it, back to 1, and always after."""
+    for epsilon in delays.FINE:
+        if epsilon >= 1:
+            assert (delays.longest_to_shortest(epsilon) > 2) is (epsilon >= 3.9)
 
 
 def test_same_settings_give_the_same_tables(found):

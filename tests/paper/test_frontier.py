@@ -1,5 +1,6 @@
 """The frontier, its optimum by linear programming, and the pairs that beat it."""
 
+from dataclasses import replace
 from math import exp, log
 
 import pytest
@@ -82,14 +83,13 @@ def test_gains_begin_at_the_known_weights(epsilon, weight):
     assert gains_from(epsilon) == pytest.approx(weight, abs=0.006)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2 * log(2)])
+@pytest.mark.parametrize("epsilon", [0.2, 0.5, 1.0, 1.3, 2 * log(2)])
 def test_there_is_no_gain_up_to_2_ln_2(epsilon):
     """Neither in the family nor, by the program, with any of eight splits of epsilon."""
     assert gains_from(epsilon) is None
-    if epsilon == 1.0:
-        inside = best_inside(epsilon, 1.0)
-        split = best_split(epsilon, 1.0, cells=10, end=inside.end + 1.2, splits=8)
-        assert split.cost >= inside.batched - NOISE
+    inside = best_inside(epsilon, 1.0)
+    split = best_split(epsilon, 1.0, cells=10, end=inside.end + 1.2, splits=8)
+    assert split.cost >= inside.batched - NOISE
 
 
 @pytest.mark.parametrize(("epsilon", "weight"), [(2.0, 1.0), (4.0, 0.9), (6.0, 0.9)])
@@ -127,12 +127,37 @@ def test_sentences_are_true_of_the_tables(found, points):
     outside = records(found.tables["outside"])
     excess = max(one["cost, program"] - one["cost"] for one in points)
 
-    assert f"to {excess:.5f} gaps above" in found.says[1]
+    least = min(one["cost, program"] - one["cost"] for one in points)
+
+    assert "finds no better pair" in found.says[1]
+    assert f"lies {least:+z.5f} to {excess:+.5f} gaps from" in found.says[1]
+    assert found.says[4].endswith("(0.5, 1, 1.3) neither the family nor the program has any.")
     assert f"at most {100 * max(one['gain'] for one in outside):.1f} %" in found.says[4]
     for one in outside:
         if one["epsilon"] <= 2 * log(2):
             assert one["gain"] < 1e-9
             assert one["gain, program"] <= NOISE
+
+
+def test_sentences_look_at_the_verdict(found):
+    """A program below the closed form, or a gain below 2 ln 2, and they say so."""
+    points, outside = found.tables["frontier"], found.tables["outside"]
+    cost, gain = points.header.index("cost, program"), outside.header.index("gain, program")
+    lower = replace(points, rows=[[*row[:cost], row[cost] - 0.5, *row[cost + 1 :]] for row in points.rows])
+    higher = replace(outside, rows=[[*row[:gain], 0.01] for row in outside.rows])
+
+    says = frontier._says({**found.tables, "frontier": lower, "outside": higher})
+    assert "finds a better pair" in says[1]
+    assert "its optimum lies -0.4" in says[1] or "its optimum lies -0.5" in says[1]
+    assert says[4].endswith("there are some too.")
+
+
+def test_axes_say_what_is_measured(found):
+    """Both charts name the delay, its events and its unit."""
+    for chart in found.charts.values():
+        assert chart.to_dict()["layer"][0]["encoding"]["x"]["axis"]["title"].startswith(
+            "mean delay of batched events, in gaps"
+        )
 
 
 def test_same_settings_give_the_same_tables():

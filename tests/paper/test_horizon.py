@@ -6,8 +6,19 @@ from math import log
 import pytest
 
 from tarry.core.exact import log_of
+from tarry.core.verify import Verdict
 from tarry.paper.finding import Settings
-from tarry.paper.horizon import CAPPED, CLIPPED, LATE, RENORMALISED, event_loss, find, laws, pair_loss
+from tarry.paper.horizon import (
+    CAPPED,
+    CLIPPED,
+    LATE,
+    RENORMALISED,
+    _safe_says,
+    event_loss,
+    find,
+    laws,
+    pair_loss,
+)
 
 TINY = Settings(tiny=True)
 
@@ -53,6 +64,24 @@ def test_the_finding_says_what_its_tables_hold(found):
     finer = found.tables["finer"].column(RENORMALISED)
     assert finer == sorted(finer)  # it grows with the number of ticks
     assert all(row[1] == row[2] == row[0] for row in found.tables["corollary"].rows)  # told apart by delta
+
+
+@pytest.mark.parametrize(
+    ("worst", "holds", "word"),
+    [(1.0, True, "is"), (1.0, False, "is not"), (1.2, True, "is not"), ("infinite", True, "is not")],
+)
+def test_the_first_sentence_follows_the_search_and_the_laws(worst, holds, word):
+    """A stream that is told apart by more is not hidden, nor is a loss above what is promised."""
+    said = _safe_says([0.9, worst], Verdict(holds=holds, scope="a few streams"))
+
+    assert f"deadline {word} safe" in said
+    assert ("finds no stream" in said) is holds
+
+
+def test_the_finding_says_that_a_deadline_is_safe_and_at_which_epsilon(found):
+    """The search holds, so does the table."""
+    assert "deadline is safe" in found.says[0]
+    assert "at epsilon 1 and a gap of one hour" in found.says[4]
 
 
 def test_the_corollary_needs_its_chance_to_fail(found):

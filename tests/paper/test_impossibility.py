@@ -1,5 +1,6 @@
 """Two-sided privacy: where the printed bound holds, where it fails, and the corrected one."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -12,7 +13,7 @@ from tarry.core.verify import verify_label_free
 from tarry.paper import impossibility
 from tarry.paper.cells import soonest
 from tarry.paper.finding import Settings
-from tarry.paper.impossibility import TICKS, at_least, printed_bound, truncated_geometric
+from tarry.paper.impossibility import TICKS, WHOLE, at_least, printed_bound, truncated_geometric
 from tarry.paper.lines import records
 
 ONE, PERCENT = Fraction(1), Fraction(1, 100)
@@ -59,14 +60,12 @@ def test_caps_have_the_values_of_the_corrected_theorem(found):
 
     assert reached == [0.0100, 0.0372, 0.1111, 0.3119, 0.7506]
     assert [round(one["printed cap"], 2) for one in rows] == [0.04, 0.06, 0.08, 0.10, 0.12]
-    assert [round(one["corrected cap"], 4) for one in rows] == [0.0100, 0.0372, 0.1111, 0.3119, 0.8579]
+    assert [round(one[WHOLE], 4) for one in rows] == [0.0100, 0.0372, 0.1111, 0.3119, 0.8579]
+    directed = [min(1.0, 0.01 * (exp(2 * j) - 1) / (exp(1) - 1)) for j in range(1, 6)]
+    assert [one["corrected cap, directed"] for one in rows] == pytest.approx(directed, rel=1e-6)
     for one in rows:
         assert one["truncated geometric"] <= one["reached, linear program"] + 1e-9
-        assert (
-            one["reached, linear program"]
-            <= one["corrected cap"] + 1e-9
-            <= one["corrected cap, directed"] + 2e-9
-        )
+        assert one["reached, linear program"] <= one[WHOLE] + 1e-9 <= one["corrected cap, directed"] + 2e-9
 
 
 def test_the_printed_cap_is_broken_from_three_gaps_on(found):
@@ -74,8 +73,32 @@ def test_the_printed_cap_is_broken_from_three_gaps_on(found):
     rows = records(found.tables["caps"])
 
     assert [one["gaps"] for one in rows if one["reached, linear program"] > one["printed cap"]] == [3, 4, 5]
-    assert found.says[3].startswith("The most that is released within 3 gaps is 0.1111")
+    assert found.says[3].startswith("One law for all events can release 0.1111 within 3 gaps")
+    assert "(e^(2j epsilon) - 1)/(e^epsilon - 1) with the paper's neighbours" in found.says[3]
     assert found.says[3].endswith("for j = 1 to 4.")
+
+
+def test_the_chart_has_both_corrected_caps(found):
+    """A line for each column of the table but the gaps."""
+    drawn = {row["line"] for row in found.charts["released-within"].layer[0].data.values}
+
+    assert drawn == set(found.tables["caps"].header[1:])
+    assert {WHOLE, "corrected cap, directed"} < drawn
+
+
+def test_sentences_look_at_the_verdict(found):
+    """Something released without delta, or a printed line above the law's, and they say so."""
+    assert found.says[0].startswith("With delta 0 the theorem stands: nothing is released")
+    assert found.says[1].startswith("At epsilon 0 the printed line is right")
+    a, b = found.tables["A"], found.tables["B"]
+    some = replace(a, rows=[[gaps, 0.5, printed] for gaps, _, printed in a.rows])
+    worse = {"as printed, at least": 0.95, "private, says the checker": "broken"}
+    above = replace(b, rows=[[what, worse.get(what, value)] for what, value in b.rows])
+
+    says = impossibility._says({**found.tables, "A": some, "B": above})
+    assert says[0].startswith("With delta 0 the theorem does not stand: something is released")
+    assert says[1].startswith("At epsilon 0 the printed line is not right")
+    assert "is not shown to be private" in says[1]
 
 
 def test_panel_d_unbatched_events_may_leave_before_the_gap(found):

@@ -58,6 +58,14 @@ def test_rates_of_two_acts_are_those_of_a_loop_over_all_pairs(rows, window):
     assert rates.pair_different == pytest.approx(np.mean(close[False]) if close[False] else 0.0)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_made_up_conference_has_the_papers_two_rates(seed):
+    made_up = find(Settings(seed=seed)).tables["rates"].rows[1]
+    assert made_up[1] == pytest.approx(0.301, rel=0.1)  # appendix: 30.10 %
+    assert made_up[2] == pytest.approx(0.0066, rel=0.1)  # appendix: 0.66 %
+    assert made_up[3] == pytest.approx(0.8351, abs=0.02)
+
+
 def test_posteriors_fall_with_the_number_of_suspects(found):
     for row in found.tables["posteriors"].rows:
         assert list(row[1:]) == sorted(row[1:], reverse=True)
@@ -95,6 +103,12 @@ def test_only_reviewers_count_and_each_act_once(tmp_path):
     kept = frame.filter("is_pull", ~pl.col("is_target_author"), ~pl.col("is_bot"))
     acts = kept.select("actor", "target", "time").unique()
     assert f"code_review_a ({acts.height:,} comments of {acts['actor'].n_unique()} people)" in told.says[1]
+    assert told.says[-1].startswith(f"Of code_review_a, {acts.height:,} acts from {frame.height:,} rows ")
+
+
+def test_a_history_that_marks_no_reviewers_gets_no_note_on_them(tmp_path):
+    project(120).select("actor", "target", "time").write_parquet(tmp_path / "code_review_a.parquet")
+    assert not any(one.startswith("Of ") for one in find(Settings(data=tmp_path)).says)
 
 
 def test_a_long_history_is_also_measured_in_stretches_of_four_weeks(tmp_path):

@@ -78,6 +78,38 @@ def test_rates_are_measured_on_every_history_of_a_folder(folder):
     assert told == [(1, 2), (2, 2)]
 
 
+def test_several_histories_are_told_with_their_range_and_one_alone_without(folder):
+    """The ends of the range are the ends of the column; a single history has no range."""
+    several = posterior.find(Settings(data=folder)).says[4]
+    alone = posterior.find(Settings(data=folder / "busy.csv")).says[4]
+
+    assert (
+        several == "Measured on 2 histories, 10 suspects give from 18.2 % (busy) to 100.0 % (two people)."
+    )
+    assert alone == "Measured on busy, 10 suspects give 18.2 %."
+
+
+def test_the_reviews_say_why_another_script_has_another_figure(folder):
+    """Only where that history is among those given."""
+    assert "peer_review" not in " ".join(posterior.find(Settings(data=folder)).says)
+    (folder / "busy.csv").rename(folder / "code_review_a.csv")
+    said = posterior.find(Settings(data=folder)).says[-1]
+
+    assert said.startswith("All rows of code_review_a count here but those of bots: its 18.2 % is not")
+
+
+def test_no_two_lines_of_measured_rates_have_one_colour(folder):
+    """Of many histories some are drawn, the most and the least sure among them."""
+    for copy in range(8):
+        (folder / f"copy {copy}.csv").write_text((folder / "busy.csv").read_text())
+    chart = posterior.find(Settings(data=folder)).charts["measured-rates"].to_dict()
+    scale = chart["layer"][0]["encoding"]["color"]["scale"]
+
+    assert len(set(scale["range"])) == len(scale["domain"]) == 7
+    assert scale["domain"][:2] == ["the paper's conference", "two people"]
+    assert scale["domain"][-1] == "copy 7"
+
+
 def test_a_history_of_one_close_pair_has_no_even_odds(folder):
     """Where different people never come close, a batched pair is certain, and no crowd hides it."""
     row = records(posterior.find(Settings(data=folder / "two people.csv")).tables["measured"])[0]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.paper.finding import Settings
-from tarry.paper.queue import PAPERS, _one_person, _queued, _slotted, _worst, find, outputs
+from tarry.paper.queue import PAPERS, _history_says, _one_person, _queued, _slotted, _worst, find, outputs
 from tarry.study.table import event_table
 
 TINY = Settings(tiny=True)
@@ -71,6 +71,34 @@ def test_the_finding_says_what_its_tables_hold(found):
     assert f"{traffic.rows[0][4]:,} are never released" in found.says[2]
     assert traffic.rows[0][4] > 0
     assert traffic.rows[1][4] == 0
+
+
+def test_each_history_has_a_sentence_of_its_own(tmp_path):
+    """A given forum is told beside the made-up one."""
+    rows = "".join(f"{i % 3},{i},{i // 2 * 90}\n" for i in range(40))
+    (tmp_path / "qa_forum.csv").write_text("actor,target,time\n" + rows)
+    told = find(Settings(tiny=True, data=tmp_path))
+    traffic = told.tables["traffic"]
+
+    assert traffic.title.startswith("Traffic with quiet steps")
+    assert [name for name in ("made-up forum", "qa_forum") for s in told.says if f"({name})" in s] == [
+        "made-up forum",
+        "qa_forum",
+    ]
+    assert f"{traffic.rows[2][4]:,} are never released" in told.says[3]
+
+
+def test_the_toy_is_called_one(found):
+    """The figures of one person's batches depend on how many reviewers and papers there are."""
+    assert "a toy: 2 reviewers, 6 papers" in found.says[1]
+
+
+def test_without_moves_nothing_is_said_to_leave_side_by_side():
+    """A share of nothing has no number."""
+    paper, slots = ("forum", "Algorithm 4", 1.0, 2.0, 3, None), ("forum", "slot queue", 1.0, 2.0, 0, None)
+
+    assert _history_says(paper, slots).endswith("Nobody moved within a step.")
+    assert _history_says(paper, (*slots[:5], 0.5)).endswith("none and 50% leave side by side.")
 
 
 def test_the_same_settings_give_the_same_tables(found):

@@ -10,7 +10,7 @@ from tarry.paper.scripts import SCRIPTS, script
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: Scripts that need no data and hardly any time; the others take minutes and real histories.
-QUICK = ("delays", "delay_tables", "impossibility", "horizon")
+QUICK = ("delays", "delay_tables", "frontier", "impossibility", "horizon", "gallery")
 
 
 def page():
@@ -28,6 +28,12 @@ def test_every_script_has_its_section_and_its_command(name):
 def test_the_page_says_what_the_script_says_today(name):
     """Sentence by sentence, numbers included."""
     for sentence in script(name).find(Settings()).says:
+        assert " ".join(sentence.split()) in page()
+
+
+def test_what_the_posterior_needs_no_data_for_is_on_the_page():
+    """Its first sentences are about the published rates alone."""
+    for sentence in script("posterior").find(Settings()).says:
         assert " ".join(sentence.split()) in page()
 
 

@@ -2,13 +2,17 @@
 
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 import pytest
 
+from tarry.paper import wikipedia
 from tarry.paper.finding import Settings
 from tarry.paper.months import wikipedia_month
 from tarry.paper.wikipedia import NAME, find
+from tarry.paper.wikipedia_printed import Measured
 from tarry.study.figures import percent, seconds
+from tarry.study.practice import MICROSECONDS
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,42 @@ def test_the_sentences_say_what_the_tables_have(found):
     assert seconds(60 * steps[-1][-1]) in found.says[4]
 
 
+def test_the_sentence_on_reordering_has_our_figure_and_the_printed_one(found):
+    row = found.tables["printed"].rows[5]
+    assert row[0].endswith("change places")
+    assert found.says[2].startswith(f"As coded, {percent(row[3])} (printed 10.0 %) of neighbours")
+
+
+def test_of_the_figures_after_a_delay_only_those_that_stand_by_themselves_are_counted(found):
+    assert "(notebook 68.0 %)" in found.says[0]
+    assert "(the text's 65.0 %, read at 280 s)" in found.says[0]
+    assert found.says[1].endswith(
+        "both printed figures are nearer to the percentile below; the notebook's is."
+    )
+
+
+@pytest.mark.parametrize(
+    ("far", "small", "told"),
+    [
+        (0.10, 0.68, "both printed figures are nearer to the percentile below; the notebook's is"),
+        (
+            0.90,
+            0.10,
+            "one of the two printed figures is nearer to the percentile below; the notebook's is not",
+        ),
+    ],
+)
+def test_what_the_figures_speak_for_is_counted(far, small, told):
+    coded = {"precision": 0.60, "far": far, "small": small}
+    measured = {name: Measured(coded=[one], named=[0.4]) for name, one in coded.items()}
+    assert wikipedia._nearer(measured) == told
+
+
+def test_the_authors_own_gap_has_the_mean_of_the_delay_tables(found):
+    # 193 s and 5 s at epsilon 0.5, a quarter batched: 7.9 minutes, as the script delay_tables has it.
+    assert "on this month (7.9 min with the authors' own gap)" in found.says[4]
+
+
 def test_charts_show_each_percentile_in_both_versions(found):
     assert [name for name in found.charts if "as-coded" in name] == [
         f"made-up-month-as-coded-{percentile}" for percentile in (25, 50, 75)
@@ -88,4 +128,17 @@ def test_a_history_that_is_given_is_run_too(tmp_path):
     )
     assert calls == [(1, 3), (2, 3), (3, 3)]
     assert "wiki_webdocs_a-corrected" in told.tables
-    assert any(one.startswith("On wiki_webdocs_a") for one in told.says)
+    said = next(one for one in told.says if one.startswith("On wiki_webdocs_a"))
+    assert " events of 7 days to learn from, " in said
+    assert " of 21 days replayed) everybody's" in said
+
+
+def test_what_was_cut_from_a_long_history_is_said(tmp_path):
+    month = wikipedia_month(5, events=2_000)
+    time = np.append(month.time, int(month.time.min()) + 100 * 86_400 * MICROSECONDS)
+    actor, target = np.append(month.actor, 1), np.append(month.target, 1)
+    pl.DataFrame({"actor": actor, "target": target, "time": time}).write_parquet(tmp_path / "w.parquet")
+    said = find(Settings(tiny=True, data=tmp_path / "w.parquet")).says
+    assert any(
+        "; the busiest four weeks, from 2022-01-0" in one and ", of 100 days)" in one for one in said
+    )

@@ -27,6 +27,7 @@ def test_a_month_gives_its_first_week_and_its_last_three():
     assert int(weeks.learn.time.max()) < 7 * DAY
     assert int(weeks.replay.time.min()) >= end - 21 * DAY
     assert len(weeks.learn) == 7 * 24
+    assert (weeks.learn_days, weeks.replay_days, weeks.cut_from) == (7, 21, None)
 
 
 def test_of_a_long_history_the_busiest_four_weeks_are_taken():
@@ -35,6 +36,8 @@ def test_of_a_long_history_the_busiest_four_weeks_are_taken():
     assert int(weeks.learn.time.min()) == 100 * DAY
     assert int(weeks.replay.time.max()) < 128 * DAY
     assert len(weeks.learn) == 7 * 51
+    assert weeks.cut_from == 100 * DAY
+    assert weeks.whole_days == pytest.approx(199)
 
 
 def test_a_short_history_is_cut_at_a_quarter_and_nothing_is_in_both_parts():
@@ -42,6 +45,8 @@ def test_a_short_history_is_cut_at_a_quarter_and_nothing_is_in_both_parts():
     weeks = split_weeks(short)
     assert int(weeks.learn.time.max()) < int(weeks.replay.time.min())
     assert len(weeks.learn) == pytest.approx(len(short) / 4, abs=2)
+    assert weeks.learn_days == pytest.approx(weeks.whole_days / 4)
+    assert weeks.replay_days == pytest.approx(3 * weeks.whole_days / 4)
 
 
 @pytest.mark.parametrize("times", [np.arange(500) * MICROSECONDS, np.arange(60) * DAY // 2])

@@ -11,6 +11,7 @@ tables too (a folder of them, or one).
 
 import argparse
 import json
+from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,12 +93,24 @@ def _data(given: str | None) -> Path | None:
 
 
 def _stamp(arguments: argparse.Namespace, data: Path | None) -> dict[str, Any]:
-    """What gives the numbers again; names of files, never where they lie."""
-    files = [] if data is None else [data] if data.is_file() else sorted(data.glob("*.parquet"))
+    """What gives the numbers again: names of files and what is in them, never where they lie."""
+    files = (
+        []
+        if data is None
+        else [data]
+        if data.is_file()
+        else sorted(p for p in data.iterdir() if p.is_file())
+    )
     stamp: dict[str, Any] = {"tarry": version("tarry"), "seed": arguments.seed}
     if files:
-        stamp["data"] = ", ".join(file.name for file in files)
+        stamp["data"] = ", ".join(f"{file.name} {_digest(file)}" for file in files)
     return {**stamp, "tiny": True} if arguments.tiny else stamp
+
+
+def _digest(file: Path) -> str:
+    """The beginning of a file's SHA-256: whoever has the same file can tell."""
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()[:12]
 
 
 def _write(found: "Finding", out: Path, stamp: dict[str, Any]) -> None:

@@ -86,6 +86,7 @@ class Trial:
     basic: Sequence[Score]
     informed: Sequence[Score]
     delays: IntArray  # of batched payments, seconds, sorted
+    draws: int = 1  # that were counted together
 
     def within(self, hours: float) -> float:
         """The share of batched payments with at most this delay."""
@@ -134,7 +135,7 @@ def run_trial(payments: Payments, gaps: IntArray | None, epsilon: str, draws: Se
         basic.append(recipient_attack(truth, seen, CUTOFFS))
         informed.append(informed_attack(truth, seen, MULTIPLES, own))
     together = np.sort(np.concatenate(delays)) if delays else np.zeros(0, dtype=np.int64)
-    return Trial(basic=_summed(basic), informed=_summed(informed), delays=together)
+    return Trial(basic=_summed(basic), informed=_summed(informed), delays=together, draws=len(draws))
 
 
 def _policy(gaps: IntArray, epsilon: str) -> Policy:

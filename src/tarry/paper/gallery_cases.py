@@ -18,9 +18,10 @@ from tarry.paper.gallery_rules import SHARE, UNITS, held, joint, laws, simultane
 from tarry.paper.horizon import GAP
 from tarry.paper.horizon import laws as deadline_laws
 
-__all__ = ["AT_ONCE", "CASES", "HELD", "ON_CLOCK", "Case", "nats", "told"]
+__all__ = ["AT_ONCE", "CASES", "HELD", "ON_CLOCK", "REDRAWN", "Case", "nats", "redrawn", "told"]
 
 _PEOPLE, _TARGETS = ("ann", "bob", "cat"), ("p", "q", "r")
+REDRAWN = "withdrawn and posted again, with a fresh draw"
 END = 10  # the deadline of the rules of section 6e, in ticks
 
 
@@ -88,6 +89,15 @@ def _renormalised(stream: Stream, draw: Draw) -> tuple[int, ...]:
         act.at + draw(Law.of_masses([law.mass(k) / law.cumulative(last) for k in range(last + 1)]))
         for act, law, last in zip(stream, laws_of, left, strict=True)
     )
+
+
+def redrawn(draws: int) -> DelayRule:
+    """The rule that draws anew after each withdrawal; only the shortest delay is ever seen.
+
+    >>> redrawn(2).hold
+    0
+    """
+    return DelayRule(pair=laws(2), labels=paired(0), draws=rules.best_of(draws))
 
 
 PAIR = _acts("ann p 0", "ann q 0")
@@ -294,10 +304,10 @@ PRACTICE = (
         other=_acts("ann p 0", "bob q 3"),
     ),
     Case(
-        name="withdrawn and posted again, with a fresh draw",
+        name=REDRAWN,
         section="9.3",
         thought="each draw is private by itself",
-        rule=DelayRule(pair=laws(2), labels=paired(0), draws=rules.best_of_two),
+        rule=redrawn(2),
         right=AT_ONCE,
         stream=PAIR,
         other=STRANGERS,
@@ -312,7 +322,7 @@ PRACTICE = (
         other=_acts("bob p 1", "ann q 0"),
     ),
     Case(
-        name="the paper's queue",
+        name="the queue shows who came first",
         section="9.6",
         thought="perfect privacy",
         rule=JointRule(rules.queued),

@@ -21,7 +21,7 @@ from tarry.paper.queue import Scripted
 __all__ = [
     "SHARE",
     "UNITS",
-    "best_of_two",
+    "best_of",
     "chained",
     "declarations",
     "held",
@@ -161,15 +161,19 @@ def declarations(stream: Stream) -> tuple[bool, ...]:
 # --- draws and releases --------------------------------------------------------------------------
 
 
-def best_of_two(pair: LawPair, draw: Draw) -> Draws:
-    """Withdraw, post again with a fresh draw, and keep the shorter one.
+def best_of(draws: int) -> Callable[[LawPair, Draw], Draws]:
+    """Withdraw and post again until there were so many fresh draws, and keep the shortest.
 
-    >>> best_of_two(laws(2), lambda law: law.minimum).batched
+    >>> best_of(2)(laws(2), lambda law: law.minimum).batched
     2
     """
-    return Draws(
-        min(draw(pair.unbatched), draw(pair.unbatched)), min(draw(pair.batched), draw(pair.batched))
-    )
+
+    def shortest(pair: LawPair, draw: Draw) -> Draws:
+        return Draws(
+            min(draw(pair.unbatched) for _ in range(draws)), min(draw(pair.batched) for _ in range(draws))
+        )
+
+    return shortest
 
 
 def one_draw_a_burst(stream: Stream, draw: Draw) -> tuple[int, ...]:

@@ -35,6 +35,7 @@ SUSPECTS = range(2, 51)  # the figure's axis
 SHOWN = (2, 5, 10, 20, 50)  # suspects in the table of measured rates
 WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
 KINDS = {".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".jsonl"}
+REVIEWS = "code_review_a"  # also measured by `peer_review`, in part
 BOTS = {"is_bot", "bot"}
 
 
@@ -134,19 +135,25 @@ def _measured_says(measured: dict[str, Measures]) -> list[str]:
     if not sure:
         return ["No history given has both rates, so none has a posterior."]
     low, high = min(sure, key=sure.__getitem__), max(sure, key=sure.__getitem__)
-    stronger = sum(value >= PRINTED_AT_TEN for value in sure.values())
-    return [
-        (
-            f"Measured on {len(measured)} histories, {TEN} suspects give from {percent(sure[low])} "
-            f"({low}) to {percent(sure[high])} ({high}); {stronger} are at least as telling as the "
-            "paper's conference."
-        ),
+    several = (
+        f"{len(sure)} histories, {TEN} suspects give from {percent(sure[low])} ({low}) to "
+        f"{percent(sure[high])} ({high})"
+    )
+    one = f"{low}, {TEN} suspects give {percent(sure[low])}"
+    says = [
+        f"Measured on {one if len(sure) == 1 else several}.",
         (
             "The appendix counts two people as close if any two of their acts ever are, so its second "
             "rate depends on how long one looks: posteriors of histories of different lengths do "
             "not compare."
         ),
     ]
+    if REVIEWS in sure:
+        says.append(
+            f"All rows of {REVIEWS} count here but those of bots: its {percent(sure[REVIEWS])} is not the "
+            "figure of peer_review, which takes the reviewers of pull requests alone."
+        )
+    return says
 
 
 # --- pictures -----------------------------------------------------------------------------------
@@ -168,13 +175,15 @@ def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior])
 
 
 def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> alt.LayerChart:
-    lines = {"the paper's conference": [(one.suspects, one.batched) for one in printed]}
-    lines |= {
-        name: [(each.suspects, each.batched) for each in found]
-        for name, one in measured.items()
-        if (found := _posteriors(one, SUSPECTS))
-    }
-    return _chart(lines, SERIES)
+    """The paper's line in grey, and as many others as there are colours, the surest first."""
+    found = [(name, _posteriors(one, SUSPECTS)) for name, one in measured.items()]
+    ranked = sorted((one for one in found if one[1]), key=lambda one: -one[1][TEN - 2].batched)
+    if len(ranked) > len(SERIES):
+        places = [round(k * (len(ranked) - 1) / (len(SERIES) - 1)) for k in range(len(SERIES))]
+        ranked = [ranked[place] for place in places]
+    lines = {"the paper's conference": list(printed), **dict(ranked)}
+    points = {name: [(one.suspects, one.batched) for one in many] for name, many in lines.items()}
+    return _chart(points, (LIGHT["faint"], *SERIES))
 
 
 def _chart(lines: dict[str, list[tuple[int, float]]], series: Sequence[str]) -> alt.LayerChart:

@@ -31,7 +31,7 @@ from tarry.study.table import EventTable, event_table, table_of
 __all__ = ["NAME", "TITLE", "Scripted", "find", "outputs"]
 
 NAME = "queue"
-TITLE = "The queue: perfect under its assumptions, and in real traffic"
+TITLE = "The queue: perfect under its assumptions, and in traffic with quiet steps"
 
 STEPS = 3
 #: What a comment is: a paper and its reviewer. Two reviewers with three papers each, all equally likely.
@@ -211,7 +211,7 @@ def _real(settings: Settings) -> tuple[Table, dict[str, IntArray]]:
         rows += found
     delays = ("mean delay, hours", "longest, hours", "never released")
     header = ("history", "queue", *delays, "moves in a step that leave side by side")
-    title = f"Real traffic, in steps and slots of {STEP_S} s"
+    title = f"Traffic with quiet steps, in steps and slots of {STEP_S} s"
     return Table(title=title, header=header, rows=rows), backlogs
 
 
@@ -243,8 +243,6 @@ def _backlog_chart(backlogs: dict[str, IntArray]) -> alt.LayerChart:
 def _says(exact: Table, worst: Table, traffic: Table) -> list[str]:
     batch, independent, person, nats = (np.array(exact.column(name)) for name in exact.header)
     most = int(np.argmax(person.astype(float)))
-    name, _, mean, longest, stuck, beside = traffic.rows[0]
-    slot_hours, slot_beside = (np.array(traffic.column(traffic.header[k]), dtype=float)[1] for k in (2, 5))
     as_proved = all(row[0] == row[1] and row[2] == "yes" for row in worst.rows)
     return [
         (
@@ -256,19 +254,27 @@ def _says(exact: Table, worst: Table, traffic: Table) -> list[str]:
         (
             "But the proof draws the members of a batch independently, so not by one person. One "
             f"person's batches change the outputs: by {person[most]:.3f} in total variation and up to "
-            f"{nats[most]:.2f} nats (batches at step {batch[most]}), where perfect privacy says 0."
+            f"{nats[most]:.2f} nats (batches at step {batch[most]}), where perfect privacy says 0. These "
+            f"figures are those of a toy: {len(set(PAPERS.values()))} reviewers, {len(PAPERS)} papers that "
+            f"are equally likely, {STEPS} steps."
         ),
-        (
-            f"In traffic with quiet steps ({name}) the backlog never shrinks: a comment waits "
-            f"{mean:,.0f} hours on average and {longest:,.0f} at most, and {stuck:,} are never released. "
-            f"Yet {beside:.0%} of one person's moves within a step leave side by side."
-        ),
-        (
-            f"A slot queue with slots of {STEP_S} s takes {60 * slot_hours:.1f} minutes on average and "
-            f"keeps order too, and {slot_beside:.0%} of these moves leave side by side: neither of the two "
-            "hides a batch."
-        ),
+        *(_history_says(*rows) for rows in zip(traffic.rows[::2], traffic.rows[1::2], strict=True)),
     ]
+
+
+def _history_says(paper: Sequence[Cell], slots: Sequence[Cell]) -> str:
+    """What the two queues do to one history."""
+    name, _, mean, longest, stuck, beside = paper
+    hours, slot_beside = slots[2], slots[5]
+    said = (
+        f"In traffic with quiet steps ({name}) the backlog never shrinks: a comment waits {mean:,.0f} "
+        f"hours on average and {longest:,.0f} at most, and {stuck:,} are never released. A slot queue "
+        f"with slots of {STEP_S} s keeps order too and takes {60 * float(hours or 0):,.1f} minutes on average."
+    )
+    if slot_beside is None:  # a slot queue releases everything
+        return f"{said} Nobody moved within a step."
+    share = "none" if beside is None else f"{beside:.0%}"
+    return f"{said} Of one person's moves within a step {share} and {slot_beside:.0%} leave side by side."
 
 
 def find(settings: Settings) -> Finding:

@@ -12,25 +12,37 @@ from tarry.paper.finding import Cell, Table
 from tarry.paper.months import wikipedia_month
 from tarry.paper.wikipedia_coded import LOWER, SLIP_S, Curve, Delay, attack_samples, sampled_gaps
 from tarry.paper.wikipedia_weeks import split_weeks
+from tarry.study.figures import percent
 
 __all__ = ["EPSILON", "STATEMENTS", "Measured", "Statement", "measure_statements", "printed_table"]
 
 EPSILON = "0.5"  # of all statements with delay
 
 
+_TEXT, _NOTEBOOK = "text", "notebook"
+_READ = "the text's, read at 280 s"  # the text's recall, at a cutoff that it does not name
+_TOLD = {_TEXT: "printed {}", _NOTEBOOK: "notebook {}", _READ: "the text's {}, read at 280 s"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One figure that is printed.
+    """One figure of the paper, or of its notebook.
 
-    >>> STATEMENTS["recall"].printed
-    0.65
+    >>> STATEMENTS["small"].told
+    'notebook 68.0 %'
     """
 
     text: str
     printed: float
+    source: str  # where it stands: one of `_TOLD`
     percentile: int | None  # of the curve, by its name; None: without delay
     figure: Callable[[Curve], float]
     expected: tuple[float | None, float | None] = (None, None)  # by our theory: as coded, as named
+
+    @property
+    def told(self) -> str:
+        """The figure and where it is from."""
+        return _TOLD[self.source].format(percent(self.printed))
 
 
 #: In the section Experiments, Wikipedia, unless said otherwise.
@@ -38,25 +50,29 @@ STATEMENTS = {
     "plain": Statement(
         text="no delay: precision at 85 % recall",
         printed=0.80,  # "recall of 85 % at a precision of 80 %"
+        source=_TEXT,
         percentile=None,
         figure=lambda curve: curve.precision_at(0.85),
     ),
     "precision": Statement(
         text="25th percentile: precision at 65 % recall",
         printed=0.60,  # "65 % recall at 60 % precision", said of a gap of 11 minutes
+        source=_TEXT,
         percentile=25,
         figure=lambda curve: curve.precision_at(0.65),
     ),
     "small": Statement(
         text="25th percentile: precision at small cutoffs (30 s)",
-        printed=0.68,  # notebook
+        printed=0.68,
+        source=_NOTEBOOK,
         percentile=25,
         figure=lambda curve: curve.at(30).precision,
         expected=(0.73, 0.46),
     ),
     "recall": Statement(
         text="25th percentile: recall at 280 s",
-        printed=0.65,  # the same example: the cutoff it belongs to
+        printed=0.65,  # the other half of "65 % recall at 60 % precision": no figure of its own
+        source=_READ,
         percentile=25,
         figure=lambda curve: curve.at(280).recall,
         expected=(0.64, 0.23),
@@ -64,12 +80,14 @@ STATEMENTS = {
     "far": Statement(
         text="75th percentile: precision at 80 % recall",
         printed=0.10,  # "80 % recall at 10 % precision": appendix, said of a gap of 79 minutes
+        source=_TEXT,
         percentile=75,
         figure=lambda curve: curve.precision_at(0.80),
     ),
     "reordered": Statement(
         text="25th percentile: neighbours on a page that change places",
         printed=0.10,  # "roughly 10 % of revisions were reordered": Discussion
+        source=_TEXT,
         percentile=25,
         figure=lambda curve: curve.reordered,
     ),
@@ -135,10 +153,10 @@ def printed_table(measured: dict[str, Measured]) -> Table:
     """What is printed beside what the months give.
 
     >>> printed_table({"plain": Measured(coded=[0.5], named=[0.5])}).rows[0][:3]
-    ['no delay: precision at 85 % recall', 0.8, 0.5]
+    ['no delay: precision at 85 % recall', 0.8, 'text']
     """
     header = (
-        *("statement", "printed", "as coded", "as coded, least", "as coded, most"),
+        *("statement", "printed", "source", "as coded", "as coded, least", "as coded, most"),
         *(
             "percentile as named",
             "as named, least",
@@ -149,7 +167,7 @@ def printed_table(measured: dict[str, Measured]) -> Table:
     )
     rows: list[list[Cell]] = [
         [
-            *(STATEMENTS[name].text, STATEMENTS[name].printed),
+            *(STATEMENTS[name].text, STATEMENTS[name].printed, STATEMENTS[name].source),
             *(one.mean_coded, min(one.coded), max(one.coded)),
             *(one.mean_named, min(one.named), max(one.named)),
             *STATEMENTS[name].expected,

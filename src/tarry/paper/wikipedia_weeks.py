@@ -27,12 +27,17 @@ class Weeks:
     """What is learned from, and what is replayed afterwards.
 
     >>> from tarry.paper.months import wikipedia_month
-    >>> sorted(vars(split_weeks(wikipedia_month(seed=1))))
-    ['learn', 'replay']
+    >>> weeks = split_weeks(wikipedia_month(seed=1))
+    >>> weeks.learn_days, weeks.replay_days, weeks.cut_from
+    (7.0, 21.0, None)
     """
 
     learn: EventTable
     replay: EventTable
+    learn_days: float  # how long the first part is
+    replay_days: float  # and the second
+    whole_days: float  # the span of the whole history
+    cut_from: int | None  # microseconds: where its busiest four weeks begin; None: it was not cut
 
 
 def split_weeks(table: EventTable) -> Weeks:
@@ -46,14 +51,22 @@ def split_weeks(table: EventTable) -> Weeks:
     [6, 20]
     """
     start, end = int(table.time.min()), int(table.time.max()) + 1
+    whole, cut = end - start, None
     if end - start < _SHORTEST:
         raise NotPossible(f"the history spans {(end - start) / _DAY:.1f} days: two weeks are the least")
     if end - start > _MONTH:
         daily = np.bincount((table.time - start) // _DAY)
         start += int(np.convolve(daily, np.ones(28, dtype=np.int64))[27:].argmax()) * _DAY
-        end = start + 28 * _DAY
+        cut, end = start, start + 28 * _DAY
     week = min(7 * _DAY, (end - start) // 4)
-    weeks = Weeks(learn=table.between(start, start + week), replay=table.between(end - 3 * week, end))
+    weeks = Weeks(
+        learn=table.between(start, start + week),
+        replay=table.between(end - 3 * week, end),
+        learn_days=week / _DAY,
+        replay_days=3 * week / _DAY,
+        whole_days=whole / _DAY,
+        cut_from=cut,
+    )
     if min(len(weeks.learn), len(weeks.replay)) < _LEAST:
         raise NotPossible(
             f"{len(weeks.learn)} events to learn a gap from and {len(weeks.replay)} to replay are too few: "
