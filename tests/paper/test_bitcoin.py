@@ -136,7 +136,10 @@ def test_more_draws_are_counted_together(payments):
 def test_points_of_the_informed_attack_are_named_by_their_multiple(payments):
     """What a point is called is the multiple that has its recall and precision."""
     trial = run_trial(payments, payments.gaps[PAST][50], "1", [Seeded(0)])
-    named = {(f"{s.multiple:g} gaps", s.counts.recall, s.counts.precision) for s in trial.informed}
+    named = {
+        ("1 gap" if s.multiple == 1 else f"{s.multiple:g} gaps", s.counts.recall, s.counts.precision)
+        for s in trial.informed
+    }
     rows = [
         row for layer in attack_charts({"one": trial})["informed-attack"].layer for row in layer.data.values
     ]
@@ -154,7 +157,7 @@ def test_every_percentile_of_the_paper_has_its_charts(payments):
 
     for name in ("basic-attack", "informed-attack", "delays-by-epsilon"):
         assert {name, f"{name}-25", f"{name}-75"} <= set(drawn)
-    lines = {row["line"] for row in drawn["delays-by-epsilon-25"].layer[0].data.values}
+    lines = {row["line"] for row in drawn["delays-by-epsilon-25"].data.values}
     assert lines == {"epsilon 0.5", "epsilon 1"}
 
 

@@ -98,7 +98,8 @@ def test_without_moves_nothing_is_said_to_leave_side_by_side():
     paper, slots = ("forum", "Algorithm 4", 1.0, 2.0, 3, None), ("forum", "slot queue", 1.0, 2.0, 0, None)
 
     assert _history_says(paper, slots).endswith("Nobody moved within a step.")
-    assert _history_says(paper, (*slots[:5], 0.5)).endswith("none and 50% leave side by side.")
+    said = _history_says(paper, (*slots[:5], 0.5))
+    assert said.endswith("none leave side by side in the paper's queue and 50% in the slot queue.")
 
 
 def test_the_same_settings_give_the_same_tables(found):

@@ -223,8 +223,9 @@ def _real(attacks: Table, statistics: Table) -> list[str]:
         told.append(
             f"On {name}, at {HIGH_RECALL:.0%} recall and epsilon 1, the informed attack is right in "
             f"{own[5]:.1%} with the paper's rule and in {safe[5]:.1%} with the safe one (basic: "
-            f"{own[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of batched events get the ten minutes of a recipient without "
-            f"a past, where it is {paper:.0%} with the paper's."
+            f"{own[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of "
+            "batched events get the ten minutes of a recipient without a past, where it is "
+            f"{paper:.0%} with the paper's."
         )
     return told
 

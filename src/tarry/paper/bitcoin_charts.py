@@ -1,6 +1,7 @@
 """The pictures of the Bitcoin experiment: both attacks, and how long batched payments wait."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -27,8 +28,10 @@ def attack_charts(lines: Mapping[str, Trial]) -> dict[str, alt.LayerChart]:
 def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
     """Points named by the multiple of each address's own gap: in seconds a cutoff would be nobody's."""
     chart = precision_chart(runs)
-    settings = [f"{score.multiple:g} gaps" for score in runs[0].scores] if runs else []
-    for layer in chart.layer:
+    multiples = [score.multiple for score in runs[0].scores] if runs else []
+    settings = ["1 gap" if multiple == 1 else f"{multiple:g} gaps" for multiple in multiples]
+    layers: list[Any] = chart.layer
+    for layer in layers:
         for row in layer.data.values:
             # Claims grow with the multiple, so the place of a point is that of its multiple.
             told = settings[row["place"]]

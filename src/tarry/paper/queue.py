@@ -269,12 +269,16 @@ def _history_says(paper: Sequence[Cell], slots: Sequence[Cell]) -> str:
     said = (
         f"In traffic with quiet steps ({name}) the backlog never shrinks: a comment waits {mean:,.0f} "
         f"hours on average and {longest:,.0f} at most, and {stuck:,} are never released. A slot queue "
-        f"with slots of {STEP_S} s keeps order too and takes {60 * float(hours or 0):,.1f} minutes on average."
+        f"with slots of {STEP_S} s keeps order too and takes {60 * float(hours or 0):,.1f} minutes on "
+        "average."
     )
     if slot_beside is None:  # a slot queue releases everything
         return f"{said} Nobody moved within a step."
     share = "none" if beside is None else f"{beside:.0%}"
-    return f"{said} Of one person's moves within a step {share} and {slot_beside:.0%} leave side by side."
+    return (
+        f"{said} Of one person's moves within a step {share} leave side by side in the paper's queue and "
+        f"{slot_beside:.0%} in the slot queue."
+    )
 
 
 def find(settings: Settings) -> Finding:

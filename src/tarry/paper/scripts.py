@@ -19,7 +19,7 @@ SCRIPTS: dict[str, str] = {
     "bitcoin": "payments to one address: gaps from its past, two attacks, and a safe rule",
     "power": "power and type-I error of a test: printed bound, corrected bound, simulated pairs",
     "horizon": "a history that ends: what a deadline may do to a delay",
-    "queue": "the queue of the appendix: under its assumptions, and in real traffic",
+    "queue": "the queue of the appendix: under its assumptions, and in traffic with quiet steps",
     "gallery": "counterexamples: what breaks the promise, and by how much",
 }
 
