@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     findings = []
     for place, module in enumerate(modules, start=1):
         with progress_on_terminal(f"steps of {module.NAME} ({place} of {len(modules)})") as progress:
+            if progress is not None:  # some scripts take a while before their first step is done
+                progress(0, 1)
             settings = Settings(seed=arguments.seed, data=data, tiny=arguments.tiny, progress=progress)
             findings.append(module.find(settings))
         _write(findings[-1], out, stamp)
