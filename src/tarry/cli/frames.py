@@ -8,7 +8,7 @@ from tarry.core.errors import BadInput
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     import polars as pl
 
-__all__ = ["SUFFIXES", "free_path", "write_frame"]
+__all__ = ["SUFFIXES", "free_path", "unless_there", "write_frame"]
 
 SUFFIXES = (".parquet", ".csv", ".jsonl", ".arrow")
 
@@ -23,6 +23,16 @@ def free_path(text: str, *, force: bool) -> Path:
     if path.suffix not in SUFFIXES:
         rule = "ends in " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}"
         raise BadInput("the output file", rule, found=repr(text))
+    return unless_there(text, force=force)
+
+
+def unless_there(text: str, *, force: bool) -> Path:
+    """Where to write something of any kind; what is there stays unless that is said.
+
+    >>> unless_there("no-such-folder/policy.toml", force=False).name
+    'policy.toml'
+    """
+    path = Path(text)
     if path.exists() and not force:
         fix = "choose another name, or give --force"
         raise BadInput("the output file", "must not be there yet", found=repr(text), fix=fix)

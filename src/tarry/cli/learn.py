@@ -10,10 +10,10 @@ it protects leaks.
 
 import argparse
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from tarry.cli.audit import print_advice
+from tarry.cli.frames import unless_there
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json, progress_on_terminal
@@ -55,10 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tarry.study.advice import EPSILONS, PERCENTILES, advise  # noqa: PLC0415 - where the study is installed
     from tarry.study.answer import advice_answer  # noqa: PLC0415 - likewise
 
-    path = Path(arguments.output)
-    if path.exists() and not arguments.force:
-        fix = "choose another name, or give --force"
-        raise BadInput("the output file", "must not be there yet", found=repr(arguments.output), fix=fix)
+    path = unless_there(arguments.output, force=arguments.force)
     table = open_table(arguments, open_columns(arguments))
     with progress_on_terminal("replays") as progress:
         advice = advise(
