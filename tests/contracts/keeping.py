@@ -1,10 +1,14 @@
 """One store with everything around it, and laws so stiff that each release can be told beforehand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from tarry.core.entropy import Entropy, Secure
+from tarry.core.errors import TarryError
 from tarry.core.law import Law
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.policy import LABEL_RULES, LabelRule, Policy
+from tarry.keep.admission import accept
+from tarry.keep.candidates import Candidate, Terms, prepare
 from tarry.keep.closing import Closed, close_ticks
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
@@ -51,7 +55,7 @@ def _policy(labels: LabelRule, **others: object) -> Policy:
         others["window"] = f"{WINDOW}s"
     if labels == "none":
         others["delta"] = "0.1"
-    return Policy(epsilon="1", gap=f"{_GAP}s", labels=labels, **others)
+    return Policy(epsilon="1", labels=labels, **{"gap": f"{_GAP}s", **others})
 
 
 class World:
@@ -107,6 +111,35 @@ class World:
         """Hand a post in."""
         content = others.pop("content", f"{actor} on {target}".encode())
         return self.gate.admit(Post(actor=actor, target=target, outlet=outlet, content=content, **others))
+
+    def candidate(
+        self,
+        actor: str = "ann",
+        target: str = "p1",
+        outlet: str = "list",
+        *,
+        terms: Terms | None = None,
+        entropy: Entropy | None = None,
+        secret: str | None = None,
+        body: bytes | None = None,
+        **others: object,
+    ) -> Candidate:
+        """A post that is ready to be handed in, perhaps for the second time."""
+        content = others.pop("content", f"{actor} on {target}".encode())
+        post = Post(actor=actor, target=target, outlet=outlet, content=content, **others)
+        terms, entropy = terms or Terms(self.policy), entropy or Secure()
+        return prepare(self.vault, terms, entropy, post, secret=secret, body=body)
+
+    def send(self, *requests: Sequence[Candidate]) -> list[list[Receipt] | TarryError]:
+        """Hand several requests in at once."""
+        kind = "closing" if self.vault.settings.personal else "admitting"
+        with self.store.transaction(kind) as transaction:
+            return accept(transaction, self.vault, requests)
+
+    def tell(self, name: str, /, **values: object) -> None:
+        """Change something in the store by a statement's name."""
+        with self.store.transaction("closing") as transaction:
+            transaction.tell(name, **values)
 
     def close(self) -> Closed:
         """Close what lies in the past."""

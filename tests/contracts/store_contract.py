@@ -15,11 +15,22 @@ from contracts.gate_contract import GateContract
 from contracts.keeping import World
 from contracts.kinship_contract import KinshipContract
 from contracts.releaser_contract import ReleaserContract
+from contracts.repeats_contract import RepeatsContract
+from contracts.requests_contract import RequestsContract
+from contracts.shared_contract import SharedContract
 
 __all__ = ["StoreContract"]
 
 
-class StoreContract(GateContract, KinshipContract, ClosingContract, ReleaserContract):
+class StoreContract(
+    GateContract,
+    RequestsContract,
+    RepeatsContract,
+    KinshipContract,
+    ClosingContract,
+    ReleaserContract,
+    SharedContract,
+):
     """What every store's test class inherits; `reopen` is all it adds."""
 
     @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from contracts.keeper_machine import KeeperMachine
 from tarry.core.policy import LABEL_RULES
-from tarry.keep import sqlite
+from tarry.keep.queries import KEEPER, queries
 from tarry.keep.vault import Vault
 from tarry.testing import memory_store
 
@@ -63,9 +63,9 @@ def test_a_mistake_in_a_statement_is_found(mistake, monkeypatch):
     labels, *changes = MUTANTS[mistake]
     for names, right, wrong in changes:
         for name in names.split():
-            text = sqlite._QUERIES[name]
+            text = queries("sqlite", KEEPER)[name]
             assert right in text
-            monkeypatch.setitem(sqlite._QUERIES, name, text.replace(right, wrong))
+            monkeypatch.setitem(queries("sqlite", KEEPER), name, text.replace(right, wrong))
 
     assert fails(labels)
 

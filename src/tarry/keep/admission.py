@@ -1,116 +1,113 @@
-"""Accepting posts: one transaction that stamps them, stores their draws, and promises a release.
-
-Everything that needs no transaction (checks, hashes, draws, encryption) happens before it begins, so that
-tick closing and other admissions wait as briefly as possible.
-"""
+"""Accepting posts: one transaction that stamps them, stores their draws, and promises a release."""
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import ceil
 
-from tarry.core.entropy import Entropy
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.release import Draws, draw_pair
-from tarry.keep.checks import check_period, check_post
+from tarry.keep.candidates import Candidate, Terms
+from tarry.keep.checks import check_period
 from tarry.keep.clock import advance, now_tick
 from tarry.keep.closing import close_ticks
-from tarry.keep.keys import new_receipt, post_key, receipt_hash
-from tarry.keep.posts import Post, Receipt
-from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of
+from tarry.keep.errors import AlreadyUsed, Paused
+from tarry.keep.posts import Receipt
+from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of, status_of
 from tarry.keep.store import Place, Row, Transaction, by_receipt, place
 from tarry.keep.vault import Vault
 
-__all__ = ["accept", "prepare"]
+__all__ = ["accept"]
 
-
-class Candidate(NamedTuple):
-    """A post on its way in: checked, hashed, drawn and sealed."""
-
-    post: Post
-    id: int
-    secret: str
-    receipt: bytes
-    actor: bytes
-    pseudonym: bytes
-    draws: Draws
-    content: bytes
-    options: bytes
-
-
-def prepare(vault: Vault, policy: Policy, entropy: Entropy, post: Post) -> Candidate:
-    """Do all that can be done before the transaction.
-
-    >>> from tarry.core.entropy import Secure
-    >>> from tarry.testing import memory_vault
-    >>> policy = Policy(epsilon="1", gap="11m")
-    >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
-    >>> prepare(memory_vault(policy), policy, Secure(), post).options
-    b'{}'
-    """
-    check_post(vault, post)
-    secret = new_receipt()
-    hashed = receipt_hash(secret)
-    number = post_key(hashed)
-    options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
-    return Candidate(
-        post,
-        number,
-        secret,
-        hashed,
-        vault.keys.actor(post.actor),
-        vault.keys.pseudonym(post.actor, post.target),
-        draw_pair(policy, post.target, post.track, entropy),
-        vault.seal.shut(number, "content", post.content),
-        vault.seal.shut(number, "options", options),
-    )
+_CHANGING = "the space takes nothing in while its policy changes: try again in {wait} s"
+_RESTORED = "the store was brought back from a backup and is paused: an operator looks and resumes it"
 
 
 def accept(
-    transaction: Transaction, vault: Vault, policy: Policy, candidates: Sequence[Candidate]
-) -> list[Receipt]:
-    """Stamp and store, inside an admitting transaction.
+    transaction: Transaction, vault: Vault, requests: Sequence[Sequence[Candidate]]
+) -> list[list[Receipt] | TarryError]:
+    """Stamp and store, inside an admitting transaction: each request whole or not at all.
 
     >>> from tarry.core.entropy import Secure
+    >>> from tarry.keep.candidates import prepare
+    >>> from tarry.keep.posts import Post
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> vault = memory_vault(policy)
     >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
     >>> with vault.store.transaction("admitting") as transaction:
-    ...     accept(transaction, vault, policy, [prepare(vault, policy, Secure(), post)])[0].status.state
+    ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Secure(), post)]])[0][0].status.state
     'waiting'
     """
-    here = _here(transaction, vault, policy)
+    here = _here(transaction, vault, requests)
     now = advance(here.anchor, vault.clock.read(here.now)).time
-    tick = max(now_tick(now, policy.tick), here.closed + 1)
-    check_period(policy, tick)
-    clerk = _Clerk(transaction, vault, policy, here, tick)
+    clerk = _Clerk(transaction, vault, here, max(now_tick(now, here.settings.tick), here.closed + 1))
+    everything = [each for request in requests for each in request]
+    names = {each.receipt for each in everything if each.body is not None}
     if clerk.looks_back:
-        transaction.lock_actors({each.actor for each in candidates})
-    receipts = [clerk.accept(each) for each in candidates]
+        names |= {each.actor for each in everything}
+    if names:
+        transaction.lock(names)
+    clerk.recall([each for each in everything if each.body is not None])
+    answers = [clerk.answer(request) for request in requests]
     clerk.write()
-    return receipts
+    return answers
 
 
 class _Clerk:
     """Writes the rows of the posts of one transaction."""
 
-    def __init__(
-        self, transaction: Transaction, vault: Vault, policy: Policy, here: Place, tick: int
-    ) -> None:
-        self._transaction, self._vault, self._policy = transaction, vault, policy
+    def __init__(self, transaction: Transaction, vault: Vault, here: Place, tick: int) -> None:
+        self._transaction, self._vault = transaction, vault
         self._here, self._tick, self._settings = here, tick, here.settings
-        self._deadline = policy.deadline_tick
-        self._period = "" if policy.starts_at is None else str(policy.starts_at)
+        self._known: dict[int, tuple[bytes, Receipt]] = {}  # requests that have come before
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
         # Whether a label, tick or legacy depends on the actor's earlier posts: then these come in turn.
         leaned = here.latest is not None and here.latest > tick
         self.looks_back = leaned or here.heirlooms or not here.settings.waits_for_label
 
-    def accept(self, each: Candidate) -> Receipt:
-        parent = _parent(self._transaction, each)
+    def answer(self, request: Sequence[Candidate]) -> list[Receipt] | TarryError:
+        """All posts of one request, or why none of them; of one that has come before, its receipts."""
+        try:
+            if (receipts := self._seen(request)) is not None:
+                return receipts
+            for each in request:
+                self._check_open(each.terms)
+            # Looked up once: a parent that goes meanwhile must not break what was half accepted.
+            parents = [_parent(self._transaction, each) for each in request]
+        except TarryError as refusal:
+            return refusal
+        return [self._accept(each, parent) for each, parent in zip(request, parents, strict=True)]
+
+    def _check_open(self, terms: Terms) -> None:
+        if self._tick < terms.first_tick:
+            wait = ceil((terms.first_tick - self._tick) * terms.policy.tick)
+            raise Paused(_CHANGING.format(wait=wait))
+        check_period(terms.policy, self._tick)
+
+    def recall(self, candidates: Sequence[Candidate]) -> None:
+        """Look up which of these requests have come before."""
+        if not candidates:
+            return
+        numbers = json.dumps([each.id for each in candidates])
+        rows = {row["id"]: row for row in self._transaction.all("by_ids", ids=numbers)}
+        for each in candidates:
+            if row := rows.get(each.id):
+                status = status_of(self._transaction, self._settings, row)
+                self._known[each.id] = bytes(row["body"] or b""), Receipt(each.secret, each.id, status)
+
+    def _seen(self, request: Sequence[Candidate]) -> list[Receipt] | None:
+        """The receipts of a request that was accepted before."""
+        known = [self._known.get(each.id) for each in request]
+        if not any(known):
+            return None
+        same = [it and it[0] == each.body and it[1] for it, each in zip(known, request, strict=True)]
+        if not all(same):
+            raise AlreadyUsed
+        return [receipt for receipt in same if receipt]
+
+    def _accept(self, each: Candidate, parent: Row | None) -> Receipt:
         old = self._heirloom(each)
         ticks = self._arrive(each) if old is None else self._inherit(each, old)
         release = ticks.release
@@ -129,11 +126,15 @@ class _Clerk:
                 "parent": parent and parent["id"],
                 "receipt": each.receipt,
                 "pseudonym": each.pseudonym,
+                "body": each.body,
             }
         )
         if not self._settings.waits_for_label:
             self.write()  # the next one's label may look at this one
-        return Receipt(each.secret, each.id, ticks.status("waiting", self._policy.tick))
+        receipt = Receipt(each.secret, each.id, ticks.status("waiting", self._settings.tick))
+        if each.body is not None:
+            self._known[each.id] = each.body, receipt  # the same request may come twice at once
+        return receipt
 
     def write(self) -> None:
         """Store what has been collected."""
@@ -151,7 +152,7 @@ class _Clerk:
         return self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._here.closed)
 
     def _arrive(self, each: Candidate) -> Prospect:
-        arrival = self._stamp(each)
+        arrival, deadline = self._stamp(each), each.terms.policy.deadline_tick
         label = self._label(each, arrival)
         self._arrivals.append(
             {
@@ -162,12 +163,22 @@ class _Clerk:
                 "declared": int(each.post.more_to_come),
                 "unbatched": each.draws.unbatched,
                 "batched": each.draws.batched,
-                "deadline": self._deadline,
+                "deadline": deadline,
                 "label": label,
-                "period": self._period,
+                "period": each.terms.period,
             }
         )
-        return prospect_of(arrival, each.draws, label, self._settings, self._deadline)
+        if not self._delayed(each, arrival):
+            return Prospect(arrival, arrival)
+        return prospect_of(arrival, each.draws, label, self._settings, deadline)
+
+    def _delayed(self, each: Candidate, arrival: int) -> bool:
+        """Whether the account has adopted delays; decided ahead of time, never for one post."""
+        if each.terms.adoption == "everyone":
+            return True
+        account = self._vault.keys.account(each.actor)
+        row = self._transaction.one("adopted", account=account, tick=arrival)
+        return each.terms.adoption == "opt-out" if row is None else bool(row["delayed"])
 
     def _stamp(self, each: Candidate) -> int:
         """This tick; but not before the actor's last arrival, should the clock have leaned back since."""
@@ -199,8 +210,17 @@ class _Clerk:
         return prospect(old, self._settings)
 
 
-def _here(transaction: Transaction, vault: Vault, policy: Policy) -> Place:
+def _here(transaction: Transaction, vault: Vault, requests: Sequence[Sequence[Candidate]]) -> Place:
     here = place(transaction)
+    if here.settings.paused:
+        raise Paused(_RESTORED)
+    policies = {id(each.terms.policy): each.terms.policy for request in requests for each in request}
+    for policy in policies.values():
+        here = _under(transaction, vault, here, policy)
+    return here
+
+
+def _under(transaction: Transaction, vault: Vault, here: Place, policy: Policy) -> Place:
     here.settings.check(policy)
     if here.settings.personal:
         if here.policy is not None and here.policy != write_policy(policy):

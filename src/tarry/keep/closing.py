@@ -15,9 +15,9 @@ from tarry.core.release import Draws, release_tick
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
-from tarry.keep.store import Place, Transaction, anchor_row, place
+from tarry.keep.store import Place, Settings, Transaction, anchor_row, place
 
-__all__ = ["RECEIPT_DAYS", "Closed", "close_ticks", "shift_everything"]
+__all__ = ["RECEIPT_DAYS", "Closed", "close_ticks", "hour_ticks", "shift_everything"]
 
 #: How long a receipt is answered after its post has left.
 RECEIPT_DAYS = 7
@@ -51,6 +51,8 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     1
     """
     here = place(transaction)
+    if here.settings.paused:
+        return Closed(here.closed, 0, 0, here.anchor)
     anchor = advance(here.anchor, clock.read(here.now))
     tick, settings = last_past_tick(anchor.time, here.settings.tick), here.settings
     if tick <= here.closed:
@@ -126,14 +128,30 @@ def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest:
     """Forget what nothing needs any more."""
     settings, erased = here.settings, 0
     erasable = tick - settings.window_ticks * (2 if settings.waits_for_label else 1)
+    hour = hour_ticks(settings)
     if oldest <= erasable:
+        if not settings.personal:
+            rows = transaction.all("arrivals_by_hour", ticks=hour, erasable=erasable)
+            transaction.many("count_hour", [dict(row) for row in rows])
         erased += _erase_arrivals(transaction, keys, erasable)
     if here.heirlooms:
         erased += transaction.run("forget_withdrawn", closed=tick)
-    hour = ticks_up(3600, settings.tick)
     if tick // hour != here.closed // hour:
+        if not settings.personal:
+            transaction.tell("clear_outlook")
+            transaction.tell("look_ahead", ticks=hour)
         erased += transaction.run("purge", old=tick - max(RECEIPT_DAYS * 24 * hour, _reach(here)))
     return erased
+
+
+def hour_ticks(settings: Settings) -> int:
+    """Ticks in an hour, or one where a tick is longer.
+
+    >>> from tarry.core.policy import Policy
+    >>> hour_ticks(Settings.of(Policy(epsilon="1", gap="11m", window="5m", tick="7m")))
+    9
+    """
+    return ticks_up(3600, settings.tick)
 
 
 def _reach(here: Place) -> int:

@@ -4,13 +4,15 @@ TarryError
 ├── NoSuchPost    no post has this receipt
 ├── TooLate       the post is leaving or has left
 ├── Refused       an outlet will never take this post: it is parked for a person
+├── AlreadyUsed   a request's own key has come with another request
+├── Paused        the store takes nothing in at the moment
 ├── Unreachable   an outlet cannot be reached now: it is tried again
 └── Unavailable   the store cannot be reached now; nothing was accepted
 """
 
 from tarry.core.errors import TarryError
 
-__all__ = ["NoSuchPost", "Refused", "TooLate", "Unavailable", "Unreachable"]
+__all__ = ["AlreadyUsed", "NoSuchPost", "Paused", "Refused", "TooLate", "Unavailable", "Unreachable"]
 
 
 class NoSuchPost(TarryError):
@@ -42,6 +44,28 @@ class Refused(TarryError):
     >>> raise Refused("the server answered 550: no such mailbox")
     Traceback (most recent call last):
     tarry.keep.errors.Refused: the server answered 550: no such mailbox
+    """
+
+
+class AlreadyUsed(TarryError):
+    """A request's own key has come before, with another request.
+
+    >>> print(AlreadyUsed())
+    this idempotency key was used for another request: send a new key with a new request
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this idempotency key was used for another request: send a new key with a new request"
+        )
+
+
+class Paused(TarryError):
+    """The store, or a space in it, takes nothing in at the moment.
+
+    >>> raise Paused("the store was brought back from a backup and waits for tarry resume")
+    Traceback (most recent call last):
+    tarry.keep.errors.Paused: the store was brought back from a backup and waits for tarry resume
     """
 
 

@@ -1,30 +1,29 @@
-"""The gate: admit, status, replace, withdraw, repeat. Decisions, without a door of any kind.
+"""The gate: admit, and all that a receipt allows. Decisions, without a door of any kind.
 
 A post is accepted in one transaction that stores its draws with it; from then on its label alone decides
-when it leaves. Whatever the gate answers looks at the asker's own posts only.
+when it leaves.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tarry.core.entropy import Entropy, Secure
-from tarry.core.errors import BadInput
+from tarry.core.errors import TarryError
 from tarry.core.policy import Policy
-from tarry.keep.admission import accept, prepare
-from tarry.keep.checks import check_content
-from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
-from tarry.keep.posts import Post, Receipt, Status
-from tarry.keep.prospects import behind_parents, prospect
-from tarry.keep.store import Kind, Row, Transaction, by_receipt
+from tarry.keep.admission import accept
+from tarry.keep.candidates import Terms, prepare
+from tarry.keep.errors import TooLate, Unavailable
+from tarry.keep.posts import Post, Receipt
+from tarry.keep.receipts import Receipts, by_key, last_state, payload_of
 from tarry.keep.vault import Vault
+
+if TYPE_CHECKING:
+    from tarry.keep.store import Kind
 
 __all__ = ["Gate"]
 
-_SHOWN = ("id", "state", "target", "outlet", "parent")
 
-
-class Gate:
+class Gate(Receipts):
     """The decisions of one store under one policy.
 
     >>> from tarry.testing import memory_vault
@@ -36,8 +35,10 @@ class Gate:
     """
 
     def __init__(self, vault: Vault, policy: Policy, entropy: Entropy | None = None) -> None:
+        super().__init__(vault)
         vault.settings.check(policy)
-        self.vault, self.policy = vault, policy
+        self.policy = policy
+        self._terms = Terms(policy, "" if policy.starts_at is None else str(policy.starts_at))
         self._entropy = entropy or Secure()
         # In one person's own store an admission closes ticks too, which happens alone.
         self._admitting: Kind = "closing" if vault.settings.personal else "admitting"
@@ -48,11 +49,11 @@ class Gate:
 
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
-        candidates = [prepare(self.vault, self.policy, self._entropy, post) for post in posts]
+        candidates = [prepare(self.vault, self._terms, self._entropy, post) for post in posts]
         receipts: list[Receipt] = []
         try:
             with self.vault.store.transaction(self._admitting) as transaction:
-                receipts = accept(transaction, self.vault, self.policy, candidates)
+                receipts = _or_raise(accept(transaction, self.vault, [candidates])[0])
         except Unavailable as trouble:
             if receipts and self._is_there(receipts[0], trouble):
                 return receipts
@@ -66,40 +67,6 @@ class Gate:
         except Unavailable:
             raise Unavailable(f"{trouble}; the post may or may not have been accepted") from trouble
 
-    def status(self, receipt: str) -> Status:
-        """When a post leaves, as far as that is known, or what became of it."""
-        with self.vault.store.transaction("reading") as transaction:
-            return self._status(transaction, _find(transaction, receipt))
-
-    def replace(self, receipt: str, content: bytes, options: Mapping[str, Any] | None = None) -> Status:
-        """Change what will be said; when it will be said stays as it is."""
-        with self.vault.store.transaction("working") as transaction:
-            row = _find(transaction, receipt)
-            check_content(content)
-            kept = self._options(transaction, row) if options is None else options
-            self.vault.outlets[row["outlet"]].check(kept)
-            seal, number = self.vault.seal, row["id"]
-            if not transaction.run(
-                "replace",
-                id=number,
-                content=seal.shut(number, "content", content),
-                options=seal.shut(number, "options", json.dumps(dict(kept), sort_keys=True).encode()),
-            ):
-                raise TooLate(_last_state(row))
-            return self._status(transaction, row)
-
-    def withdraw(self, receipt: str) -> Status:
-        """Take a post back. It still counts for labels."""
-        with self.vault.store.transaction("working") as transaction:
-            row = _find(transaction, receipt)
-            _withdraw(transaction, row)
-            return self._status(transaction, {**row, "state": "withdrawn", "problem": None})
-
-    def withdraw_post(self, post: int) -> None:
-        """Take a post back by its key, as the owner of the store may."""
-        with self.vault.store.transaction("working") as transaction:
-            _withdraw(transaction, _by_id(transaction, post))
-
     def repeat_post(
         self, post: int, actor: str, *, track: str | None = None, more_to_come: bool = False
     ) -> Receipt:
@@ -109,10 +76,10 @@ class Gate:
         track, and whether more will come, are not stored, and are asked for again.
         """
         with self.vault.store.transaction("reading") as transaction:
-            row = _by_id(transaction, post)
+            row = by_key(transaction, post)
             if row["state"] != "parked":
-                raise TooLate(_last_state(row))
-            content = self.vault.seal.open(post, "content", _payload(transaction, row)["content"])
+                raise TooLate(last_state(row))
+            content = self.vault.seal.open(post, "content", payload_of(transaction, row)["content"])
             options = self._options(transaction, row)
         again = Post(
             actor=actor,
@@ -124,89 +91,24 @@ class Gate:
             more_to_come=more_to_come,
             depends_on=row["parent"],
         )
-        candidate = prepare(self.vault, self.policy, self._entropy, again)
+        candidate = prepare(self.vault, self._terms, self._entropy, again)
         with self.vault.store.transaction(self._admitting) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):
                 raise TooLate("not parked any more")
-            receipt = accept(transaction, self.vault, self.policy, [candidate])[0]
+            receipt = _or_raise(accept(transaction, self.vault, [[candidate]])[0])[0]
             transaction.tell("adopt_children", id=post, heir=receipt.post)
             return receipt
 
-    def unpark_post(self, post: int) -> None:
-        """Put a parked post back, as an operator may once its outlet works again: it leaves at once."""
-        if self.vault.settings.personal:
-            raise BadInput("a parked post", "is repeated in one person's own store", found="it put back")
-        with self.vault.store.transaction("working") as transaction:
-            if not transaction.run("unpark", id=post):
-                raise TooLate(_last_state(_by_id(transaction, post)))
-
-    def key_of(self, receipt: str) -> int | None:
-        """The key of the post that a receipt names, if there is one."""
-        with self.vault.store.transaction("reading") as transaction:
-            row = by_receipt(transaction, receipt)
-        return None if row is None else int(row["id"])
-
-    def options_of(self, post: int) -> Mapping[str, Any]:
-        """What the outlet of a waiting post was told, for the owner of the store."""
-        with self.vault.store.transaction("reading") as transaction:
-            return self._options(transaction, _by_id(transaction, post))
-
-    def posts(self) -> list[tuple[Row, Status]]:
-        """Every post that waits or is parked, with its status: the view of the store's owner.
-
-        Of a post: its id, state, target, outlet and parent. What is known of its arrival stays inside.
-        """
-        with self.vault.store.transaction("reading") as transaction:
-            return [
-                ({name: row[name] for name in _SHOWN}, self._status(transaction, row))
-                for row in transaction.all("not_done")
-            ]
-
     def batched_acts(self, actor: str) -> int:
         """How many batched acts the ledger has counted for an actor in this policy's period."""
-        keys = self.vault.keys
-        period = "" if self.policy.starts_at is None else str(self.policy.starts_at)
+        keys, period = self.vault.keys, self._terms.period
         with self.vault.store.transaction("reading") as transaction:
             row = transaction.one("account", account=keys.account(keys.actor(actor)), period=period)
         return 0 if row is None else int(row["batched"])
 
-    def _status(self, transaction: Transaction, row: Row) -> Status:
-        ticks = prospect(row, self.vault.settings)
-        if row["state"] == "waiting" and row["parent"] is not None:
-            above = transaction.one("by_id", id=row["parent"])
-            ticks = behind_parents(transaction, self.vault.settings, ticks, above)
-        return ticks.status(row["state"], self.vault.settings.tick, row["problem"])
 
-    def _options(self, transaction: Transaction, row: Row) -> Mapping[str, Any]:
-        stored = _payload(transaction, row)["options"]
-        options: Mapping[str, Any] = json.loads(self.vault.seal.open(row["id"], "options", stored))
-        return options
-
-
-def _find(transaction: Transaction, receipt: str) -> Row:
-    if (row := by_receipt(transaction, receipt)) is None:
-        raise NoSuchPost
-    return row
-
-
-def _by_id(transaction: Transaction, post: int) -> Row:
-    if (row := transaction.one("by_id", id=post)) is None:
-        raise NoSuchPost
-    return row
-
-
-def _payload(transaction: Transaction, row: Row) -> Row:
-    payload = transaction.one("payload", id=row["id"])
-    if payload is None or payload["content"] is None:
-        raise TooLate(_last_state(row))
-    return payload
-
-
-def _withdraw(transaction: Transaction, row: Row) -> None:
-    if not transaction.run("withdraw", id=row["id"]):
-        raise TooLate(_last_state(row))
-
-
-def _last_state(row: Row) -> str:
-    return "leaving at this moment" if row["state"] == "waiting" else str(row["state"])
+def _or_raise(answer: list[Receipt] | TarryError) -> list[Receipt]:
+    if isinstance(answer, TarryError):
+        raise answer
+    return answer

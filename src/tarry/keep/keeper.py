@@ -110,6 +110,8 @@ class Keeper:
         self._hand_over(claim)
         self._traces |= closed.erased > 0
         self._tell_missed(closed.tick)
+        if vault.settings.paused:  # nothing closes: look again after a while
+            return vault.clock.read().steady + int(_SWEEP_S * MICROS)
         # A tick is past when the clock stands beyond its end: one microsecond more.
         end = int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
         return closed.anchor.reading.steady + end - closed.anchor.time
@@ -117,7 +119,7 @@ class Keeper:
     def _claim_within(self, transaction: Transaction, now: int) -> Claim | None:
         """What has just fallen due, for an idle worker: claimed with the tick, it leaves the sooner."""
         if self._idle > len(self._handed):
-            for outlet in self.vault.outlets:
+            for outlet in tuple(self.vault.outlets):
                 if claim := self._releaser.claim_within(transaction, outlet, now):
                     return claim
         return None
@@ -162,7 +164,7 @@ class Keeper:
         releaser, seen = Releaser(self.vault), -1
         while not self._stopping.is_set():
             self._deliver_handed()
-            for outlet in self.vault.outlets:
+            for outlet in tuple(self.vault.outlets):
                 while not self._stopping.is_set():
                     claim = patiently(partial(releaser.claim, outlet))
                     if claim is None:

@@ -62,10 +62,18 @@ class Keys:
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
             raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
-        self._actor, self._pseudonym, self._account, self._public, self.seal = (
-            blake2b(purpose, key=key, digest_size=KEY_BYTES).digest()
-            for purpose in (b"actor", b"pseudonym", b"account", b"public id", b"seal")
+        self._key = key
+        self._actor, self._pseudonym, self._account, self._public, self.seal = map(
+            self.secret, ("actor", "pseudonym", "account", "public id", "seal")
         )
+
+    def secret(self, purpose: str) -> bytes:
+        """A secret of its own for each purpose; from one nobody learns another.
+
+        >>> Keys(bytes(32)).secret("receipts") == Keys(bytes(32)).secret("webhook of talk")
+        False
+        """
+        return blake2b(purpose.encode(), key=self._key, digest_size=KEY_BYTES).digest()
 
     def actor(self, actor: str) -> bytes:
         """What labels know an actor by, until erasure.

@@ -8,18 +8,19 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import migrations, queries
+from tarry.keep.queries import KEEPER, migrations, queries
 from tarry.keep.store import Kind, Row
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStore", "statements"]
 
 _MIGRATING = 7462  # an advisory lock of its own
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -31,7 +32,7 @@ class PostgresStore:
     `PostgresStore("postgresql://tarry@db/tarry")` makes them when they are not there yet.
     """
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, rooms: tuple[str, ...] = KEEPER) -> None:
         try:
             import psycopg  # noqa: PLC0415 - an extra
             from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
@@ -40,6 +41,7 @@ class PostgresStore:
                 "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
             ) from None
         self.dsn = dsn
+        self.rooms, self.statements = rooms, statements(rooms)
         self._psycopg, self._rows = psycopg, dict_row
         self._away = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
         self._mine = threading.local()
@@ -63,7 +65,7 @@ class PostgresStore:
                 with connection.pipeline() as pipeline:
                     for statement in _BEGIN[kind]:
                         connection.execute(statement)
-                    yield PostgresTransaction(connection, pipeline)
+                    yield PostgresTransaction(connection, pipeline, self.statements)
                     connection.execute("COMMIT")
             except BaseException:
                 self._roll_back(connection)
@@ -110,7 +112,7 @@ class PostgresStore:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
                 connection.execute("CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY)")
                 done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
-                for number, script in migrations("postgres").items():
+                for number, script in migrations("postgres", self.rooms).items():
                     if number not in done:
                         connection.execute(script.encode())
                         connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number,))
@@ -123,21 +125,24 @@ class PostgresTransaction:
     """Statements by name on an open connection."""
 
     def __init__(
-        self, connection: "psycopg.Connection[dict[str, Any]]", pipeline: "psycopg.Pipeline"
+        self,
+        connection: "psycopg.Connection[dict[str, Any]]",
+        pipeline: "psycopg.Pipeline",
+        statements: Mapping[str, bytes],
     ) -> None:
-        self._connection, self._pipeline = connection, pipeline
+        self._connection, self._pipeline, self._statements = connection, pipeline, statements
 
-    def one(self, name: str, **values: object) -> Row | None:
+    def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        return self._connection.execute(_QUERIES[name], values).fetchone()
+        return self._connection.execute(self._statements[name], values).fetchone()
 
-    def all(self, name: str, **values: object) -> list[Row]:
+    def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return list(self._connection.execute(_QUERIES[name], values).fetchall())
+        return list(self._connection.execute(self._statements[name], values).fetchall())
 
-    def run(self, name: str, **values: object) -> int:
+    def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        cursor = self._connection.execute(_QUERIES[name], values)
+        cursor = self._connection.execute(self._statements[name], values)
         self._pipeline.sync()
         return cursor.rowcount
 
@@ -146,14 +151,14 @@ class PostgresTransaction:
         row = self.one(name)
         return None if row is None else tuple(row.values())
 
-    def tell(self, name: str, **values: object) -> None:
+    def tell(self, name: str, /, **values: object) -> None:
         """Change something, without waiting for the answer."""
-        self._connection.execute(_QUERIES[name], values)
+        self._connection.execute(self._statements[name], values)
 
-    def lock_actors(self, actors: Iterable[bytes]) -> None:
-        """Wait for other admissions of these actors."""
-        numbers = [int.from_bytes(actor[:8], signed=True) for actor in actors]
-        self._connection.execute(_QUERIES["lock_actors"], {"numbers": numbers})
+    def lock(self, names: Iterable[bytes]) -> None:
+        """Wait for other transactions that hold one of these names."""
+        numbers = [int.from_bytes(name[:8], signed=True) for name in names]
+        self._connection.execute(self._statements["lock"], {"numbers": numbers})
 
     def wall(self) -> int | None:
         """The database's wall clock."""
@@ -163,13 +168,23 @@ class PostgresTransaction:
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows, without waiting for the answers."""
         if rows:
-            self._connection.cursor().executemany(_QUERIES[name], rows)
+            self._connection.cursor().executemany(self._statements[name], rows)
 
 
-_QUERIES = {
-    name: _PARAMETER.sub(r"%(\1)s", text).encode()  # bytes: psycopg takes them as they are
-    for name, text in queries("postgres").items()
-}
+@cache
+def statements(rooms: tuple[str, ...] = KEEPER) -> dict[str, bytes]:
+    """The statements in psycopg's own way.
+
+    >>> statements()["by_id"].endswith(b"%(id)s")
+    True
+    """
+    return {
+        name: _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%")).encode()  # bytes: taken as they are
+        for name, text in queries("postgres", rooms).items()
+    }
+
+
+_QUERIES = statements()
 # Whatever the server's defaults: a snapshot taken before a lock was granted would miss what it waited for.
 _WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _BEGIN = {

@@ -31,6 +31,7 @@ class Post:
     depends_on: str | int | None = (
         None  # receipt, or key, of one's own post on the same target that goes first
     )
+    space: str = ""  # where the target lies: the same name elsewhere is another target
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from tarry.core.release import Draws, release_tick
 from tarry.keep.posts import State, Status
 from tarry.keep.store import Row, Settings, Transaction
 
-__all__ = ["Prospect", "behind_parents", "prospect", "prospect_of"]
+__all__ = ["Prospect", "behind_parents", "prospect", "prospect_of", "status_of"]
 
 
 class Prospect(NamedTuple):
@@ -77,6 +77,23 @@ def prospect_of(
         return Prospect(lone, lone)
     batched = release_tick(arrival, draws, batched=True, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
+
+
+def status_of(transaction: Transaction, settings: Settings, row: Row) -> Status:
+    """What the author of a post may know of it.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_store
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> row = {"state": "released", "release": 7, "arrival": None, "problem": None, "parent": None}
+    >>> with memory_store(policy).transaction("reading") as transaction:
+    ...     status_of(transaction, Settings.of(policy), row).release_at
+    Fraction(7, 1)
+    """
+    ticks = prospect(row, settings)
+    if row["state"] == "waiting" and row["parent"] is not None:
+        ticks = behind_parents(transaction, settings, ticks, transaction.one("by_id", id=row["parent"]))
+    return ticks.status(row["state"], settings.tick, row["problem"])
 
 
 def behind_parents(

@@ -84,7 +84,7 @@ class Releaser:
     def release(self) -> int:
         """Claim, deliver and mark everything that is due; how many posts left."""
         left = 0
-        for name in self.vault.outlets:
+        for name in tuple(self.vault.outlets):
             while claim := self.claim(name):
                 outcomes = self.deliver(claim)
                 self.mark(claim, outcomes)
@@ -150,7 +150,9 @@ class Releaser:
         """Write down how the deliveries ended."""
         with self.vault.store.transaction("working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
-            transaction.tell("mark_released", posts=done, claim=claim.token)
+            left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
+            if record := getattr(self.vault.outlets[claim.outlet], "record", None):
+                record(transaction, [release for post, release in claim.posts if post in left])
             for outcome in outcomes:
                 if outcome.problem:
                     self._mark_failed(transaction, claim.token, outcome)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import migrations, queries
+from tarry.keep.queries import KEEPER, migrations, queries
 from tarry.keep.store import Kind, Row
 
 __all__ = ["SqliteStore"]
@@ -36,8 +36,9 @@ class SqliteStore:
     0
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, rooms: tuple[str, ...] = KEEPER) -> None:
         self.path = str(path)
+        self.rooms, self.statements = rooms, queries("sqlite", rooms)
         self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
@@ -166,7 +167,7 @@ class SqliteStore:
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
             connection.execute("BEGIN IMMEDIATE")
             done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
-            for number, script in migrations("sqlite").items():
+            for number, script in migrations("sqlite", self.rooms).items():
                 if number not in done:
                     for statement in _statements(script):
                         connection.execute(statement)
@@ -188,7 +189,7 @@ class SqliteTransaction:
     _connection: sqlite3.Connection
 
     def __init__(self, store: SqliteStore, kind: Kind) -> None:
-        self._store = store
+        self._store, self._statements = store, store.statements
         # A writer is alone in SQLite, whatever it writes.
         self._begin = "BEGIN" if kind == "reading" else "BEGIN IMMEDIATE"
 
@@ -223,20 +224,20 @@ class SqliteTransaction:
             return error
         return None
 
-    def one(self, name: str, **values: object) -> Row | None:
+    def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        row: Row | None = self._connection.execute(_QUERIES[name], values).fetchone()
+        row: Row | None = self._connection.execute(self._statements[name], values).fetchone()
         return row
 
-    def all(self, name: str, **values: object) -> list[Row]:
+    def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return self._connection.execute(_QUERIES[name], values).fetchall()
+        return self._connection.execute(self._statements[name], values).fetchall()
 
-    def run(self, name: str, **values: object) -> int:
+    def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        return self._connection.execute(_QUERIES[name], values).rowcount
+        return self._connection.execute(self._statements[name], values).rowcount
 
-    def lock_actors(self, actors: Iterable[bytes]) -> None:
+    def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""
 
     def wall(self) -> int | None:
@@ -245,19 +246,16 @@ class SqliteTransaction:
 
     def values(self, name: str) -> tuple[Any, ...] | None:
         """The first row of an answer, in the order of its columns."""
-        row: tuple[Any, ...] | None = self._connection.execute(_QUERIES[name]).fetchone()
+        row: tuple[Any, ...] | None = self._connection.execute(self._statements[name]).fetchone()
         return row
 
-    def tell(self, name: str, **values: object) -> None:
+    def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
-        self._connection.execute(_QUERIES[name], values)
+        self._connection.execute(self._statements[name], values)
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
-        self._connection.executemany(_QUERIES[name], rows)
-
-
-_QUERIES = queries("sqlite")
+        self._connection.executemany(self._statements[name], rows)
 
 
 def _why(error: Exception) -> str:

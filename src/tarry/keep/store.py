@@ -26,20 +26,20 @@ Row = Mapping[str, Any]
 class Transaction(Protocol):
     """Statements of `sql/`, asked for by name."""
 
-    def one(self, name: str, **values: object) -> Row | None:
+    def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
         ...
 
-    def all(self, name: str, **values: object) -> list[Row]:
+    def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
         ...
 
-    def run(self, name: str, **values: object) -> int:
+    def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
         ...
 
-    def lock_actors(self, actors: Iterable[bytes]) -> None:
-        """Wait for other admissions of these actors, and keep them waiting until the end."""
+    def lock(self, names: Iterable[bytes]) -> None:
+        """Wait for other transactions that hold one of these names, and keep them waiting until the end."""
         ...
 
     def wall(self) -> int | None:
@@ -50,7 +50,7 @@ class Transaction(Protocol):
         """The first row of an answer, in the order of its columns, if there is one."""
         ...
 
-    def tell(self, name: str, **values: object) -> None:
+    def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
         ...
 
@@ -95,6 +95,7 @@ class Settings:
     labels: LabelRule
     personal: bool = False  # one person's own store
     sealed: bool = False  # content is encrypted
+    paused: bool = False  # nothing comes in or leaves until a person says so
 
     @classmethod
     def of(cls, policy: Policy, *, personal: bool = False, sealed: bool = False) -> "Settings":
@@ -188,7 +189,7 @@ def place(transaction: Transaction) -> Place:
         raise BadInput("a store", "has been founded", found="an empty one", fix="call found() first")
     time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, now = found
     anchor = Anchor(time, Reading(wall, steady, boot))
-    return Place(anchor, closed, _settings(*settings), policy, latest, bool(heirlooms), now)
+    return Place(anchor, closed, _settings(tuple(settings)), policy, latest, bool(heirlooms), now)
 
 
 def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
@@ -209,12 +210,14 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
 
 
 @lru_cache
-def _settings(tick: str, window_ticks: int, labels: LabelRule, personal: int, sealed: int) -> Settings:
+def _settings(stored: tuple[Any, ...]) -> Settings:
     """Read at every admission, and hardly ever new."""
+    tick, window_ticks, labels, personal, sealed, paused = stored
     return Settings(
         tick=Fraction(tick),
         window_ticks=window_ticks,
         labels=labels,
         personal=bool(personal),
         sealed=bool(sealed),
+        paused=bool(paused),
     )

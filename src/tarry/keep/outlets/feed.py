@@ -9,7 +9,6 @@ id is there already, and what a crash has left of a line is cut off. Whoever mov
 it) takes that memory with it, so do it while nothing waits.
 """
 
-import base64
 import contextlib
 import errno
 import fcntl
@@ -18,14 +17,13 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlets.telling import told_content, told_moment
 from tarry.keep.posts import Release
 
 __all__ = ["FeedFile"]
@@ -42,6 +40,7 @@ class FeedFile:
     Programs that change the file take the same lock (`flock`) first.
 
     >>> import tempfile
+    >>> from fractions import Fraction
     >>> folder = tempfile.TemporaryDirectory()
     >>> feed = FeedFile(Path(folder.name) / "feed.jsonl")
     >>> feed.deliver(Release(id="ab", target="paper 3", content=b"I agree.", at=Fraction(60)))
@@ -158,16 +157,5 @@ def _head(release: Release) -> bytes:
 
 def _line(release: Release) -> bytes:
     """Plain ASCII: no reader sees a line end inside."""
-    told = {"id": release.id, "target": release.target, "at": _moment(release.at)}
-    try:
-        told["content"] = release.content.decode()
-    except UnicodeDecodeError:
-        told["content_base64"] = base64.b64encode(release.content).decode()
-    return json.dumps(told).encode() + b"\n"
-
-
-def _moment(at: Fraction) -> str:
-    """ISO 8601 in UTC; of a tick between microseconds, the one before it."""
-    micros = int(at * 1_000_000)
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-    return moment.isoformat().replace("+00:00", "Z")
+    told = {"id": release.id, "target": release.target, "at": told_moment(release.at)}
+    return json.dumps(told | told_content(release.content)).encode() + b"\n"

@@ -19,6 +19,9 @@ class Outlet(Protocol):
 
     An outlet whose deliveries are quick and cannot hang may say how many a worker takes at once, in an
     attribute `batch`. Without it a worker takes one, and a slow receiver holds up nothing else.
+
+    An outlet that publishes in the store itself has a method `record(transaction, releases)`: it is called
+    in the transaction that marks them as released, and only for those that this worker still holds.
     """
 
     @property

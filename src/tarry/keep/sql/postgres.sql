@@ -8,9 +8,9 @@ SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
 -- name: lock_closing
 SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
 
--- name: lock_actors
--- Admissions of one actor come one after the other; always in the same order, so that nobody waits
--- for somebody who waits for them.
+-- name: lock
+-- Transactions that name the same thing (an actor whose posts must come one after the other) take turns; always
+-- in the same order, so that nobody waits for somebody who waits for them.
 SELECT pg_advisory_xact_lock(number) FROM (SELECT unnest(CAST(:numbers AS bigint[])) AS number ORDER BY 1) AS n
 
 -- name: now
@@ -20,7 +20,7 @@ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 -- name: place
 -- As in queries.sql, with the database's wall clock in microseconds.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
-       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
+       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.paused, s.policy,
        (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
@@ -34,7 +34,7 @@ WHERE id IN (
     SELECT d.id FROM posts d
     WHERE d.state = 'waiting' AND d.until IS NULL AND d.release IS NOT NULL
       AND d.release <= (SELECT closed FROM clock)
-      AND d.outlet = :outlet
+      AND d.outlet = :outlet AND (SELECT paused FROM settings) = 0
       AND (d.parent IS NULL OR NOT EXISTS (
           SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')))
     ORDER BY d.release, d.id
@@ -49,3 +49,11 @@ UPDATE posts SET state = 'released', content = NULL, options = NULL, target = ''
                  until = NULL, problem = NULL
 WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
   AND claim = :claim AND state IN ('waiting', 'parked')
+RETURNING id
+
+-- name: by_ids
+-- Several posts at once, as by_id.
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS post)

@@ -5,7 +5,7 @@
 -- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
 -- again for each post, the latest arrival and whether any withdrawn post may still have an heir.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
-       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.policy,
+       s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.paused, s.policy,
        (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
        NULL AS now
@@ -81,8 +81,8 @@ SELECT EXISTS (
 ) AS answer
 
 -- name: insert_post
-INSERT INTO posts (id, state, target, outlet, options, content, release, parent, receipt, pseudonym)
-VALUES (:id, 'waiting', :target, :outlet, :options, :content, :release, :parent, :receipt, :pseudonym)
+INSERT INTO posts (id, state, target, outlet, options, content, release, parent, receipt, pseudonym, body)
+VALUES (:id, 'waiting', :target, :outlet, :options, :content, :release, :parent, :receipt, :pseudonym, :body)
 
 -- name: insert_arrival
 INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, label, period)
@@ -90,20 +90,20 @@ VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :dea
 
 -- name: by_receipt
 -- A post, and what is still known of its arrival.
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id AND p.receipt = :receipt
 
 -- name: by_id
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id
 
 -- name: not_done
 -- Every post that waits or is parked, in no order that tells anything.
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.state IN ('waiting', 'parked')
@@ -202,6 +202,50 @@ SELECT batched FROM ledger WHERE account = :account AND period = :period
 -- name: erase
 -- No label needs these any more.
 DELETE FROM arrivals WHERE arrival <= :erasable
+
+-- name: adopted
+-- What an account has decided for this tick.
+SELECT delayed FROM adoptions WHERE account = :account AND first_tick <= :tick
+ORDER BY first_tick DESC LIMIT 1
+
+-- name: adopt_delays
+INSERT INTO adoptions (account, first_tick, delayed) VALUES (:account, :first_tick, :delayed)
+ON CONFLICT (account, first_tick) DO UPDATE SET delayed = excluded.delayed
+
+-- name: arrivals_by_hour
+-- What is about to be erased, by hours of so many ticks.
+SELECT arrival / :ticks AS hour, count(*) AS arrivals FROM arrivals WHERE arrival <= :erasable GROUP BY 1
+
+-- name: count_hour
+INSERT INTO hours (hour, arrivals) VALUES (:hour, :arrivals)
+ON CONFLICT (hour) DO UPDATE SET arrivals = hours.arrivals + excluded.arrivals
+
+-- name: clear_outlook
+DELETE FROM outlook
+
+-- name: look_ahead
+-- What waits, by outlet and by hour of release: taken once an hour, so that nobody can watch it move.
+INSERT INTO outlook (outlet, hour, posts)
+SELECT outlet, coalesce(release / :ticks, 0), count(*) FROM posts WHERE state = 'waiting' GROUP BY 1, 2
+
+-- name: outlook
+SELECT outlet, hour, posts FROM outlook ORDER BY outlet, hour
+
+-- name: hours
+-- Hours that are over and whose arrivals are all erased.
+SELECT hour, arrivals FROM hours WHERE hour < :before ORDER BY hour DESC LIMIT :most
+
+-- name: parked
+-- What a person has to look at.
+SELECT id, target, outlet, release, attempts, problem FROM posts WHERE state = 'parked' ORDER BY release, id
+
+-- name: pause
+UPDATE settings SET paused = :paused
+
+-- name: park_overdue
+-- A store that was brought back: what was to leave by now may have left before.
+UPDATE posts SET state = 'parked', claim = NULL, until = NULL, problem = :problem
+WHERE state = 'waiting' AND release IS NOT NULL AND release <= :tick
 
 -- name: forget_withdrawn
 -- The life of a withdrawn post is over: nobody inherits from it any more.

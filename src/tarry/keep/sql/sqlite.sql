@@ -7,7 +7,7 @@ WHERE id IN (
     SELECT d.id FROM posts d
     WHERE d.state = 'waiting' AND d.until IS NULL AND d.release IS NOT NULL
       AND d.release <= (SELECT closed FROM clock)
-      AND d.outlet = :outlet
+      AND d.outlet = :outlet AND (SELECT paused FROM settings) = 0
       AND (d.parent IS NULL OR NOT EXISTS (
           SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')))
     ORDER BY d.release, d.id
@@ -21,3 +21,11 @@ UPDATE posts SET state = 'released', content = NULL, options = NULL, target = ''
                  until = NULL, problem = NULL
 WHERE id IN (SELECT value FROM json_each(:posts))
   AND claim = :claim AND state IN ('waiting', 'parked')
+RETURNING id
+
+-- name: by_ids
+-- Several posts at once, as by_id.
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+FROM posts p LEFT JOIN arrivals a ON a.id = p.id
+WHERE p.id IN (SELECT value FROM json_each(:ids))

@@ -1,0 +1,168 @@
+"""What a change of policy costs acts that straddle it, and the pause after which none can.
+
+The promise compares a batched act with a story in which it came up to G ticks later, unbatched. Where the
+policy changes in between, the truth draws from the old batched law and the story from the new unbatched
+one, and nobody has matched these two. Only that way round: a story never moves an act to an earlier tick,
+and an act that loses its label where it stands has both its laws from one policy, as promised.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, inf, nextafter
+
+from tarry.core.durations import format_duration
+from tarry.core.errors import BadInput
+from tarry.core.mechanism import LawPair
+from tarry.core.policy import Policy
+from tarry.core.ticks import ticks_up
+from tarry.core.verify.verdict import Witness
+from tarry.core.verify.worst import common_period, log_ratio_bound, worst_excess, worst_ratio
+
+__all__ = ["Straddle", "quiet_ticks", "straddle_loss"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Straddle:
+    """What an immediate change may cost beyond what was promised; for display alone.
+
+    >>> Straddle(extra=0.25, at="a release at tick 9 ...").free
+    False
+    """
+
+    extra: float  # nats beyond its share, for each act that in the other story came after the change
+    chance: float = 0.0  # for laws without labels: by how much more than delta their promise may fail
+    at: str  # a release that tells this much, in words; the hold is not counted
+
+    @property
+    def free(self) -> bool:
+        """Whether the change costs nothing."""
+        return not self.extra and not self.chance
+
+
+_NOTHING = Straddle(extra=0.0, at="no release tells more than was promised")
+
+
+def quiet_ticks(old: Policy, new: Policy) -> int:
+    """Ticks from the last arrival under the old policy to the first that the new one may take: G + 1.
+
+    G is the longest reach of either policy, over all their gaps. It is counted in ticks of the old
+    policy, whose clock runs during the pause: where the new tick is another, its reach is taken in
+    seconds and rounded up. No story that was promised then crosses the change, and no window does.
+
+    >>> quiet_ticks(Policy(epsilon="1", gap="11m"), Policy(epsilon="1", gap="20m"))
+    1501
+    """
+    reach = max(policy.start_ticks(gap) * policy.tick for policy in (old, new) for gap in policy.gaps)
+    return ticks_up(reach, old.tick) + 1
+
+
+def straddle_loss(old: Policy, new: Policy) -> Straddle:
+    """What acts may lose at most if the new policy takes over at once, without a pause.
+
+    The worst over every delay, every shift of 0..G ticks (0 too: a change may fall inside a tick) and
+    every gap an act may have under the two policies. Whether anything is lost is decided exactly; how
+    much is a float, for display, and a bound from above where two endless laws are compared whose
+    periods hardly ever meet. Each act that crosses pays: a pair that moves as a whole pays twice.
+    Without labels the old epsilon is kept, and `chance` says by how much delta grows.
+
+    >>> old, new = (Policy(epsilon="1", gap=gap) for gap in ("11m", "20m"))
+    >>> round(straddle_loss(old, new).extra, 2), straddle_loss(new, old).extra, straddle_loss(old, old).free
+    (0.45, inf, True)
+    """
+    _check_same(old, new)
+    if old.deadline_at != new.deadline_at:
+        # What a flush at one of two deadlines tells depends on the moment of the change.
+        return Straddle(
+            extra=inf, at="the deadline changes, and what leaves at either tells which policy it came under"
+        )
+    loss = _loss_without_labels if old.labels == "none" else _loss
+    found = (loss(old, new, gap, later) for gap, later in _gaps(old, new))
+    return max(found, key=lambda each: (each.extra, each.chance))
+
+
+def _check_same(old: Policy, new: Policy) -> None:
+    """Other ticks, windows or labels change who is batched: there is nothing to compare act by act."""
+    said = [(each.tick, each.window_ticks, each.labels) for each in (old, new)]
+    if said[0] != said[1]:
+        raise BadInput(
+            "a change of policy without a pause",
+            "keeps tick, window and labels",
+            found=" and then ".join(map(_terms, (old, new))),
+            fix="pause admission before it",
+        )
+
+
+def _terms(policy: Policy) -> str:
+    tick, window = (format_duration(each) for each in (policy.tick, policy.window))
+    return f"tick {tick}, window {window}, labels {policy.labels!r}"
+
+
+def _gaps(old: Policy, new: Policy) -> Iterator[tuple[Fraction, Fraction]]:
+    """The gaps that one act may have under the two policies, whatever its target and track."""
+    tracks = {(old.gap, new.gap)}
+    for name in {*old.track_gaps, *new.track_gaps}:
+        tracks.add((old.track_gaps.get(name, old.gap), new.track_gaps.get(name, new.gap)))
+    pairs = set(tracks)
+    for name in {*old.target_gaps, *new.target_gaps}:
+        pairs |= {(old.target_gaps.get(name, a), new.target_gaps.get(name, b)) for a, b in tracks}
+    return iter(sorted(pairs))
+
+
+def _loss(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:
+    """The worst ratio of the old batched law and the new unbatched one, beyond the old share."""
+    mine, theirs = old.mechanism(gap).pair, new.mechanism(later).pair
+    pair = LawPair(batched=mine.batched, unbatched=theirs.unbatched, start=mine.start)
+    if common_period(pair.batched, pair.unbatched) is None:
+        return _bound(pair, old.share, gap, later)
+    worst = worst_ratio(pair, old.share)
+    if not worst.broken:
+        return _NOTHING
+    witness = Witness(
+        batched=f"an act arrives batched at tick 0 under {_under('old', gap)}",
+        other=f"it arrives unbatched at tick {worst.shift} under {_under('new', later)}",
+        seen=f"a release at tick {worst.delay}",
+        ratio=exp(worst.log_ratio) if worst.log_ratio < 700 else inf,
+        allowed=exp(old.share),
+    )
+    if worst.endless:
+        return Straddle(extra=inf, at=f"{witness}; later releases tell ever more")
+    return Straddle(extra=_beyond(worst.log_ratio, old.share), at=str(witness))
+
+
+def _bound(pair: LawPair, share: Fraction, gap: Fraction, later: Fraction) -> Straddle:
+    """The same for two endless laws whose periods hardly ever meet: a bound, not the exact worst."""
+    bound = log_ratio_bound(pair)
+    if bound < float(share) - 1e-9:  # far more than a float may be off: what is lost is never left out
+        return _NOTHING
+    told = "without bound" if bound == inf else f"at most {exp(bound):.6g} times"
+    return Straddle(
+        extra=_beyond(bound, share),
+        at=f"a release may be {told} as likely under {_under('old', gap)} as under {_under('new', later)}",
+    )
+
+
+def _loss_without_labels(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:
+    """By how much delta must grow for the old epsilon to hold between the two laws."""
+    mine, theirs = old.mechanism(gap).pair, new.mechanism(later).pair
+    worst = worst_excess(mine.unbatched, theirs.unbatched, mine.start, old.epsilon, old.delta)
+    if not worst.broken:
+        return _NOTHING
+    return Straddle(
+        extra=0.0,
+        chance=float(worst.amount - old.delta),
+        at=(
+            f"when an act arrives at tick 0 under {_under('old', gap)} and not at tick {worst.shift} under "
+            f"{_under('new', later)}, some releases are seen more often than e^epsilon allows, by a chance "
+            f"of {float(worst.amount):.6g}; {float(old.delta):.6g} is allowed"
+        ),
+    )
+
+
+def _under(which: str, gap: Fraction) -> str:
+    return f"the {which} policy (gap {format_duration(gap)})"
+
+
+def _beyond(log_ratio: float, share: Fraction) -> float:
+    """What is lost is above 0, however the subtraction rounds."""
+    return max(log_ratio - float(share), nextafter(0.0, 1.0))

@@ -1,0 +1,107 @@
+"""What operators, accounts and authors may change: each in one transaction, and nothing leaves early."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from tarry.gateway import spaces
+from tarry.gateway.book import Book, Scope, read_book
+from tarry.gateway.tokens import add_token, revoke_token
+from tarry.keep.clock import Clock
+from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.keys import Keys
+from tarry.keep.posts import Status
+from tarry.keep.receipts import Receipts
+from tarry.keep.store import Row, Store, Transaction
+
+__all__ = ["Changes"]
+
+T = TypeVar("T")
+
+
+class Changes:
+    """The changes that a gateway knows, beside admitting posts.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> small_gateway().parked("talk")
+    []
+    """
+
+    store: Store
+    keys: Keys
+    clock: Clock
+    receipts: Receipts
+    refresh: Callable[[], Book]
+
+    def replace(
+        self, receipt: str, content: bytes, options: Mapping[str, Any] | None, kind: Mapping[str, Any]
+    ) -> Status:
+        """Say something else; without options of its own the post keeps the old ones, but for its kind."""
+        if options is None:
+            if (post := self.receipts.key_of(receipt)) is None:
+                raise NoSuchPost
+            options = self.receipts.options_of(post)
+            options = {name: value for name, value in options.items() if name != "content_type"}
+        return self.receipts.replace(receipt, content, {**options, **kind})
+
+    def parked(self, space: str) -> list[Row]:
+        """What a person has to look at."""
+        with self.store.transaction("reading") as transaction:
+            return [row for row in transaction.all("parked") if row["outlet"] == space]
+
+    def retry(self, space: str, post: int) -> None:
+        """Put a parked post back: its release is past, so it leaves at the next chance."""
+        self._check_parked(space, post)
+        self.receipts.unpark_post(post)
+
+    def withdraw_parked(self, space: str, post: int) -> None:
+        """Take a parked post back."""
+        self._check_parked(space, post)
+        self.receipts.withdraw_post(post)
+
+    def withdraw_on(self, space: str, target: str, actor: str | None = None) -> int:
+        """Take back what waits on a target, or what one actor has waiting there; how many posts."""
+        circle = self.refresh().space(space).circle
+        with self.store.transaction("working") as transaction:
+            if actor is None:
+                rows = transaction.all("waiting_on", space=space, target=target)
+            else:
+                pseudonym = self.keys.pseudonym(f"{circle}/{actor}", f"{space}/{target}")
+                rows = transaction.all("waiting_of", space=space, pseudonym=pseudonym)
+            return sum(transaction.run("withdraw", id=row["id"]) for row in rows)
+
+    def adopt_delays(self, space: str, *, actor: str, delayed: bool) -> int:
+        """Let an account opt in or out, ahead of time; the first tick at which it holds."""
+        return self._change(
+            lambda transaction: spaces.adopt_delays(
+                transaction, self.keys, self.clock, space, actor=actor, delayed=delayed
+            )
+        )
+
+    def open_space(self, space: str, *, is_open: bool) -> None:
+        """Let posts come in, or none until further notice."""
+        self._change(lambda transaction: spaces.open_space(transaction, space, is_open=is_open))
+
+    def add_token(self, name: str, scopes: Iterable[Scope], within: Iterable[str] = ()) -> tuple[str, str]:
+        """Make a token: its id and its secret."""
+        return self._change(
+            lambda transaction: add_token(transaction, read_book(transaction), name, scopes, within)
+        )
+
+    def revoke_token(self, number: str) -> None:
+        """Take a token's rights away."""
+        self._change(lambda transaction: revoke_token(transaction, number))
+
+    def _change(self, change: Callable[[Transaction], T]) -> T:
+        with self.store.transaction("closing") as transaction:
+            changed = change(transaction)
+        self.refresh()
+        return changed
+
+    def _check_parked(self, space: str, post: int) -> None:
+        """A post of another space is as good as none."""
+        with self.store.transaction("reading") as transaction:
+            row = transaction.one("by_id", id=post)
+        if row is None or row["outlet"] != space:
+            raise NoSuchPost
+        if row["state"] != "parked":
+            raise TooLate(str(row["state"]))

@@ -1,0 +1,134 @@
+"""The feed: what has been released, in the order of release.
+
+Written in the transaction that marks a post as released, so each release is there exactly once. Read by
+everybody: these rows are all that the public's questions are answered from.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.clock import MICROS
+from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.posts import Release
+from tarry.keep.store import Row, Store, Transaction
+
+__all__ = ["MOST_ITEMS", "Feed", "FeedOutlet", "Item"]
+
+#: How many releases one answer holds at most.
+MOST_ITEMS = 500
+_MOST_OPTIONS = 16 << 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One release, as the public sees it.
+
+    >>> Item(position=1, id="ab", target="paper 3", content=b"I agree.", options={}, at=60_000_000).moment
+    '1970-01-01T00:01:00Z'
+    """
+
+    position: int  # in the order of release
+    id: str  # random
+    target: str
+    content: bytes
+    options: Mapping[str, Any]  # what the author wants shown beside it
+    at: int  # microseconds since 1970: of its tick
+
+    @property
+    def moment(self) -> str:
+        """ISO 8601 in UTC."""
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.at)
+        return moment.isoformat().replace("+00:00", "Z")
+
+
+class FeedOutlet:
+    """Publishes the posts of one space in its feed.
+
+    >>> FeedOutlet("talk").delivery
+    'exactly once'
+    """
+
+    batch = 500
+
+    def __init__(self, space: str) -> None:
+        self.space = space
+
+    @property
+    def delivery(self) -> Delivery:
+        """It is published and marked in one transaction."""
+        return "exactly once"
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """What is shown beside the content is small."""
+        if len(json.dumps(dict(options))) > _MOST_OPTIONS:
+            raise BadInput("the options of a post to a feed", "are at most 16 KiB of JSON", found="more")
+
+    def deliver(self, release: Release) -> None:
+        """Nothing leaves the store before `record`."""
+
+    def record(self, transaction: Transaction, releases: Sequence[Release]) -> None:
+        """Publish, in the order of ticks, inside the transaction that marks them as released."""
+        if not releases:
+            return
+        # One writer of a feed at a time: a reader who has seen a position has seen all before it.
+        transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
+        row = transaction.one("last_position", space=self.space)
+        last = 0 if row is None or row["position"] is None else int(row["position"])
+        transaction.many("publish", [self._row(last + n, r) for n, r in enumerate(releases, 1)])
+
+    def _row(self, position: int, release: Release) -> dict[str, object]:
+        return {
+            "space": self.space,
+            "position": position,
+            "id": release.id,
+            "target": release.target,
+            "content": release.content,
+            "options": json.dumps(dict(release.options), sort_keys=True),
+            "at": int(release.at * MICROS),
+        }
+
+
+class Feed:
+    """Reads what has been released in one space.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> Feed(open_store(":memory:"), "talk").latest(10)
+    []
+    """
+
+    def __init__(self, store: Store, space: str) -> None:
+        self._store, self.space = store, space
+
+    def after(self, position: int, most: int = MOST_ITEMS) -> list[Item]:
+        """What was released after a place in the order, first things first."""
+        with self._store.transaction("reading") as transaction:
+            rows = transaction.all("feed_after", space=self.space, position=position, most=most)
+        return [_item(row) for row in rows]
+
+    def latest(self, most: int = MOST_ITEMS) -> list[Item]:
+        """What was released last, last things first."""
+        with self._store.transaction("reading") as transaction:
+            rows = transaction.all("feed_latest", space=self.space, most=most)
+        return [_item(row) for row in rows]
+
+    def last_position(self) -> int:
+        """Where the feed ends."""
+        with self._store.transaction("reading") as transaction:
+            row = transaction.one("last_position", space=self.space)
+        return 0 if row is None or row["position"] is None else int(row["position"])
+
+
+def _item(row: Row) -> Item:
+    return Item(
+        position=row["position"],
+        id=row["id"],
+        target=row["target"],
+        content=bytes(row["content"]),
+        options=json.loads(row["options"]),
+        at=row["at"],
+    )

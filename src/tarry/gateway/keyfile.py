@@ -1,0 +1,83 @@
+"""The file that holds a store's key: private, made once, and never inside the database."""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from tarry.core.errors import BadInput, NotPossible
+from tarry.keep.keys import KEY_BYTES, Keys, new_key
+
+__all__ = ["make_key", "read_key"]
+
+#: Readable by others, or writable by anybody else. A group may read: service managers hand secrets on so.
+_TOO_OPEN = stat.S_IRWXO | stat.S_IWGRP
+
+
+def read_key(path: str | Path) -> Keys:
+    """The key of a store.
+
+    >>> read_key("/nowhere/key")
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: there is no key file '/nowhere/key': put it back, or name it in key_file
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        told = f"there is no key file {str(path)!r}: put it back, or name it in key_file"
+        raise NotPossible(told) from None
+    except OSError as error:
+        raise NotPossible(f"the key file {str(path)!r} cannot be read: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput("the key file", "is a plain file", found=repr(str(path)))
+        if status.st_mode & _TOO_OPEN:
+            rights = f"{stat.S_IMODE(status.st_mode):o}"
+            raise BadInput(
+                "the key file", "is private", found=f"rights {rights}", fix=f"chmod 600 {str(path)!r}"
+            )
+        return Keys(_decoded(file.read(4 * KEY_BYTES)))
+
+
+def make_key(path: str | Path) -> Keys:
+    """A new key in a new file that only its owner may read; one that is there is left alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     keys = make_key(f"{folder}/key")
+    ...     read_key(f"{folder}/key").actor("ann") == keys.actor("ann")
+    True
+    """
+    # Whole or not at all: a key that was cut off would be a key nobody has.
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise NotPossible(f"no key file can be made at {str(path)!r}: {error.strerror}") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{new_key().hex()}\n")
+            file.flush()
+            os.fsync(descriptor)
+        os.link(draft, path)
+    except FileExistsError:  # somebody else was quicker
+        pass
+    finally:
+        draft.unlink()
+    return read_key(path)
+
+
+def _decoded(content: bytes) -> bytes:
+    """32 bytes as they are, or as 64 hexadecimal digits with a line end or without."""
+    if len(content) == KEY_BYTES:
+        return content
+    try:
+        key = bytes.fromhex(content.decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        rule = f"holds {KEY_BYTES} bytes, raw or as {2 * KEY_BYTES} hexadecimal digits"
+        raise BadInput("the key file", rule, found="something else")
+    return key

@@ -1,0 +1,1 @@
+"""The addresses of the gateway, one file a subject."""

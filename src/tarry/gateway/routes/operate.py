@@ -1,0 +1,146 @@
+"""For operators: what is parked, taking posts back, pausing a space, tokens. Nothing is released early."""
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tarry.gateway.bodies import (
+    ParkedListOut,
+    ParkedOut,
+    SpaceOut,
+    TokenIn,
+    TokenListOut,
+    TokenMadeOut,
+    TokenOut,
+    WithdrawIn,
+    WithdrawnOut,
+)
+from tarry.gateway.book import Token
+from tarry.gateway.door import Door, answer
+from tarry.gateway.moments import moment
+from tarry.gateway.operations import operation
+from tarry.gateway.routes.spaces import space_out
+from tarry.keep.errors import NoSuchPost
+
+__all__: list[str] = []
+
+
+@operation("GET", "/v1/spaces/{space}/parked", scope="operate", gives=ParkedListOut, refusals=(404,))
+async def list_parked(door: Door, request: Request) -> Response:
+    """Posts that could not be delivered and wait for a person, with the reason."""
+    door.token(request, "operate")
+    space, tick = door.space(request).name, door.gateway.vault.settings.tick
+    rows = await door.call(partial(door.gateway.parked, space))
+    told = [
+        ParkedOut(
+            post=str(row["id"]),
+            target=row["target"],
+            release_at=moment(row["release"] * tick),
+            attempts=row["attempts"],
+            problem=row["problem"] or "",
+        )
+        for row in rows
+    ]
+    return answer(ParkedListOut(parked=told))
+
+
+@operation(
+    "POST", "/v1/spaces/{space}/parked/{post}/retry", scope="operate", status=204, refusals=(404, 409)
+)
+async def retry_parked(door: Door, request: Request) -> Response:
+    """Put a parked post back: its release is past, so it is delivered at the next chance."""
+    door.token(request, "operate")
+    space, post = door.space(request).name, _post(request)
+    await door.call(partial(door.gateway.retry, space, post))
+    return Response(status_code=204)
+
+
+@operation("DELETE", "/v1/spaces/{space}/parked/{post}", scope="operate", status=204, refusals=(404, 409))
+async def withdraw_parked(door: Door, request: Request) -> Response:
+    """Take a parked post back."""
+    door.token(request, "operate")
+    space, post = door.space(request).name, _post(request)
+    await door.call(partial(door.gateway.withdraw_parked, space, post))
+    return Response(status_code=204)
+
+
+@operation(
+    "POST",
+    "/v1/spaces/{space}/withdrawals",
+    scope="operate",
+    takes=WithdrawIn,
+    gives=WithdrawnOut,
+    example={"target": "paper-3"},
+    refusals=(404, 413, 415),
+)
+async def withdraw_posts(door: Door, request: Request) -> Response:
+    """Take back what waits on a target, or what one actor has waiting there. Nothing is released early."""
+    door.token(request, "operate")
+    sent, space = await door.read(request, WithdrawIn), door.space(request).name
+    count = await door.call(partial(door.gateway.withdraw_on, space, sent.target, sent.actor))
+    return answer(WithdrawnOut(withdrawn=count))
+
+
+@operation("POST", "/v1/spaces/{space}/pause", scope="operate", gives=SpaceOut, refusals=(404,))
+async def pause_space(door: Door, request: Request) -> Response:
+    """Take nothing in until further notice. What waits leaves at its time."""
+    return await _open(door, request, is_open=False)
+
+
+@operation("POST", "/v1/spaces/{space}/open", scope="operate", gives=SpaceOut, refusals=(404,))
+async def reopen_space(door: Door, request: Request) -> Response:
+    """Take posts in again."""
+    return await _open(door, request, is_open=True)
+
+
+@operation("GET", "/v1/tokens", scope="admin", gives=TokenListOut)
+async def list_tokens(door: Door, request: Request) -> Response:
+    """The tokens in use, without their secrets."""
+    door.token(request, "admin")
+    tokens = sorted(door.gateway.book.tokens.values(), key=lambda token: token.id)
+    return answer(TokenListOut(tokens=[_token_out(token) for token in tokens]))
+
+
+@operation(
+    "POST",
+    "/v1/tokens",
+    scope="admin",
+    takes=TokenIn,
+    gives=TokenMadeOut,
+    status=201,
+    example={"name": "the forum", "scopes": ["submit"], "spaces": []},
+    refusals=(404, 413, 415),
+)
+async def make_token(door: Door, request: Request) -> Response:
+    """Make a token; it is shown this once."""
+    door.token(request, "admin")
+    sent = await door.read(request, TokenIn)
+    number, token = await door.call(partial(door.gateway.add_token, sent.name, sent.scopes, sent.spaces))
+    made = TokenMadeOut(id=number, name=sent.name, scopes=sent.scopes, spaces=sent.spaces, token=token)
+    return answer(made, 201)
+
+
+@operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204)
+async def revoke_token(door: Door, request: Request) -> Response:
+    """Take a token's rights away; every server knows within two seconds."""
+    door.token(request, "admin")
+    await door.call(partial(door.gateway.revoke_token, request.path_params["token"]))
+    return Response(status_code=204)
+
+
+async def _open(door: Door, request: Request, *, is_open: bool) -> Response:
+    door.token(request, "operate")
+    await door.call(partial(door.gateway.open_space, door.space(request).name, is_open=is_open))
+    return answer(space_out(door.space(request)))
+
+
+def _post(request: Request) -> int:
+    text = request.path_params["post"]
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63):
+        raise NoSuchPost
+    return int(text)
+
+
+def _token_out(token: Token) -> TokenOut:
+    return TokenOut(id=token.id, name=token.name, scopes=sorted(token.scopes), spaces=sorted(token.spaces))

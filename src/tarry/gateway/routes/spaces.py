@@ -1,0 +1,81 @@
+"""Spaces and their promises, open to everybody; and an account's own choice."""
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from tarry.core.promise import promise
+from tarry.gateway.bodies import AccountIn, AccountOut, PolicyOut, SpaceOut, SpacesOut
+from tarry.gateway.book import Space
+from tarry.gateway.door import Door, answer
+from tarry.gateway.moments import moment
+from tarry.gateway.operations import operation
+
+__all__: list[str] = []
+
+
+@operation("GET", "/v1/spaces", gives=SpacesOut)
+async def list_spaces(door: Door, _: Request) -> Response:
+    """The spaces of this gateway."""
+    return answer(SpacesOut(spaces=[space_out(space) for space in door.gateway.book.spaces.values()]))
+
+
+@operation("GET", "/v1/spaces/{space}", gives=SpaceOut, refusals=(404,))
+async def read_space(door: Door, request: Request) -> Response:
+    """One space."""
+    return answer(space_out(door.space(request)))
+
+
+@operation("GET", "/v1/spaces/{space}/policy", gives=PolicyOut, refusals=(404,))
+async def read_policy(door: Door, request: Request) -> Response:
+    """The policy that holds in a space, and what it promises and does not promise, in plain words."""
+    space = door.space(request)
+    version, policy = space.version, space.version.policy
+    told = await door.call(partial(promise, policy))
+    return answer(
+        PolicyOut(
+            space=space.name,
+            version=version.number,
+            holds_from=moment(version.first_tick * policy.tick) if version.first_tick else None,
+            policy=version.text,
+            promised=list(told.promised),
+            not_promised=list(told.not_promised),
+        )
+    )
+
+
+@operation("GET", "/v1/spaces/{space}/policy.toml", media="text/plain", refusals=(404,))
+async def read_policy_file(door: Door, request: Request) -> Response:
+    """The policy file itself, for tarry explain and tarry verify."""
+    return PlainTextResponse(door.space(request).version.text)
+
+
+@operation(
+    "PUT",
+    "/v1/spaces/{space}/accounts",
+    scope="submit",
+    takes=AccountIn,
+    gives=AccountOut,
+    example={"actor": "account-17", "delayed": False},
+    refusals=(404, 413, 415),
+)
+async def choose_delays(door: Door, request: Request) -> Response:
+    """Let an account opt in or out of delays, where its space offers that; it holds from later on."""
+    door.token(request, "submit")
+    sent, space = await door.read(request, AccountIn), door.space(request)
+    choose = partial(door.gateway.adopt_delays, space.name, actor=sent.actor, delayed=sent.delayed)
+    first = await door.call(choose)
+    return answer(AccountOut(delayed=sent.delayed, holds_from=moment(first * space.version.policy.tick)))
+
+
+def space_out(space: Space) -> SpaceOut:
+    policy = space.version.policy
+    return SpaceOut(
+        name=space.name,
+        title=space.title,
+        version=space.version.number,
+        is_open=space.is_open,
+        window_s=float(policy.window),
+        deadline_at=None if policy.deadline_at is None else moment(policy.deadline_at),
+    )

@@ -1,0 +1,206 @@
+"""Spaces: making them, pausing them, and giving them another policy without breaking the old promise.
+
+Each change is part of a *closing* transaction: no admission runs beside it, and the next one sees it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
+from tarry.core.straddle import quiet_ticks
+from tarry.gateway.book import Space, Version, read_book
+from tarry.gateway.outlets import make_outlet
+from tarry.keep.candidates import Adoption
+from tarry.keep.clock import Clock, advance, now_tick
+from tarry.keep.keys import Keys
+from tarry.keep.store import Place, Settings, Transaction, found, place
+
+__all__ = ["add_space", "adopt_delays", "change_outlet", "change_policy", "open_space"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+
+
+def add_space(
+    transaction: Transaction,
+    keys: Keys,
+    clock: Clock,
+    name: str,
+    policy: Policy,
+    *,
+    title: str = "",
+    circle: str = "all",
+    outlet: Mapping[str, Any] | None = None,
+    adoption: Adoption = "everyone",
+    sealed: bool = False,
+) -> Space:
+    """Make a space; the first one founds the store, and later ones share its tick, window and labels.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.testing import ManualClock
+    >>> policy = Policy(epsilon="1", gap="11m", window="5m")
+    >>> with open_store(":memory:").transaction("closing") as transaction:
+    ...     add_space(transaction, Keys(bytes(32)), ManualClock(), "talk", policy).title
+    'talk'
+    """
+    _check_names(name, title or name, circle)
+    if name in read_book(transaction).spaces:
+        raise BadInput("a new space", "has a name of its own", found=f"another space {name!r}")
+    found(transaction, Settings.of(policy, sealed=sealed), clock)
+    here = place(transaction)
+    here.settings.check(policy)
+    version = Version(number=1, text=write_policy(policy), first_tick=0)
+    space = Space(
+        name=name,
+        title=title or name,
+        circle=circle,
+        outlet=dict(outlet or {"kind": "feed"}),
+        versions=(version,),
+        adoption=adoption,
+    )
+    make_outlet(space, keys)  # refuses what could never work, while somebody reads why
+    transaction.tell(
+        "insert_space",
+        name=name,
+        title=space.title,
+        circle=circle,
+        outlet=json.dumps(dict(space.outlet), sort_keys=True),
+        adoption=adoption,
+    )
+    _insert_version(transaction, name, version)
+    transaction.tell("turn_page")
+    return space
+
+
+def open_space(transaction: Transaction, name: str, *, is_open: bool) -> None:
+    """Let posts come in, or none until further notice. What waits leaves at its time all the same.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> with open_store(":memory:").transaction("closing") as transaction:
+    ...     open_space(transaction, "talk", is_open=False)
+    Traceback (most recent call last):
+    tarry.gateway.book.NoSuchSpace: this gateway has no space 'talk'
+    """
+    _change(transaction, read_book(transaction).space(name), is_open=is_open)
+
+
+def change_outlet(transaction: Transaction, keys: Keys, name: str, outlet: Mapping[str, Any]) -> None:
+    """Send what a space releases elsewhere, from the next delivery on.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> with open_store(":memory:").transaction("closing") as transaction:
+    ...     change_outlet(transaction, Keys(bytes(32)), "talk", {"kind": "feed"})
+    Traceback (most recent call last):
+    tarry.gateway.book.NoSuchSpace: this gateway has no space 'talk'
+    """
+    space = read_book(transaction).space(name)
+    changed = Space(**{**vars(space), "outlet": dict(outlet)})
+    make_outlet(changed, keys)
+    _change(transaction, changed, is_open=space.is_open)
+
+
+def change_policy(
+    transaction: Transaction, clock: Clock, name: str, policy: Policy, *, accept_straddle: bool = False
+) -> Version:
+    """Give a space another policy; admission pauses until no pair can straddle the change.
+
+    With `accept_straddle` it takes effect at once; `straddle_loss` tells what that costs.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.testing import ManualClock
+    >>> keys, clock = Keys(bytes(32)), ManualClock()
+    >>> with open_store(":memory:").transaction("closing") as transaction:
+    ...     space = add_space(transaction, keys, clock, "talk", Policy(epsilon="1", gap="11m"))
+    ...     version = change_policy(transaction, clock, "talk", Policy(epsilon="2", gap="11m"))
+    ...     version.first_tick - (clock.wall // 1_000_000)
+    961
+    """
+    space = read_book(transaction).space(name)
+    here = place(transaction)
+    here.settings.check(policy)
+    if write_policy(policy) == space.version.text:
+        raise BadInput("a new version", "differs from the one that holds", found="the same policy")
+    tick = _last_arrival(here, clock)
+    # A version that was itself waiting counts too: its pause may not be cut short by the next one.
+    quiet = max(quiet_ticks(version.policy, policy) for version in _on_their_way(space, tick))
+    first = tick if accept_straddle else max(tick + quiet, space.version.first_tick)
+    version = Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
+    _insert_version(transaction, name, version)
+    transaction.tell("turn_page")
+    return version
+
+
+def adopt_delays(
+    transaction: Transaction, keys: Keys, clock: Clock, name: str, *, actor: str, delayed: bool
+) -> int:
+    """Let an account opt in or out of delays, ahead of time: the first tick at which it holds.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.testing import ManualClock
+    >>> keys, clock, policy = Keys(bytes(32)), ManualClock(), Policy(epsilon="1", gap="11m")
+    >>> with open_store(":memory:").transaction("closing") as transaction:
+    ...     space = add_space(transaction, keys, clock, "talk", policy, adoption="opt-out")
+    ...     tick = adopt_delays(transaction, keys, clock, "talk", actor="ann", delayed=False)
+    >>> tick - (clock.wall // 1_000_000)
+    961
+    """
+    book = read_book(transaction)
+    space = book.space(name)
+    if space.adoption == "everyone":
+        raise BadInput(
+            "an account's choice", "is offered by its space", found="a space that delays everyone"
+        )
+    if not actor:
+        raise BadInput("an account", "has a name", found="none")
+    circle = [each for each in book.spaces.values() if each.circle == space.circle]
+    quiet = max(quiet_ticks(each.version.policy, each.version.policy) for each in circle)
+    first = _last_arrival(place(transaction), clock) + quiet
+    account = keys.account(keys.actor(f"{space.circle}/{actor}"))
+    transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
+    return first
+
+
+def _check_names(name: str, title: str, circle: str) -> None:
+    rule = "is 1 to 63 small letters, digits and hyphens, no hyphen first"
+    for what, text in (("space", name), ("circle", circle)):
+        if not _NAME.fullmatch(text):
+            raise BadInput(f"the name of a {what}", rule, found=repr(text))
+    if not _TITLE.fullmatch(title):
+        raise BadInput("the title of a space", "is 1 to 200 characters on one line", found=repr(title))
+
+
+def _last_arrival(here: Place, clock: Clock) -> int:
+    """The latest tick that an arrival may have had by now."""
+    now = advance(here.anchor, clock.read(here.now)).time
+    return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
+
+
+def _on_their_way(space: Space, tick: int) -> list[Version]:
+    """The versions under which somebody may have posted within the reach of a promise."""
+    old = space.versions
+    return [each for n, each in enumerate(old) if n == len(old) - 1 or old[n + 1].first_tick > tick]
+
+
+def _change(transaction: Transaction, space: Space, *, is_open: bool) -> None:
+    transaction.tell(
+        "change_space",
+        name=space.name,
+        title=space.title,
+        outlet=json.dumps(dict(space.outlet), sort_keys=True),
+        is_open=int(is_open),
+    )
+    transaction.tell("turn_page")
+
+
+def _insert_version(transaction: Transaction, space: str, version: Version) -> None:
+    transaction.tell(
+        "insert_version",
+        space=space,
+        version=version.number,
+        policy=version.text,
+        first_tick=version.first_tick,
+    )

@@ -1,0 +1,74 @@
+-- Every statement of the gateway, by name, as in the keeper's folder.
+
+-- name: generation
+SELECT generation FROM book
+
+-- name: turn_page
+UPDATE book SET generation = generation + 1
+
+-- name: spaces
+SELECT name, title, circle, outlet, adoption, is_open FROM spaces ORDER BY name
+
+-- name: insert_space
+INSERT INTO spaces (name, title, circle, outlet, adoption, is_open)
+VALUES (:name, :title, :circle, :outlet, :adoption, 1)
+
+-- name: change_space
+UPDATE spaces SET title = :title, outlet = :outlet, is_open = :is_open WHERE name = :name
+
+-- name: versions
+SELECT space, version, policy, first_tick FROM versions ORDER BY space, version
+
+-- name: insert_version
+INSERT INTO versions (space, version, policy, first_tick) VALUES (:space, :version, :policy, :first_tick)
+
+-- name: tokens
+SELECT id, hash, name, scopes, spaces FROM tokens WHERE is_revoked = 0 ORDER BY id
+
+-- name: insert_token
+INSERT INTO tokens (id, hash, name, scopes, spaces, is_revoked) VALUES (:id, :hash, :name, :scopes, :spaces, 0)
+
+-- name: revoke_token
+UPDATE tokens SET is_revoked = 1 WHERE id = :id AND is_revoked = 0
+
+-- name: last_position
+SELECT max(position) AS position FROM releases WHERE space = :space
+
+-- name: publish
+-- The same release twice changes nothing.
+INSERT INTO releases (space, position, id, target, content, options, at)
+VALUES (:space, :position, :id, :target, :content, :options, :at)
+ON CONFLICT (id) DO NOTHING
+
+-- name: is_released
+SELECT position FROM releases WHERE space = :space AND id = :id
+
+-- name: feed_after
+-- Forwards from a place.
+SELECT position, id, target, content, options, at FROM releases
+WHERE space = :space AND position > :position ORDER BY position LIMIT :most
+
+-- name: feed_latest
+-- Backwards from the end.
+SELECT position, id, target, content, options, at FROM releases
+WHERE space = :space ORDER BY position DESC LIMIT :most
+
+-- name: parked_counts
+SELECT outlet, count(*) AS posts FROM posts WHERE state = 'parked' GROUP BY outlet
+
+-- name: overdue
+-- The first release that is due and has not happened.
+SELECT min(release) AS release FROM posts
+WHERE state = 'waiting' AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
+
+-- name: waiting_on
+-- What waits on a target of a space.
+SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AND target = :target ORDER BY id
+
+-- name: waiting_of
+-- What one actor has waiting on one target.
+SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AND pseudonym = :pseudonym ORDER BY id
+
+-- name: accounts
+-- What the ledger holds: batched acts by account and by policy version.
+SELECT account, period, batched FROM ledger

@@ -1,0 +1,54 @@
+"""A gateway in memory, for tests of what is built on it."""
+
+from collections.abc import Mapping
+
+from tarry.core.entropy import Entropy
+from tarry.core.policy import Policy
+from tarry.gateway.book import Scope, read_book
+from tarry.gateway.gateway import Gateway
+from tarry.gateway.spaces import add_space
+from tarry.gateway.stores import open_store
+from tarry.gateway.tokens import add_token
+from tarry.keep.clock import Clock
+from tarry.keep.keys import Keys
+from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.store import Store
+from tarry.testing import ManualClock
+
+__all__ = ["new_token", "small_gateway"]
+
+
+def small_gateway(
+    policy: Policy | None = None,
+    clock: Clock | None = None,
+    *,
+    spaces: tuple[str, ...] = ("talk",),
+    store: Store | None = None,
+    own: Mapping[str, Outlet] | None = None,
+    entropy: Entropy | None = None,
+) -> Gateway:
+    """A gateway with a clock moved by hand and spaces that publish to their feeds.
+
+    >>> list(small_gateway().book.spaces)
+    ['talk']
+    """
+    store, keys, clock = store or open_store(":memory:"), Keys(bytes(range(32))), clock or ManualClock()
+    policy = policy or Policy(epsilon="1", gap="30s", window="10s")
+    with store.transaction("closing") as transaction:
+        known = read_book(transaction).spaces
+        for name in spaces:
+            if name not in known:
+                add_space(transaction, keys, clock, name, policy)
+    return Gateway(store, keys, clock, own=own, entropy=entropy)
+
+
+def new_token(gateway: Gateway, *scopes: Scope, spaces: tuple[str, ...] = ()) -> str:
+    """A token for these scopes (submit, if none is named).
+
+    >>> new_token(small_gateway(), "operate").startswith("tarry_")
+    True
+    """
+    with gateway.store.transaction("closing") as transaction:
+        token = add_token(transaction, read_book(transaction), "a test", scopes or ("submit",), spaces)[1]
+    gateway.refresh()
+    return token

@@ -1,0 +1,157 @@
+"""A webhook: each release is sent to one address, signed, as JSON in a POST.
+
+The address and the secret are the operator's. Nothing of a post has a say in where it goes or in the
+headers: target, content and options travel in the body, as data. The body is
+
+    {"id": ..., "space": ..., "target": ..., "at": ..., "content": ..., "options": {...}}
+
+with `content_base64` in place of `content` where the content is no text in UTF-8. `Tarry-Id` repeats the
+id, and `Tarry-Signature` is `sha256=` and the HMAC-SHA256 of the body under the secret, in hex. No header
+holds a time, and every try sends the same bytes.
+
+At least once: an answer that is lost on its way leaves open whether the release has arrived, and it is sent
+again. The receiver checks the signature and drops an id that it has seen.
+
+An answer from 200 to 299 means it has arrived. 408, 425, 429, anything from 500 on, and no answer mean not
+now; every other answer is for a person, and so is a redirect, which is never followed: the operator gives
+the final address. What the receiver learns nevertheless: the address this machine connects from, and when.
+"""
+
+import hmac
+import json
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlets.http_call import Answer, call, read_address
+from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlets.telling import told_content, told_moment
+from tarry.keep.posts import Release
+
+__all__ = ["Webhook", "verify_webhook"]
+
+_LEAST_SECRET = 16
+_LONGEST_S = 30
+_MOST_OPTIONS, _MOST_OPTION_BYTES = 64, 16 << 10
+#: Of the answers from 400 to 499 those that a later try may change: too slow, too early, too many.
+_PASSING = {408, 425, 429}
+
+
+class Webhook:
+    """Sends every release to one address. `timeout_s` bounds a try as a whole, from the name to the answer.
+
+    The options of a post are handed on to the receiver: a JSON object of at most 64 names and 16 KiB.
+
+    >>> hook = Webhook("https://forum.example/hooks/tarry", b"sixteen bytes or more", space="reviews")
+    >>> hook.check({"mood": "glad"})
+    >>> Webhook("https://forum.example#top", b"sixteen bytes or more")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the address of a webhook has no fragment, found a #: leave it out
+    """
+
+    delivery: Delivery = "at least once"
+
+    def __init__(
+        self,
+        url: str,
+        secret: bytes,
+        *,
+        space: str = "",
+        timeout_s: float = 10,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._address = read_address(url)
+        self._secret = _checked_secret(secret)
+        if not 0 < timeout_s <= _LONGEST_S:
+            rule = f"is above 0 and at most {_LONGEST_S} seconds"
+            raise BadInput("the timeout of a webhook", rule, found=timeout_s)
+        self._space, self._timeout_s = space, timeout_s
+        # Made once: reading all the certificates that the system trusts takes long.
+        self._tls = (tls or ssl.create_default_context()) if self._address.tls else None
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that are no JSON object, or a large one."""
+        if not _is_object(options):
+            raise BadInput("the options of a webhook", "are a JSON object", found="something else")
+        if len(options) > _MOST_OPTIONS:
+            rule = f"are at most {_MOST_OPTIONS}"
+            raise BadInput("the options of a webhook", rule, found=len(options))
+        try:
+            size = len(_json(dict(options)))
+        except (TypeError, ValueError, RecursionError):
+            raise BadInput("the options of a webhook", "are JSON", found="something else") from None
+        if size > _MOST_OPTION_BYTES:
+            rule = f"are at most {_MOST_OPTION_BYTES} bytes of JSON"
+            raise BadInput("the options of a webhook", rule, found=size)
+
+    def deliver(self, release: Release) -> None:
+        """Send it, or tell why not."""
+        try:
+            self.check(release.options)
+        except BadInput as error:
+            raise Refused(str(error)) from error
+        body = _body(release, self._space)
+        headers = {
+            "User-Agent": "tarry",
+            "Connection": "close",
+            "Content-Type": "application/json",
+            "Tarry-Id": release.id,
+            "Tarry-Signature": _signature(self._secret, body),
+        }
+        _judge(call(self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls))
+
+
+def verify_webhook(secret: bytes, body: bytes, signature: str) -> bool:
+    """Whether a body that was received is signed with the secret: give it the `Tarry-Signature` header.
+
+    The body is taken as it came, before anything has parsed it. How long the answer takes does not tell how
+    much of a wrong signature is right.
+
+    >>> signature = "sha256=d2e273e40f97e239d2865bbc70ae76dfe867e7559253fe3589fb1cba55bd1134"
+    >>> verify_webhook(b"sixteen bytes or more", b"{}", signature)
+    True
+    >>> verify_webhook(b"sixteen bytes or more", b"{} ", signature)
+    False
+    """
+    right = _signature(_checked_secret(secret), body)
+    return hmac.compare_digest(right.encode(), signature.encode(errors="replace"))
+
+
+def _judge(answer: Answer) -> None:
+    """Anything but "arrived" is told: for a later try, or for a person."""
+    if 200 <= answer.status < 300:
+        return
+    if 300 <= answer.status < 400:
+        raise Refused(f"the webhook answered {answer}: redirects are not followed, give the final address")
+    if 400 <= answer.status < 500 and answer.status not in _PASSING:
+        raise Refused(f"the webhook answered {answer}")
+    raise Unreachable(f"the webhook answered {answer}")
+
+
+def _body(release: Release, space: str) -> bytes:
+    told = {"id": release.id, "space": space, "target": release.target, "at": told_moment(release.at)}
+    return _json({**told, **told_content(release.content), "options": dict(release.options)})
+
+
+def _json(told: dict[str, Any]) -> bytes:
+    """Plain ASCII, which is the same bytes whoever writes it."""
+    return json.dumps(told, allow_nan=False).encode()
+
+
+def _signature(secret: bytes, body: bytes) -> str:
+    return f"sha256={hmac.digest(secret, body, 'sha256').hex()}"
+
+
+def _checked_secret(secret: Any) -> bytes:
+    """A text is refused as well: how it becomes bytes is for the operator to say."""
+    if not isinstance(secret, bytes) or len(secret) < _LEAST_SECRET:
+        found = f"{len(secret)} bytes" if isinstance(secret, bytes) else "no bytes at all"
+        rule, fix = f"has {_LEAST_SECRET} bytes or more", "make one with secrets.token_bytes(32)"
+        raise BadInput("the secret of a webhook", rule, found=found, fix=fix)
+    return secret
+
+
+def _is_object(options: Any) -> bool:
+    return isinstance(options, Mapping) and all(isinstance(name, str) for name in options)

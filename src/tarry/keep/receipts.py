@@ -1,0 +1,138 @@
+"""What a receipt lets its holder do: ask, replace, withdraw. And what an operator may do with a post.
+
+Whatever is answered looks at the asker's own posts only. No policy is needed: when a post leaves was
+decided when it was admitted.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.checks import check_content
+from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.posts import Status
+from tarry.keep.prospects import status_of
+from tarry.keep.store import Row, Transaction, by_receipt
+from tarry.keep.vault import Vault
+
+__all__ = ["Receipts"]
+
+_SHOWN = ("id", "state", "target", "outlet", "parent")
+
+
+class Receipts:
+    """The posts of one store, by their receipts; for its operator, by their keys.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> Receipts(memory_vault(Policy(epsilon="1", gap="11m"))).posts()
+    []
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
+
+    def status(self, receipt: str) -> Status:
+        """When a post leaves, as far as that is known, or what became of it."""
+        with self.vault.store.transaction("reading") as transaction:
+            return status_of(transaction, self.vault.settings, _find(transaction, receipt))
+
+    def replace(self, receipt: str, content: bytes, options: Mapping[str, Any] | None = None) -> Status:
+        """Change what will be said; when it will be said stays as it is."""
+        with self.vault.store.transaction("working") as transaction:
+            row = _find(transaction, receipt)
+            check_content(content)
+            kept = self._options(transaction, row) if options is None else options
+            self.vault.outlets[row["outlet"]].check(kept)
+            seal, number = self.vault.seal, row["id"]
+            if not transaction.run(
+                "replace",
+                id=number,
+                content=seal.shut(number, "content", content),
+                options=seal.shut(number, "options", json.dumps(dict(kept), sort_keys=True).encode()),
+            ):
+                raise TooLate(last_state(row))
+            return status_of(transaction, self.vault.settings, row)
+
+    def withdraw(self, receipt: str) -> Status:
+        """Take a post back. It still counts for labels."""
+        with self.vault.store.transaction("working") as transaction:
+            row = _find(transaction, receipt)
+            _withdraw(transaction, row)
+            gone = {**row, "state": "withdrawn", "problem": None}
+            return status_of(transaction, self.vault.settings, gone)
+
+    def withdraw_post(self, post: int) -> None:
+        """Take a post back by its key, as the owner of the store may."""
+        with self.vault.store.transaction("working") as transaction:
+            _withdraw(transaction, by_key(transaction, post))
+
+    def unpark_post(self, post: int) -> None:
+        """Put a parked post back, as an operator may once its outlet works again: it leaves at once."""
+        if self.vault.settings.personal:
+            raise BadInput("a parked post", "is repeated in one person's own store", found="it put back")
+        with self.vault.store.transaction("working") as transaction:
+            if not transaction.run("unpark", id=post):
+                raise TooLate(last_state(by_key(transaction, post)))
+
+    def key_of(self, receipt: str) -> int | None:
+        """The key of the post that a receipt names, if there is one."""
+        with self.vault.store.transaction("reading") as transaction:
+            row = by_receipt(transaction, receipt)
+        return None if row is None else int(row["id"])
+
+    def options_of(self, post: int) -> Mapping[str, Any]:
+        """What the outlet of a waiting post was told, for the owner of the store."""
+        with self.vault.store.transaction("reading") as transaction:
+            return self._options(transaction, by_key(transaction, post))
+
+    def posts(self) -> list[tuple[Row, Status]]:
+        """Every post that waits or is parked, with its status: the view of the store's owner.
+
+        Of a post: its id, state, target, outlet and parent. What is known of its arrival stays inside.
+        """
+        with self.vault.store.transaction("reading") as transaction:
+            return [
+                (
+                    {name: row[name] for name in _SHOWN},
+                    status_of(transaction, self.vault.settings, row),
+                )
+                for row in transaction.all("not_done")
+            ]
+
+    def _options(self, transaction: Transaction, row: Row) -> Mapping[str, Any]:
+        stored = payload_of(transaction, row)["options"]
+        options: Mapping[str, Any] = json.loads(self.vault.seal.open(row["id"], "options", stored))
+        return options
+
+
+def by_key(transaction: Transaction, post: int) -> Row:
+    """The post with this key."""
+    if (row := transaction.one("by_id", id=post)) is None:
+        raise NoSuchPost
+    return row
+
+
+def payload_of(transaction: Transaction, row: Row) -> Row:
+    """What a post still holds of its content."""
+    payload = transaction.one("payload", id=row["id"])
+    if payload is None or payload["content"] is None:
+        raise TooLate(last_state(row))
+    return payload
+
+
+def last_state(row: Row) -> str:
+    """Why a post cannot be changed."""
+    return "leaving at this moment" if row["state"] == "waiting" else str(row["state"])
+
+
+def _find(transaction: Transaction, receipt: str) -> Row:
+    if (row := by_receipt(transaction, receipt)) is None:
+        raise NoSuchPost
+    return row
+
+
+def _withdraw(transaction: Transaction, row: Row) -> None:
+    if not transaction.run("withdraw", id=row["id"]):
+        raise TooLate(last_state(row))
