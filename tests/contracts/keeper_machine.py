@@ -4,20 +4,21 @@ Posts come, change and go; clocks jump; workers die at every point; outlets fail
 each step the tables are compared with the model, row by row; in the end everything must have left.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from contracts.keeper_model import Entry, Event, KeeperModel
+from contracts.keeper_model import HOUR, Entry, Event, KeeperModel
 from contracts.keeping import World, lively_policy
 from tarry.core.entropy import Seeded
 from tarry.core.policy import LABEL_RULES
 from tarry.core.release import Draws
 from tarry.keep.clock import last_past_tick, now_tick
-from tarry.keep.errors import Refused, TooLate, Unreachable
+from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
-from tarry.keep.posts import Post, Receipt
+from tarry.keep.posts import Receipt
 from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
 from tarry.keep.store import Store
 
@@ -50,6 +51,7 @@ class KeeperMachine(RuleBasedStateMachine):
         self.model = KeeperModel(policy, personal=personal, closed=self.world.closed)
         self.draws = Seeded(1).stream("all", "draws", 0)
         self.claims: list[tuple[Claim, list[Outcome] | None, dict[int, int]]] = []
+        self.requests: list[list[dict]] = []  # all that were ever accepted
         self.contents = 0
         self._enter()
 
@@ -80,10 +82,16 @@ class KeeperMachine(RuleBasedStateMachine):
         parent = None if follow is None or not mine else self._pick(mine, follow)
         self._admit([(who, on, outlet, more, parent)])
 
-    @rule(actor=st.sampled_from(ACTORS), first=st.sampled_from(TARGETS), second=st.sampled_from(TARGETS))
-    def admit_two(self, actor, first, second):
-        """Somebody posts twice at once."""
-        self._admit([(actor, first, "list", False, None), (actor, second, "once", False, None)])
+    @rule(
+        actor=st.sampled_from(ACTORS),
+        first=st.sampled_from(TARGETS),
+        second=st.sampled_from(TARGETS),
+        requests=st.integers(1, 2),
+    )
+    def admit_two(self, actor, first, second, requests):
+        """Somebody posts twice at once, in one request or in two."""
+        asked = [(actor, first, "list", False, None), (actor, second, "once", False, None)]
+        self._admit(*([asked] if requests == 1 else [[each] for each in asked]))
 
     @rule(actor=st.sampled_from(ACTORS), apart=st.integers(1, 5))
     def admit_apart(self, actor, apart):
@@ -103,39 +111,61 @@ class KeeperMachine(RuleBasedStateMachine):
         own = entry.state == "waiting" and (entry.actor, entry.target) == (actor, target)
         return own or entry.state == "released"
 
-    def _admit(self, asked):
-        now, posts = self.world.now, []
-        for actor, target, outlet, more, parent in asked:
-            self.contents += 1
-            posts.append(
-                Post(
-                    actor=actor,
-                    target=target,
-                    outlet=outlet,
-                    content=b"%d" % self.contents,
-                    more_to_come=more,
-                    depends_on=parent and parent.secret,
-                )
-            )
-        receipts = self.world.gate.admit_many(posts)
+    def _admit(self, *asked):
+        now = self.world.now
+        requests = [[self._post(*each) for each in request] for request in asked]
+        answers = self.world.send(*map(self._candidates, requests))
+        self.requests += requests
         self._catch_up(now, closing=self.model.personal)
         arrivals = self.world.rows("arrivals")
-        for post, receipt, (*_, parent) in zip(posts, receipts, asked, strict=True):
-            self._note(post, receipt, parent, arrivals, now)
+        for request, answer, parents in zip(requests, answers, asked, strict=True):
+            for post, receipt, (*_, parent) in zip(request, answer, parents, strict=True):
+                self._note(post, receipt, parent, arrivals, now)
 
-    def _note(self, post: Post, receipt: Receipt, parent, arrivals, now):
-        event = None
-        if not self.model.inherits(post.actor, post.target):
+    def _post(self, actor, target, outlet, more, parent) -> dict:
+        self.contents += 1
+        return {
+            "actor": actor,
+            "target": target,
+            "outlet": outlet,
+            "content": b"%d" % self.contents,
+            "more_to_come": more,
+            "depends_on": parent and parent.secret,
+            "secret": f"{self.contents:064x}",
+            "body": b"request %d" % self.contents,
+        }
+
+    def _candidates(self, request):
+        return [self.world.candidate(**post, entropy=self.draws) for post in request]
+
+    def _note(self, post: dict, receipt: Receipt, parent, arrivals, now):
+        event, who, on = None, post["actor"], post["target"]
+        if not self.model.inherits(who, on):
             row = arrivals[receipt.post]
             draws = Draws(row["unbatched"], row["batched"])
-            event = Event(post.actor, post.target, row["arrival"], draws, post.more_to_come)
+            event = Event(who, on, row["arrival"], draws, post["more_to_come"])
         waits = parent if parent is not None and parent.state == "waiting" else None
-        entry = Entry(
-            receipt.post, receipt.secret, post.actor, post.target, post.outlet, post.content, event, waits
-        )
+        entry = Entry(receipt.post, post["secret"], who, on, post["outlet"], post["content"], event, waits)
         self.model.admit(entry, now_tick(now, self.world.policy.tick))
         status = receipt.status
         assert (status.state, (status.earliest, status.latest)) == ("waiting", self.model.prospect(entry))
+
+    @precondition(lambda self: self.requests)
+    @rule(number=SOME, same=st.booleans())
+    def send_again(self, number, same):
+        """A request comes once more, as it was or as another one under its key."""
+        now, request = self.world.now, self._pick(self.requests, number)
+        again = request if same else [{**post, "body": b"another"} for post in request]
+        (answer,) = self.world.send(self._candidates(again))
+        self._catch_up(now, closing=self.model.personal)
+        assert isinstance(answer, list if same else AlreadyUsed)
+        for post, receipt in zip(request if same else (), answer if same else (), strict=True):
+            entry, status = self.model.entries[receipt.post], receipt.status
+            assert receipt.secret == entry.secret == post["secret"]
+            assert status.state == entry.state
+            assert entry.state != "waiting" or (status.earliest, status.latest) == self.model.prospect(
+                entry
+            )
 
     @precondition(lambda self: self.model.entries)
     @rule(number=SOME)
@@ -192,7 +222,7 @@ class KeeperMachine(RuleBasedStateMachine):
             self.world.clock.sleep(15 / 16)
             self.close()
 
-    @rule(seconds=st.integers(4, 40))
+    @rule(seconds=st.one_of(st.integers(4, 40), st.just(HOUR)))
     def sleep_long(self, seconds):
         """The machine sleeps: ticks are missed."""
         self.world.clock.sleep(seconds)
@@ -394,6 +424,20 @@ class KeeperMachine(RuleBasedStateMachine):
                 account = self.world.keys.account(self.world.keys.actor(event.actor))
                 expected[account] = expected.get(account, 0) + 1
         assert {bytes(row["account"]): row["batched"] for row in self.world.dump("ledger")} == expected
+
+    @invariant()
+    def hours_match(self):
+        """Where many share a store, arrivals are counted by the hour when they are erased."""
+        living = set(self.model.living_events().values())
+        gone = Counter(event.arrival // HOUR for event in self.model.events if event not in living)
+        found = {row["hour"]: row["arrivals"] for row in self.world.dump("hours")}
+        assert found == ({} if self.model.personal else gone)
+
+    @invariant()
+    def outlook_matches(self):
+        """It shows what waited when the last hour ended."""
+        rows = self.world.dump("outlook")
+        assert {(row["outlet"], row["hour"]): row["posts"] for row in rows} == self.model.outlook
 
     # --- the end --------------------------------------------------------------------------------------
 

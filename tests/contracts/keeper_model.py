@@ -1,5 +1,6 @@
 """What a keeper ought to do, in plain lists: no tables, nothing erased, labels by the offline labeller."""
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,9 +12,10 @@ from tarry.core.policy import Policy
 from tarry.core.release import Draws, release_tick
 from tarry.keep.releaser import LEASE_S, Outcome
 
-__all__ = ["Entry", "Event", "KeeperModel"]
+__all__ = ["HOUR", "Entry", "Event", "KeeperModel"]
 
 MICROS = 1_000_000
+HOUR = 3600  # ticks
 
 
 @dataclass(eq=False)
@@ -63,6 +65,7 @@ class KeeperModel:
         self.kept = 2 * self.window if self.late_labels else self.window
         self.entries: dict[int, Entry] = {}
         self.events: list[Event] = []
+        self.outlook: Counter[tuple[str, int]] = Counter()  # what waited when the last hour ended
         self.missed = 0  # ticks by which everything was moved, in a personal store
 
     # --- labels and releases ------------------------------------------------------------------------
@@ -190,6 +193,13 @@ class KeeperModel:
         for entry in self.entries.values():
             if entry.state == "withdrawn" and entry.release is not None and entry.release <= tick:
                 entry.heritable = False
+        self._look_ahead(before)
+
+    def _look_ahead(self, before: int) -> None:
+        if self.closed // HOUR == before // HOUR or self.personal:
+            return
+        waiting = [entry for entry in self.entries.values() if entry.state == "waiting"]
+        self.outlook = Counter((entry.outlet, (entry.release or 0) // HOUR) for entry in waiting)
 
     def _heads(self) -> list[int]:
         return [

@@ -14,6 +14,7 @@ from contracts.closing_contract import ClosingContract
 from contracts.gate_contract import GateContract
 from contracts.keeping import World
 from contracts.kinship_contract import KinshipContract
+from contracts.recording_contract import RecordingContract
 from contracts.releaser_contract import ReleaserContract
 from contracts.repeats_contract import RepeatsContract
 from contracts.requests_contract import RequestsContract
@@ -29,6 +30,7 @@ class StoreContract(
     KinshipContract,
     ClosingContract,
     ReleaserContract,
+    RecordingContract,
     SharedContract,
 ):
     """What every store's test class inherits; `reopen` is all it adds."""

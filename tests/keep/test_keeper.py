@@ -331,3 +331,39 @@ def test_what_has_left_is_written_down_although_the_keeper_stops(home, monkeypat
     keeper.run()
 
     assert home.state(receipt) == "released"
+
+
+# --- a pause --------------------------------------------------------------------------------------
+
+
+def pause(home, paused):
+    with home.vault.store.transaction("closing") as transaction:
+        transaction.tell("pause", paused=int(paused))
+
+
+def test_in_a_pause_nothing_leaves_and_afterwards_everything_does(home):
+    """A keeper at a store that is paused while it runs lets nothing out until the pause is over."""
+    receipt = home.admit()
+    with home.kept() as keeper:
+        look_around(keeper)
+        pause(home, paused=True)
+        home.clock.sleep(30)
+        look_around(keeper)
+        during = home.state(receipt), home.targets()
+        pause(home, paused=False)
+        wait_for(home.targets, "the post leaves")
+
+    assert during == ("waiting", [])
+    assert home.targets() == ["paper 3"]
+
+
+def test_a_pause_is_waited_out_at_rest():
+    """A keeper at a paused store does not ask all the time whether the pause is over."""
+    home = Home(SLOW, ManualClock())
+    keeper = Keeper(home.vault)
+    pause(home, paused=True)
+    home.clock.sleep(30)
+    keeper._close()
+    Releaser(home.vault).sweep()
+
+    assert keeper._seconds_until(keeper._close()) == keeper_module._SWEEP_S

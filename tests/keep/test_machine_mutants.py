@@ -1,5 +1,7 @@
 """The keeper's machine has teeth: each small and plausible mistake in the keeper makes it fail."""
 
+import sqlite3
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -30,6 +32,18 @@ MUTANTS = {
     ),
     "overdue posts keep their ticks": (None, ("publish_overdue", "release = :tick", "release = release")),
     "followers look at one target": ("follower", ("follows", "pseudonym <>", "pseudonym =")),
+    "no request is known again": (None, ("insert_post", ":body", "NULL")),
+    "a request is known while its arrival is": (
+        None,
+        ("by_ids", "WHERE p.id", "WHERE a.id NOTNULL AND p.id"),
+    ),
+    "hours lose their last arrivals": (None, ("arrivals_by_hour", "<= :erasable", "< :erasable")),
+    "the outlook shows what was withdrawn": (None, ("look_ahead", "= 'waiting'", "<> 'released'")),
+    "the outlook keeps what it showed": (
+        None,
+        ("look_ahead", "INSERT", "INSERT OR IGNORE"),
+        ("clear_outlook", "outlook", "outlook WHERE hour = 0"),
+    ),
     "declarations are not heard": ("declared", ("declared_before", "declared = 1", "declared = 2")),
 }
 
@@ -52,7 +66,7 @@ def fails(labels=None) -> bool:
                 suppress_health_check=list(HealthCheck),
             ),
         )
-    except AssertionError:
+    except (AssertionError, sqlite3.IntegrityError):
         return True
     return False
 

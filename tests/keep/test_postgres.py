@@ -8,6 +8,7 @@ import pytest
 
 from contracts.keeping import World, lively_policy, stiff_policy
 from tarry.core.errors import NotPossible
+from tarry.keep.admission import accept
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
@@ -103,6 +104,58 @@ def test_every_arrival_up_to_a_tick_is_stored_when_it_closes(new_world):
     assert len(receipts) == 160
     assert len(met) > 20
     assert late == []
+
+
+def test_a_request_waits_for_itself(new_world, dsn):
+    """Where the same request is being accepted beside it, it waits, and then gets the same receipt."""
+    world, answers = new_world(), []
+    asked = [[world.candidate(secret="5e" * 32, body=b"body")]]
+
+    def send():
+        answers.extend(world.send(*asked))
+        world.store.close()
+
+    thread = threading.Thread(target=send)
+    with world.store.transaction("admitting") as transaction, psycopg.connect(dsn) as onlooker:
+        (first,) = accept(transaction, world.vault, asked)
+        thread.start()
+        while thread.is_alive() and not someone_waits(onlooker):
+            thread.join(0.01)
+        waited = thread.is_alive()
+    thread.join()
+
+    assert waited
+    assert answers == [first]
+    assert len(world.dump("posts")) == 1
+
+
+def test_names_are_locked_in_an_order_of_their_own(new_world, dsn):
+    """Who names two things takes them in one order, however it names them: nobody waits in a circle."""
+    world, low, high = new_world(), 71, 72
+    names = [number.to_bytes(8) for number in (high, low)]
+
+    def lock():
+        with world.store.transaction("working") as transaction:
+            transaction.lock(names)
+        world.store.close()
+
+    thread = threading.Thread(target=lock)
+    with psycopg.connect(dsn) as onlooker:
+        onlooker.execute("SELECT pg_advisory_xact_lock(%s)", (high,))
+        thread.start()
+        while thread.is_alive() and not someone_waits(onlooker):
+            thread.join(0.01)
+        held = onlooker.execute("SELECT objid::int, granted FROM pg_locks WHERE locktype = 'advisory'")
+        found = sorted(held.fetchall())
+    thread.join()
+
+    assert found == [(low, True), (high, False), (high, True)]
+
+
+def someone_waits(connection) -> bool:
+    """Whether anybody stands before a lock."""
+    waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    return connection.execute(waiting).fetchone() is not None
 
 
 def test_several_admissions_at_once_move_a_personal_store_once(new_world):

@@ -135,11 +135,15 @@ def _bound(pair: LawPair, share: Fraction, gap: Fraction, later: Fraction) -> St
     bound = log_ratio_bound(pair)
     if bound < float(share) - 1e-9:  # far more than a float may be off: what is lost is never left out
         return _NOTHING
-    told = "without bound" if bound == inf else f"at most {exp(bound):.6g} times"
-    return Straddle(
-        extra=_beyond(bound, share),
-        at=f"a release may be {told} as likely under {_under('old', gap)} as under {_under('new', later)}",
-    )
+    if bound == inf:
+        at = f"the later a release, the more it tells {_under('old', gap)} from {_under('new', later)}"
+    else:
+        at = (
+            f"no release is more than {exp(bound):.6g} times as likely for an act batched under "
+            f"{_under('old', gap)} as for one unbatched under {_under('new', later)}; {exp(share):.6g} "
+            "times is allowed"
+        )
+    return Straddle(extra=_beyond(bound, share), at=at)
 
 
 def _loss_without_labels(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:

@@ -87,6 +87,15 @@ class Receipts:
         with self.vault.store.transaction("reading") as transaction:
             return self._options(transaction, by_key(transaction, post))
 
+    def reading(self, receipt: str) -> tuple[str, bytes | None]:
+        """The outlet of a post and what it will say, for its author; None once nothing can be changed."""
+        with self.vault.store.transaction("reading") as transaction:
+            row = _find(transaction, receipt)
+            payload = transaction.one("payload", id=row["id"])
+        stored = None if payload is None else payload["content"]
+        content = None if stored is None else self.vault.seal.open(row["id"], "content", stored)
+        return str(row["outlet"]), content
+
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
 

@@ -129,8 +129,7 @@ def worst_excess(law: Law, later: Law, start: int, epsilon: Fraction, delta: Fra
         amount, shift = max((_excess(law, later, shift, low), shift) for shift in shifts)
         if amount <= delta:
             return Excess(shift=shift, amount=amount, broken=False)
-        surely, shift = max((_excess(law, later, shift, high), shift) for shift in shifts)
-        if surely > delta:
+        if (surely := _excess(law, later, shift, high)) > delta:
             return Excess(shift=shift, amount=surely, broken=True)
         bits *= 2
 
