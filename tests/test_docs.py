@@ -69,6 +69,13 @@ def test_the_command_page_is_up_to_date():
     assert page == (DOCS / "cli.md").read_text(encoding="utf-8")
 
 
+def test_the_page_of_the_http_api_is_up_to_date():
+    """docs/http.md is what docs/generate_http.py writes; if not, run it."""
+    page = run_path(str(DOCS / "generate_http.py"))["page"]()
+
+    assert page == (DOCS / "http.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_a_section(command):
     """A command that is missing from docs/cli.md is undocumented."""

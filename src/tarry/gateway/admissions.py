@@ -15,10 +15,24 @@ from tarry.gateway.gateway import Answer, Gateway, Request
 from tarry.keep.errors import Unavailable
 from tarry.keep.posts import Receipt
 
-__all__ = ["Admissions"]
+__all__ = ["Admissions", "Unsure"]
 
 #: How many requests share a transaction at most.
 _MOST = 128
+
+
+class Unsure(Unavailable):
+    """The store went away while posts were handed in.
+
+    >>> issubclass(Unsure, Unavailable)
+    True
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the store is away, and this may or may not have been accepted: send it again with the same "
+            "Idempotency-Key"
+        )
 
 
 class _Asked(NamedTuple):
@@ -88,9 +102,8 @@ class Admissions:
     def _answers(self, requests: Sequence[Request]) -> Sequence[Answer | Exception]:
         try:
             return self._gateway.admit(requests)
-        except Unavailable as trouble:
-            hint = "; it may or may not have been accepted: send it again with the same Idempotency-Key"
-            return [Unavailable(f"{trouble}{hint}")] * len(requests)
+        except Unavailable:
+            return [Unsure()] * len(requests)
         except TarryError as refusal:
             return [refusal] * len(requests)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told to whom it concerns

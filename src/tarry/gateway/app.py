@@ -5,22 +5,22 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tarry.gateway import metrics
 from tarry.gateway.door import Door
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
-from tarry.gateway.openapi import openapi
 from tarry.gateway.operations import OPERATIONS, Operation
-from tarry.gateway.problems import HANDLERS, refuse
+from tarry.gateway.problems import HANDLERS, NOTHING_HERE, problem, refuse
 from tarry.gateway.routes import feeds, health, operate, posts, spaces
 
 __all__ = ["create_app"]
 
-_SUBJECTS = (posts, feeds, spaces, operate, health)  # importing them lists their operations
+_SUBJECTS = (posts, feeds, spaces, operate, health, metrics)  # importing them lists their operations
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -45,30 +45,45 @@ def create_app(
         yield
         door.close()
 
-    async def page(_: Request) -> Response:
-        return JSONResponse(openapi())
-
-    routes = [_route(door, each, tell) for each in OPERATIONS]
-    routes.append(Route("/openapi.json", page, methods=["GET"]))
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
+    app = Starlette(routes=_routes(door, tell), lifespan=lifespan, exception_handlers=HANDLERS)
+    # An address is what it is: a redirect would repeat whatever the Host header says.
+    app.router.redirect_slashes = False
     app.add_middleware(_Headers)
     app.state.door = door
     return app
 
 
-def _route(door: Door, each: Operation, tell: Callable[[str], None] | None) -> Route:
-    handler: Callable[[Door, Request], Awaitable[Response]] = each.handler
+def _routes(door: Door, tell: Callable[[str], None] | None) -> list[Route]:
+    """One for each address, so that a wrong method is told all the right ones."""
+    paths: dict[str, dict[str, Operation]] = {}
+    # They are looked through in turn: the address that is asked for most goes first.
+    for each in sorted(OPERATIONS, key=lambda each: each.handler is not posts.submit_post):
+        paths.setdefault(each.path, {})[each.method] = each
+    return [
+        Route(path, _endpoint(door, methods, tell), methods=list(methods))
+        for path, methods in paths.items()
+    ]
 
+
+def _endpoint(
+    door: Door, methods: dict[str, Operation], tell: Callable[[str], None] | None
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        # An encoded slash is no slash: a proxy that guards addresses would not see it.
+        if b"%2f" in request.scope.get("raw_path", b"").lower():
+            return problem(404, NOTHING_HERE)
+        each = methods["GET" if request.method == "HEAD" else request.method]
         try:
-            return await handler(door, request)
+            answer: Response = await each.handler(door, request)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
         except Exception as error:  # noqa: BLE001 - every error has its answer
             answer = refuse(error)
             if answer.status_code == 500 and tell is not None:
                 tell(f"{each.name} broke: {type(error).__name__}")
-            return answer
+        return answer
 
-    return Route(each.path, endpoint, methods=[each.method], name=each.name)
+    return endpoint
 
 
 class _Headers:

@@ -8,6 +8,7 @@ from tarry.gateway.book import Scope
 from tarry.keep.posts import State
 
 __all__ = [
+    "SPACE",
     "AccountIn",
     "AccountOut",
     "BatchIn",
@@ -33,9 +34,16 @@ __all__ = [
     "WithdrawnOut",
 ]
 
+#: What the name of a space looks like, in an address too.
+SPACE = "^[a-z0-9][a-z0-9-]{0,62}$"
+
 Name = Annotated[str, Meta(min_length=1, max_length=1000, pattern="^[^\\x00]*$")]
+SpaceName = Annotated[str, Meta(pattern=SPACE)]
 Text = Annotated[str, Meta(max_length=1 << 20)]
 Content = Text | dict[str, Any] | list[Any]
+Options = Annotated[
+    dict[str, Any], Meta(extra_json_schema={"propertyNames": {"not": {"const": "content_type"}}})
+]
 Moment = Annotated[str, Meta(description="ISO 8601, in UTC")]
 ReceiptOf = Annotated[
     str, Meta(min_length=1, max_length=64, description="a receipt, or the id of a release")
@@ -48,7 +56,7 @@ class PostIn(Struct, kw_only=True, forbid_unknown_fields=True):
     actor: Annotated[Name, Meta(description="the hidden doer: an account, never shown to anybody")]
     target: Annotated[Name, Meta(description="the visible thing acted on: a paper, page or thread")]
     content: Annotated[Content, Meta(description="text, or JSON")]
-    options: Annotated[dict[str, Any], Meta(description="for the outlet; never an address")] = {}
+    options: Annotated[Options, Meta(description="for the outlet; never an address")] = {}
     track: Name | None = None
     more_to_come: Annotated[bool, Meta(description="the author will post more within the window")] = False
     depends_on: Annotated[
@@ -59,14 +67,17 @@ class PostIn(Struct, kw_only=True, forbid_unknown_fields=True):
 class BatchIn(Struct, kw_only=True, forbid_unknown_fields=True):
     """Several posts, accepted together or not at all."""
 
-    posts: Annotated[list[PostIn], Meta(min_length=1, max_length=1000)]
+    posts: Annotated[
+        list[PostIn],
+        Meta(min_length=1, max_length=1000, description="100 at most, unless the operator allows others"),
+    ]
 
 
 class ReplaceIn(Struct, kw_only=True, forbid_unknown_fields=True):
     """Other content for a waiting post; when it leaves stays as it is."""
 
     content: Content
-    options: dict[str, Any] | None = None
+    options: Options | None = None
 
 
 class StatusOut(Struct, kw_only=True):
@@ -188,9 +199,9 @@ class ParkedListOut(Struct, kw_only=True):
 class TokenIn(Struct, kw_only=True, forbid_unknown_fields=True):
     """A token to be made."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    name: Annotated[str, Meta(min_length=1, max_length=100, pattern="^[^\\x00-\\x1f\\x7f]*$")]
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=3)]
-    spaces: Annotated[list[Name], Meta(max_length=1000)] = []
+    spaces: Annotated[list[SpaceName], Meta(max_length=1000)] = []
 
 
 class TokenOut(Struct, kw_only=True):

@@ -80,7 +80,7 @@ class Space:
     def terms(self) -> Terms:
         """What a post to this space is admitted under."""
         now = self.version
-        return Terms(now.policy, f"{self.name} {now.number}", now.first_tick, self.adoption)
+        return Terms(now.policy, f"{self.name} {now.number}", now.first_tick, self.adoption, self.is_open)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,11 @@ class Changes:
                 raise NoSuchPost
             options = self.receipts.options_of(post)
             options = {name: value for name, value in options.items() if name != "content_type"}
-        return self.receipts.replace(receipt, content, {**options, **kind})
+        try:
+            return self.receipts.replace(receipt, content, {**options, **kind})
+        except KeyError:  # a space that another server has just made
+            self.refresh()
+            return self.receipts.replace(receipt, content, {**options, **kind})
 
     def parked(self, space: str) -> list[Row]:
         """What a person has to look at."""
@@ -65,7 +69,7 @@ class Changes:
             if actor is None:
                 rows = transaction.all("waiting_on", space=space, target=target)
             else:
-                pseudonym = self.keys.pseudonym(f"{circle}/{actor}", f"{space}/{target}")
+                pseudonym = self.keys.pseudonym(f"{circle}/{actor}", f"{space}\0{target}")
                 rows = transaction.all("waiting_of", space=space, pseudonym=pseudonym)
             return sum(transaction.run("withdraw", id=row["id"]) for row in rows)
 

@@ -4,8 +4,10 @@ The event loop never touches the store: whatever may block runs in a few threads
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +19,7 @@ from tarry.core.errors import BadInput
 from tarry.gateway.admissions import Admissions
 from tarry.gateway.book import Scope, Space, Token
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.limits import Buckets, Limits
+from tarry.gateway.limits import Buckets, Limits, TooDeep
 from tarry.gateway.problems import BadRequest, Forbidden, Unauthorised
 from tarry.gateway.streams import Streams
 from tarry.gateway.tokens import find_token
@@ -27,18 +29,20 @@ __all__ = ["Door", "answer"]
 
 _THREADS = 4
 _KEY_MOST = 200
+_KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
 
-def answer(body: Struct, status: int = 200) -> Response:
-    """An answer in JSON.
+def answer(body: Struct, status: int = 200, *, size: int = 1) -> Response:
+    """An answer in JSON, with spaces after it up to a multiple of a size: its length tells nothing then.
 
     >>> from tarry.gateway.bodies import HealthOut
-    >>> answer(HealthOut(status="ok")).body
-    b'{"status":"ok"}'
+    >>> answer(HealthOut(status="ok"), size=20).body
+    b'{"status":"ok"}     '
     """
-    return Response(msgspec.json.encode(body), status, media_type="application/json")
+    told = msgspec.json.encode(body)
+    return Response(told + b" " * (-len(told) % size), status, media_type="application/json")
 
 
 class Door:
@@ -56,11 +60,23 @@ class Door:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="door")
         self.streams = Streams(gateway.store, self.call, limits.open_streams)
         self._decoders: dict[type[Struct], msgspec.json.Decoder[Struct]] = {}
+        self._is_closed = False
 
     def close(self) -> None:
-        """Finish what has been begun."""
+        """Finish what has been begun; once is enough."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.streams.close()
         self.admissions.close()
+        everybody = Barrier(_THREADS)  # each thread has a connection of its own to let go of
+        for _ in range(_THREADS):
+            self._threads.submit(self._let_go, everybody)
         self._threads.shutdown()
+
+    def _let_go(self, everybody: Barrier) -> None:
+        everybody.wait()
+        self.gateway.store.close()
 
     async def call(self, step: Callable[[], T]) -> T:
         """Do something that may block, beside the event loop."""
@@ -72,7 +88,7 @@ class Door:
 
     def token(self, request: Request, scope: Scope) -> Token:
         """Who asks, if they may."""
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        kind, _, secret = (_one(request, "authorization") or "").partition(" ")
         token = find_token(self.gateway.book, secret.strip()) if kind.lower() == "bearer" else None
         if token is None:
             raise Unauthorised
@@ -81,17 +97,23 @@ class Door:
             raise Forbidden(scope)
         return token
 
+    def sender(self, request: Request) -> bytes:
+        """The token itself. It is stored nowhere: who has store and key cannot make its receipts again."""
+        return (_one(request, "authorization") or "").partition(" ")[2].strip().encode()
+
     def receipt(self, request: Request) -> str:
         """The receipt that a request brings."""
-        if not (secret := request.headers.get("tarry-receipt", "")):
+        if not (secret := _one(request, "tarry-receipt")):
             raise NoSuchPost
         return secret
 
     def key(self, request: Request) -> str | None:
         """The request's own key, if it may come again."""
-        key = request.headers.get("idempotency-key")
-        if key is not None and not (0 < len(key) <= _KEY_MOST and key.isascii() and key.isprintable()):
-            rule = f"is 1 to {_KEY_MOST} printable ASCII characters"
+        if "idempotency-key" not in request.headers:
+            return None
+        key = _one(request, "idempotency-key") or ""
+        if not _KEY.fullmatch(key):
+            rule = f"is one header of 1 to {_KEY_MOST} printable ASCII characters without spaces"
             raise BadInput("an Idempotency-Key", rule, found=f"{len(key)} characters, or others")
         return key
 
@@ -100,20 +122,39 @@ class Door:
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/json":
             raise BadRequest(415, "send JSON, and say so: Content-Type: application/json")
-        body = await self._body(request)
-        decoder = self._decoders.setdefault(kind, msgspec.json.Decoder(kind))
+        try:
+            async with asyncio.timeout(self.limits.body_s):
+                body = await self._body(request)
+        except TimeoutError:
+            raise BadRequest(408, f"a request comes within {self.limits.body_s:g} s") from None
+        if (decoder := self._decoders.get(kind)) is None:
+            decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
             return decoder.decode(body)  # type: ignore[return-value]  # the decoder of this kind
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not fit: {error}") from None
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except RecursionError:
+            raise TooDeep(self.limits.nesting) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadRequest(400, f"the request is not JSON: {error}") from None
 
     async def _body(self, request: Request) -> bytes:
-        most, size, parts = self.limits.body_bytes, 0, []
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise BadRequest(413, f"a request has at most {most} bytes")
-            parts.append(part)
+        most, parts = self.limits.body_bytes, []
+        said = request.headers.get("content-length", "")
+        size = int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
+        if size <= most:
+            size = 0
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    break
+                parts.append(part)
+        if size > most:
+            raise BadRequest(413, f"a request has at most {most} bytes")
         return b"".join(parts)
+
+
+def _one(request: Request, name: str) -> str | None:
+    """A header that makes sense only once: of two, nobody knows which one a proxy has looked at."""
+    values = request.headers.getlist(name)
+    return values[0] if len(values) == 1 else None

@@ -65,7 +65,7 @@ class FeedOutlet:
 
     def check(self, options: Mapping[str, Any]) -> None:
         """What is shown beside the content is small."""
-        if len(json.dumps(dict(options))) > _MOST_OPTIONS:
+        if options and len(json.dumps(dict(options))) > _MOST_OPTIONS:
             raise BadInput("the options of a post to a feed", "are at most 16 KiB of JSON", found="more")
 
     def deliver(self, release: Release) -> None:

@@ -28,7 +28,6 @@ __all__ = ["Answer", "Gateway", "Request"]
 
 _TRIES = 5
 _PUBLIC_ID = 32  # characters
-_PAUSED = "the operator of this space has paused it: try again later"
 
 Answer = list[Receipt] | TarryError
 
@@ -44,7 +43,7 @@ class Request:
     space: str
     posts: Sequence[Post]  # their actor, target, content and wishes; where they go is the space's business
     key: str | None = None  # the sender's own: the same request with it is accepted once
-    sender: bytes = b""  # hash of the token, whose keys these are
+    sender: bytes = b""  # the token, whose keys these are; it is stored nowhere
     body: bytes = b""  # the whole request, to know it again
 
 
@@ -80,7 +79,8 @@ class Gateway(Changes):
         self.refresh()
         if not self.book.spaces:
             raise NotPossible("this gateway has no space yet: make one with tarry space add")
-        self.vault = Vault(store, keys, SpaceOutlets(self.refresh, keys, own), clock)
+        # Outlets are asked for inside transactions: they look at the last reading, and never at the store.
+        self.vault = Vault(store, keys, SpaceOutlets(lambda: self.book, keys, own), clock)
         self.clock: Clock = self.vault.clock
         self.receipts = Receipts(self.vault)
 
@@ -114,8 +114,6 @@ class Gateway(Changes):
     def _prepare(self, book: Book, request: Request) -> list[Candidate] | TarryError:
         try:
             space = book.space(request.space)
-            if not space.is_open:
-                return Paused(_PAUSED)
             return [self._candidate(space, request, n, post) for n, post in enumerate(request.posts)]
         except TarryError as refusal:
             return refusal

@@ -28,7 +28,7 @@ def read_key(path: str | Path) -> Keys:
         raise NotPossible(told) from None
     except OSError as error:
         raise NotPossible(f"the key file {str(path)!r} cannot be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise BadInput("the key file", "is a plain file", found=repr(str(path)))
@@ -37,7 +37,9 @@ def read_key(path: str | Path) -> Keys:
             raise BadInput(
                 "the key file", "is private", found=f"rights {rights}", fix=f"chmod 600 {str(path)!r}"
             )
-        return Keys(_decoded(file.read(4 * KEY_BYTES)))
+        return Keys(_decoded(os.read(descriptor, 4 * KEY_BYTES)))
+    finally:
+        os.close(descriptor)
 
 
 def make_key(path: str | Path) -> Keys:

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 from tarry.core.errors import BadInput, TarryError
 
-__all__ = ["Buckets", "Limits", "TooMany", "check_nesting"]
+__all__ = ["Buckets", "Limits", "TooDeep", "TooMany", "check_nesting"]
 
 
 class TooMany(TarryError):
-    """One token asks more often than it may.
+    """One token asks more often than it may, or too many listen.
 
     >>> print(TooMany(2))
     this token asks too often: try again in 2 s
     """
 
-    def __init__(self, wait_s: int) -> None:
+    def __init__(self, wait_s: int, why: str = "this token asks too often") -> None:
         self.wait_s = wait_s
-        super().__init__(f"this token asks too often: try again in {wait_s} s")
+        super().__init__(f"{why}: try again in {wait_s} s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,23 @@ class Limits:
     """
 
     body_bytes: int = 1 << 20  # of one request
+    body_s: float = 30.0  # within which it has come
     nesting: int = 32  # of its JSON
     batch_posts: int = 100  # in one request
     rate_per_s: float = 200.0  # requests of one token, in the long run
     burst: int = 400  # and at once
     open_streams: int = 200  # of server-sent events, in one process
+
+
+class TooDeep(BadInput):
+    """JSON that is nested too deeply for whoever will read it.
+
+    >>> print(TooDeep(32))
+    a request's JSON is nested at most 32 deep, found more
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__("a request's JSON", f"is nested at most {most} deep", found="more")
 
 
 class Buckets:
@@ -71,7 +83,7 @@ def check_nesting(value: object, most: int) -> None:
     >>> check_nesting({"a": [1]}, most=2)
     >>> check_nesting([[[1]]], most=2)
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: a request's JSON is nested at most 2 deep, found more
+    tarry.gateway.limits.TooDeep: a request's JSON is nested at most 2 deep, found more
     """
     level = [value]
     for _ in range(most + 1):
@@ -79,4 +91,4 @@ def check_nesting(value: object, most: int) -> None:
         if not containers:
             return
         level = [x for each in containers for x in (each.values() if isinstance(each, dict) else each)]
-    raise BadInput("a request's JSON", f"is nested at most {most} deep", found="more")
+    raise TooDeep(most)

@@ -6,23 +6,25 @@ from typing import Any
 
 import msgspec
 
-from tarry.gateway.bodies import Problem
+from tarry.gateway.bodies import SPACE, Problem
 from tarry.gateway.operations import OPERATIONS, Operation
 
 __all__ = ["openapi"]
 
 _REFS = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_PATTERNS = {"space": SPACE, "post": "^[0-9]{1,19}$", "token": "^[0-9a-f]{12}$"}
 _REFUSED = {
     400: "The request cannot be read.",
     401: "No token, or none that this gateway knows.",
     403: "The token does not allow this.",
-    404: "No such space or post.",
+    404: "No such space, post or token.",
+    408: "The request comes too slowly.",
     409: "Not now, or not any more.",
     413: "The request is too large.",
     415: "The request is not JSON.",
     422: "The request does not fit.",
-    429: "The token asks too often.",
+    429: "The token asks too often, or too many listen.",
     503: "The store is away; it will come back.",
 }
 
@@ -83,7 +85,12 @@ def _operation(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
 
 def _parameters(each: Operation) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "pattern": _PATTERNS[name]},
+        }
         for name in _PARAMETER.findall(each.path)
     ]
     for name, meaning in each.query.items():
@@ -107,25 +114,25 @@ def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
     if each.gives is not None:
         done["content"] = {each.media: {"schema": refs[each.gives]}}
     elif each.status != 204:
-        done["content"] = {each.media: {"schema": {"type": "string"}}}
+        kind = "object" if each.media == "application/json" else "string"
+        done["content"] = {each.media: {"schema": {"type": kind}}}
     told = {str(each.status): done}
     for status in sorted(_refusals(each)):
-        kind: Any = (
-            refs[each.gives] if status == 503 and each.path == "/readyz" and each.gives else refs[Problem]
-        )
-        media = "application/json" if kind is not refs[Problem] else "application/problem+json"
-        told[str(status)] = {"description": _REFUSED[status], "content": {media: {"schema": kind}}}
+        refused: dict[str, Any] = {"application/problem+json": {"schema": refs[Problem]}}
+        if status == 503 and each.path == "/readyz" and each.gives:
+            refused = {each.media: {"schema": refs[each.gives]}}
+        told[str(status)] = {"description": _REFUSED[status], "content": refused}
     return told
 
 
 def _refusals(each: Operation) -> set[int]:
     usual = set(each.refusals)
     if each.scope is not None:
-        usual |= {401, 403, 429, 422}
+        usual |= {401, 403, 429}
     if each.receipt:
-        usual |= {404, 422}
+        usual |= {404}
     if each.takes is not None:
-        usual |= {400, 413, 415, 422}
+        usual |= {400, 408, 413, 415, 422}
     if each.query:
         usual |= {422}
     return usual | ({503} if each.path != "/healthz" else set())

@@ -6,12 +6,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.core.errors import TarryError
+from tarry.gateway.admissions import Unsure
 from tarry.gateway.bodies import Problem
 from tarry.gateway.book import NoSuchSpace
 from tarry.gateway.limits import TooMany
 from tarry.keep.errors import AlreadyUsed, NoSuchPost, Paused, TooLate, Unavailable
 
-__all__ = ["HANDLERS", "BadRequest", "Forbidden", "Unauthorised", "problem", "refuse"]
+__all__ = ["HANDLERS", "NOTHING_HERE", "BadRequest", "Forbidden", "Unauthorised", "problem", "refuse"]
 
 _TITLES = {
     400: "The request cannot be read",
@@ -19,6 +20,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "No such method here",
+    408: "Too slow",
     409: "Not now",
     413: "Too large",
     415: "JSON is expected",
@@ -27,6 +29,14 @@ _TITLES = {
     500: "Our mistake",
     503: "The store is away",
 }
+
+
+_LONGEST = 400
+#: Why is for the operator's log: what a database says names machines, users and files.
+_AWAY = "the store is away at the moment: try again later"
+
+#: What is said of an address that is none.
+NOTHING_HERE = "there is nothing here"
 
 
 class BadRequest(TarryError):
@@ -84,7 +94,9 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     >>> problem(404, "no such post").status_code
     404
     """
-    told = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=detail)
+    # Whatever was sent may be quoted in it: one line of it, and not a long one.
+    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:_LONGEST]).split())
+    told = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
     return Response(
         msgspec.json.encode(told), status, media_type="application/problem+json", headers=headers
     )
@@ -104,7 +116,8 @@ def refuse(error: Exception) -> Response:
             headers["WWW-Authenticate"] = "Bearer"
         if isinstance(error, TooMany):
             headers["Retry-After"] = str(error.wait_s)
-        return problem(status, str(error), headers)
+        is_away = isinstance(error, Unavailable) and not isinstance(error, Unsure)
+        return problem(status, _AWAY if is_away else str(error), headers)
     # What broke is for the log of the operator, and no business of who asked.
     return problem(500, "something broke here; nothing about it was kept but a line in the log")
 
@@ -116,7 +129,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _http(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return refuse(error)
-    detail = {404: "there is nothing here", 405: "this address knows other methods"}.get(
+    detail = {404: NOTHING_HERE, 405: "this address knows other methods"}.get(
         error.status_code, error.detail
     )
     headers = dict(error.headers or {})

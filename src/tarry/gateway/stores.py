@@ -1,11 +1,13 @@
 """Where a gateway keeps its tables: a SQLite file, or a PostgreSQL database by its URL."""
 
+from pathlib import Path
+
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.queries import KEEPER
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
 
-__all__ = ["ROOMS", "open_store"]
+__all__ = ["ROOMS", "is_file", "open_store"]
 
 #: The gateway's tables lie beside the keeper's: one transaction changes both.
 ROOMS = (*KEEPER, "tarry.gateway")
@@ -17,6 +19,16 @@ def open_store(where: str) -> Store:
     >>> open_store(":memory:").path
     ':memory:'
     """
+    path = is_file(where)
+    return PostgresStore(where, ROOMS) if path is None else SqliteStore(path, ROOMS)
+
+
+def is_file(where: str) -> Path | None:
+    """The path of a database that is a file.
+
+    >>> is_file("gateway.db"), is_file("postgresql://tarry@db/tarry")
+    (PosixPath('gateway.db'), None)
+    """
     if where.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(where, ROOMS)
-    return SqliteStore(where.removeprefix("sqlite://"), ROOMS)
+        return None
+    return Path(where.removeprefix("sqlite://"))

@@ -1,7 +1,8 @@
 """Server-sent events: releases as they happen, to whoever keeps a connection open.
 
-One task for each space that somebody listens to looks for new releases and hands them to all listeners.
-What is sent is what the feed holds, and nothing is sent in between but a comment at fixed times.
+One task for each space that somebody listens to looks where the feed ends, and wakes the listeners when it
+has grown. Each of them reads on from its own place, as fast as it can: what is sent is what the feed holds,
+and nothing is sent in between but a comment at fixed times.
 """
 
 import asyncio
@@ -22,7 +23,8 @@ __all__ = ["Streams"]
 
 _LOOK_S = 0.25
 _COMMENT_S = 15.0
-_BEHIND = 2000  # items that a slow listener may lag; then it is let go, and can come back where it was
+_AT_ONCE = 50  # releases that one listener holds in memory
+_LINE_ENDS = "\x85\u2028\u2029"  # no line ends in an event, but many a reader takes them for some
 T = TypeVar("T")
 
 
@@ -40,73 +42,77 @@ class Streams:
 
     def __init__(self, store: Store, call: _Call, most: int) -> None:
         self._store, self._call, self._most = store, call, most
-        self._queues: dict[str, set[asyncio.Queue[list[Item] | None]]] = {}
+        self._counts: dict[str, int] = {}  # listeners of each space
+        self._news: dict[str, asyncio.Event] = {}  # set, and made anew, when the feed has grown
         self._lookers: dict[str, asyncio.Task[None]] = {}
         self._is_closed = False
 
     @property
     def listeners(self) -> int:
         """How many listen now."""
-        return sum(map(len, self._queues.values()))
+        return sum(self._counts.values())
 
     def close(self) -> None:
         """Let all listeners go; called in the event loop."""
         self._is_closed = True
-        for queues in self._queues.values():
-            for queue in queues:
-                queue.put_nowait(None)
+        for looker in self._lookers.values():
+            looker.cancel()
+        for news in self._news.values():
+            news.set()
 
     def check_room(self) -> None:
         """Refuse one listener too many."""
-        if self.listeners >= self._most or self._is_closed:
-            raise TooMany(60)
+        if not self._has_room():
+            raise TooMany(60, "too many listen to releases at this moment")
 
     async def listen(self, space: str, position: int | None) -> AsyncIterator[bytes]:
         """Everything after a position, or from now on, for as long as the listener stays."""
-        queue: asyncio.Queue[list[Item] | None] = asyncio.Queue()
-        feed = Feed(self._store, space)
-        self._queues.setdefault(space, set()).add(queue)
+        if not self._has_room():  # somebody came in between
+            return
+        self._counts[space] = self._counts.get(space, 0) + 1
         try:
             yield b": here\n\n"
-            if position is None:
-                position = await self._call(feed.last_position)
-            self._look_after(space, position)
-            while items := await self._call(partial(feed.after, position)):
+            with contextlib.suppress(Unavailable):  # the listener comes back
+                feed = Feed(self._store, space)
+                if position is None:
+                    position = await self._call(feed.last_position)
+                async for told in self._follow(feed, position):
+                    yield told
+        finally:
+            self._counts[space] -= 1
+
+    async def _follow(self, feed: Feed, position: int) -> AsyncIterator[bytes]:
+        self._look_after(feed)
+        while not self._is_closed:
+            news = self._news[feed.space]  # taken first: what comes while we read wakes us
+            if items := await self._call(partial(feed.after, position, _AT_ONCE)):
                 position = items[-1].position
                 yield _events(items)
-            async for items in self._take(queue):
-                news = [item for item in items if item.position > position]
-                position = news[-1].position if news else position
-                yield _events(news) if news else b": still here\n\n"
-        except Unavailable:
-            return  # the listener comes back
-        finally:
-            self._queues[space].discard(queue)
-
-    async def _take(self, queue: "asyncio.Queue[list[Item] | None]") -> AsyncIterator[list[Item]]:
-        while True:
-            try:
-                items = await asyncio.wait_for(queue.get(), _COMMENT_S)
-            except TimeoutError:
-                yield []
                 continue
-            if items is None or queue.qsize() * len(items or [0]) > _BEHIND:
-                return
-            yield items
+            try:
+                await asyncio.wait_for(news.wait(), _COMMENT_S)
+            except TimeoutError:
+                yield b": still here\n\n"
 
-    def _look_after(self, space: str, position: int) -> None:
-        if space not in self._lookers or self._lookers[space].done():
-            self._lookers[space] = asyncio.create_task(self._look(space, position))
+    def _has_room(self) -> bool:
+        return self.listeners < self._most and not self._is_closed
 
-    async def _look(self, space: str, position: int) -> None:
-        """Look for news while anybody listens."""
-        feed = Feed(self._store, space)
-        while self._queues.get(space) and not self._is_closed:
+    def _look_after(self, feed: Feed) -> None:
+        self._news.setdefault(feed.space, asyncio.Event())
+        looker = self._lookers.get(feed.space)
+        if looker is None or looker.done():
+            self._lookers[feed.space] = asyncio.create_task(self._look(feed))
+
+    async def _look(self, feed: Feed) -> None:
+        """Look where the feed ends, while anybody listens."""
+        end = -1
+        while self._counts.get(feed.space):
             with contextlib.suppress(Unavailable):  # the store comes back, and so do its releases
-                while items := await self._call(partial(feed.after, position)):
-                    position = items[-1].position
-                    for queue in self._queues[space]:
-                        queue.put_nowait(items)
+                now = await self._call(feed.last_position)
+                if now != end:
+                    end, news = now, self._news[feed.space]
+                    self._news[feed.space] = asyncio.Event()
+                    news.set()
             await asyncio.sleep(_LOOK_S)
 
 
@@ -114,5 +120,7 @@ def _events(items: list[Item]) -> bytes:
     told = []
     for item in items:
         body = msgspec.json.encode(item_out(item))
+        for letter in _LINE_ENDS:
+            body = body.replace(letter.encode(), b"\\u%04x" % ord(letter))
         told.append(b"id: %d\nevent: release\ndata: %b\n\n" % (item.position, body))
     return b"".join(told)

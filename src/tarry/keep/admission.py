@@ -19,6 +19,7 @@ from tarry.keep.vault import Vault
 
 __all__ = ["accept"]
 
+_CLOSED = "the operator of this space has paused it: try again later"
 _CHANGING = "the space takes nothing in while its policy changes: try again in {wait} s"
 _RESTORED = "the store was brought back from a backup and is paused: an operator looks and resumes it"
 
@@ -81,6 +82,8 @@ class _Clerk:
         return [self._accept(each, parent) for each, parent in zip(request, parents, strict=True)]
 
     def _check_open(self, terms: Terms) -> None:
+        if not terms.is_open:
+            raise Paused(_CLOSED)
         if self._tick < terms.first_tick:
             wait = ceil((terms.first_tick - self._tick) * terms.policy.tick)
             raise Paused(_CHANGING.format(wait=wait))

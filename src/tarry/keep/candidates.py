@@ -33,6 +33,7 @@ class Terms(NamedTuple):
     period: str = ""  # what the ledger counts this under
     first_tick: int = 0  # nothing is admitted under these terms before it
     adoption: Adoption = "everyone"  # whose posts are delayed; the others' still count for labels
+    is_open: bool = True  # False: nothing new is admitted under these terms for now
 
 
 class Candidate(NamedTuple):

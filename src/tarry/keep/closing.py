@@ -138,6 +138,7 @@ def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest:
         erased += transaction.run("forget_withdrawn", closed=tick)
     if tick // hour != here.closed // hour:
         if not settings.personal:
+            transaction.tell("tell_ledger")
             transaction.tell("clear_outlook")
             transaction.tell("look_ahead", ticks=hour)
         erased += transaction.run("purge", old=tick - max(RECEIPT_DAYS * 24 * hour, _reach(here)))

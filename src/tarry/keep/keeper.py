@@ -6,6 +6,7 @@ closes as `closing` tells.
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -45,6 +46,7 @@ class Keeper:
         self._news, self._closes = threading.Condition(), 0
         self._claims: set[int] = set()
         self._idle, self._handed = 0, list[Claim]()  # workers without work, and claims for them
+        self._busy = Counter[str]()  # workers at each outlet
         self._releaser = Releaser(vault)
         self._failure: BaseException | None = None
         self._traces = True  # of an earlier run, perhaps
@@ -120,6 +122,8 @@ class Keeper:
         """What has just fallen due, for an idle worker: claimed with the tick, it leaves the sooner."""
         if self._idle > len(self._handed):
             for outlet in tuple(self.vault.outlets):
+                if not self._has_room(outlet):
+                    continue
                 if claim := self._releaser.claim_within(transaction, outlet, now):
                     return claim
         return None
@@ -165,9 +169,10 @@ class Keeper:
         while not self._stopping.is_set():
             self._deliver_handed()
             for outlet in tuple(self.vault.outlets):
-                while not self._stopping.is_set():
+                while not self._stopping.is_set() and self._enter(outlet):
                     claim = patiently(partial(releaser.claim, outlet))
                     if claim is None:
+                        self._leave(outlet)
                         break
                     self._deliver(releaser, claim, patiently)
             seen = self._await_news(seen)
@@ -187,9 +192,42 @@ class Keeper:
             self._traces = True  # of what has left
         finally:
             self._claims.discard(claim.token)
+            self._leave(claim.outlet)
         for outcome in outcomes:
             if outcome.problem:
                 self._tell(_failed(claim, outcome))
+
+    def _enter(self, outlet: str) -> bool:
+        """Go to work at an outlet, if there is room."""
+        with self._news:
+            if not self._has_room(outlet):
+                return False
+            self._busy[outlet] += 1
+            return True
+
+    def _leave(self, outlet: str) -> None:
+        with self._news:
+            self._busy[outlet] -= 1
+
+    def _has_room(self, outlet: str) -> bool:
+        """Whether one more worker may deliver by an outlet: one that hangs must not hold the others up.
+
+        It has half of the workers at most, and all that may hang leave one to those that cannot.
+        """
+        outlets = tuple(self.vault.outlets)
+        if len(outlets) == 1 or not self._may_hang(outlet):
+            return True
+        hanging = [name for name in outlets if self._may_hang(name)]
+        most = max(1, self._workers - (len(hanging) < len(outlets)))
+        with self._news:
+            return (
+                self._busy[outlet] < max(1, self._workers // 2)
+                and sum(self._busy[name] for name in hanging) < most
+            )
+
+    def _may_hang(self, outlet: str) -> bool:
+        """What is published inside the store cannot; one person's own acts do not wait for each other."""
+        return not (self.vault.settings.personal or hasattr(self.vault.outlets[outlet], "record"))
 
     def _hold_claims(self) -> None:
         """Renew the claims whose delivery takes long."""
@@ -219,6 +257,7 @@ class Keeper:
         with self._news:
             if claim is not None:
                 self._claims.add(claim.token)
+                self._busy[claim.outlet] += 1
                 self._handed.append(claim)
             self._closes += 1
             self._news.notify_all()

@@ -1,10 +1,12 @@
-"""Whether the gateway works. None of these answers changes at an arrival."""
+"""Whether the gateway works, and what it can do. None of these answers changes at an arrival."""
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.gateway.bodies import HealthOut
 from tarry.gateway.door import Door, answer
+from tarry.gateway.openapi import openapi
 from tarry.gateway.operations import operation
 from tarry.keep.errors import Unavailable
 
@@ -25,3 +27,9 @@ async def is_ready(door: Door, _: Request) -> Response:
     except Unavailable:
         return answer(HealthOut(status="unavailable"), 503)
     return answer(HealthOut(status="ok"))
+
+
+@operation("GET", "/openapi.json")
+async def read_api(door: Door, _: Request) -> Response:  # noqa: ARG001 - the same for everybody
+    """This page, in the words of OpenAPI."""
+    return Response(msgspec.json.encode(openapi()), media_type="application/json")

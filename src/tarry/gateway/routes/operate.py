@@ -1,10 +1,12 @@
 """For operators: what is parked, taking posts back, pausing a space, tokens. Nothing is released early."""
 
+import re
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tarry.core.errors import BadInput
 from tarry.gateway.bodies import (
     ParkedListOut,
     ParkedOut,
@@ -20,10 +22,13 @@ from tarry.gateway.book import Token
 from tarry.gateway.door import Door, answer
 from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
+from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.spaces import space_out
 from tarry.keep.errors import NoSuchPost
 
 __all__: list[str] = []
+
+_TOKEN = re.compile("[0-9a-f]{12}")
 
 
 @operation("GET", "/v1/spaces/{space}/parked", scope="operate", gives=ParkedListOut, refusals=(404,))
@@ -117,15 +122,22 @@ async def make_token(door: Door, request: Request) -> Response:
     door.token(request, "admin")
     sent = await door.read(request, TokenIn)
     number, token = await door.call(partial(door.gateway.add_token, sent.name, sent.scopes, sent.spaces))
-    made = TokenMadeOut(id=number, name=sent.name, scopes=sent.scopes, spaces=sent.spaces, token=token)
+    scopes, spaces = sorted(set(sent.scopes)), sorted(set(sent.spaces))
+    made = TokenMadeOut(id=number, name=sent.name, scopes=scopes, spaces=spaces, token=token)
     return answer(made, 201)
 
 
-@operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204)
+@operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204, refusals=(404,))
 async def revoke_token(door: Door, request: Request) -> Response:
     """Take a token's rights away; every server knows within two seconds."""
     door.token(request, "admin")
-    await door.call(partial(door.gateway.revoke_token, request.path_params["token"]))
+    number = request.path_params["token"]
+    if not _TOKEN.fullmatch(number):
+        raise BadRequest(404, "the id of a token is 12 digits of base 16")
+    try:
+        await door.call(partial(door.gateway.revoke_token, number))
+    except BadInput as error:
+        raise BadRequest(404, str(error)) from None
     return Response(status_code=204)
 
 

@@ -70,5 +70,23 @@ SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AN
 SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AND pseudonym = :pseudonym ORDER BY id
 
 -- name: accounts
--- What the ledger holds: batched acts by account and by policy version.
-SELECT account, period, batched FROM ledger
+-- What the ledger held when the last hour ended: batched acts by account and by policy version.
+SELECT account, period, told AS batched FROM ledger WHERE told > 0
+
+-- name: last_known
+-- Nothing has arrived after the later of these two: the last release that is known of any post, and the last hour
+-- that had arrivals.
+SELECT (SELECT max(release) FROM posts) AS release, (SELECT max(hour) FROM hours) AS hour
+
+-- name: forget_hours
+-- Hours that were counted in ticks of another length.
+DELETE FROM hours
+
+-- name: move_version
+UPDATE versions SET first_tick = :first_tick WHERE space = :space AND version = :version
+
+-- name: adoptions
+SELECT account, first_tick, delayed FROM adoptions ORDER BY first_tick, account
+
+-- name: forget_adoptions
+DELETE FROM adoptions

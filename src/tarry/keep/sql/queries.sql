@@ -220,6 +220,9 @@ SELECT arrival / :ticks AS hour, count(*) AS arrivals FROM arrivals WHERE arriva
 INSERT INTO hours (hour, arrivals) VALUES (:hour, :arrivals)
 ON CONFLICT (hour) DO UPDATE SET arrivals = hours.arrivals + excluded.arrivals
 
+-- name: tell_ledger
+UPDATE ledger SET told = batched WHERE told <> batched
+
 -- name: clear_outlook
 DELETE FROM outlook
 

@@ -27,3 +27,6 @@ CREATE TABLE adoptions (
     delayed BIGINT NOT NULL,
     PRIMARY KEY (account, first_tick)
 );
+
+-- The count as it stood when the last hour ended: the count itself moves when arrivals are erased.
+ALTER TABLE ledger ADD COLUMN told BIGINT NOT NULL DEFAULT 0;

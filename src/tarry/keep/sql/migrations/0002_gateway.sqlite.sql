@@ -27,3 +27,6 @@ CREATE TABLE adoptions (
     delayed INTEGER NOT NULL,
     PRIMARY KEY (account, first_tick)
 );
+
+-- The count as it stood when the last hour ended: the count itself moves when arrivals are erased.
+ALTER TABLE ledger ADD COLUMN told INTEGER NOT NULL DEFAULT 0;

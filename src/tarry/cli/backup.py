@@ -1,0 +1,34 @@
+"""Write all of a gateway's tables, as of one moment, to a new private SQLite file.
+
+It works while the gateway runs, on SQLite and on PostgreSQL. The key is not in it: keep a copy of the key
+file elsewhere. The file holds what the store held at that moment, the arrivals of the last two windows too:
+encrypt it, and do not keep it longer than you must. Put in place of a database it starts paused.
+
+  tarry backup /backups/tarry-monday.db
+"""
+
+import argparse
+
+from tarry.cli.settings import add_settings, config_from
+from tarry.cli.show import print_json
+from tarry.gateway.backup import back_up
+from tarry.gateway.opening import opened
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry backup`."""
+    parser.add_argument("file", metavar="FILE", help="the new file")
+    add_settings(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write a backup."""
+    with opened(config_from(arguments)) as store:
+        rows = back_up(store, arguments.file)
+    if arguments.json:
+        print_json({"file": arguments.file, "rows": rows})
+    else:
+        print(f"wrote {sum(rows.values())} rows to {arguments.file}")
+    return 0

@@ -1,0 +1,38 @@
+"""Let a gateway work again that was brought back from a backup.
+
+What was to leave meanwhile may have left: it is parked, for an operator to retry or withdraw one by one.
+Everything else goes on as it was drawn.
+
+  tarry resume
+"""
+
+import argparse
+
+from tarry.cli.settings import add_settings, config_from
+from tarry.cli.show import print_json
+from tarry.gateway.keyfile import read_key
+from tarry.gateway.opening import opened
+from tarry.gateway.resume import resume
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry resume`."""
+    add_settings(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Resume."""
+    config = config_from(arguments)
+    with opened(config) as store:
+        keys = read_key(config.key_file)
+        with store.transaction("closing") as transaction:
+            parked = resume(transaction, keys, store.clock())
+    if arguments.json:
+        print_json({"paused": False, "parked": parked})
+    else:
+        print(
+            f"it works again; {parked} posts that may have left are parked" if parked else "it works again"
+        )
+    return 0

@@ -1,0 +1,54 @@
+"""Run a gateway: posts come in over HTTP, wait, and leave at their moments.
+
+It listens on loopback unless the settings say otherwise; a proxy with TLS stands before it. It releases as
+well, unless `workers_in_server` is 0 and `tarry worker` does. Logs are lines of JSON on standard error, and
+none of them is written at a request. SIGTERM and Ctrl-C end it when what was begun is done.
+
+  tarry serve --port 8420
+"""
+
+import argparse
+import json
+
+from tarry.cli.settings import add_settings, config_from
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry serve`."""
+    parser.add_argument("--port", metavar="N", help="listen at this port; 0 takes a free one")
+    parser.add_argument(
+        "--demo", metavar="SPACE", help="fill this space's empty feed with a made-up evening"
+    )
+    add_settings(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve."""
+    from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
+    from tarry.gateway.app import create_app  # noqa: PLC0415 - likewise
+    from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
+    from tarry.gateway.opening import open_gateway  # noqa: PLC0415 - likewise
+    from tarry.gateway.running import Running  # noqa: PLC0415 - likewise
+    from tarry.gateway.server import serve  # noqa: PLC0415 - likewise
+
+    config, running = config_from(arguments), Running()
+
+    def told(address: str) -> None:
+        print(
+            json.dumps({"listening": address}) if arguments.json else f"listening at {address}", flush=True
+        )
+
+    end_on_signals(running)
+    gateway, make_app = open_gateway(config), create_app
+    if config.pages:
+        from tarry.console.serving import with_pages  # noqa: PLC0415 - likewise
+
+        make_app = with_pages(config)
+        if arguments.demo:
+            from tarry.console.demo import fill_with_an_evening  # noqa: PLC0415 - likewise
+
+            fill_with_an_evening(gateway, arguments.demo)
+    serve(gateway, config, Log(), running, told, make_app=make_app)
+    return 0

@@ -1,0 +1,96 @@
+"""How `tarry space` tells what there is, and what a new policy means."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf
+
+from tarry.cli.settings import told_at
+from tarry.cli.show import print_json, print_table
+from tarry.core.straddle import Straddle
+from tarry.gateway.book import Space, Version
+from tarry.keep.clock import Clock, advance, now_tick
+from tarry.keep.store import Place
+
+__all__ = ["list_spaces", "tell_change", "tell_straddle"]
+
+
+def list_spaces(spaces: Sequence[Space], here: Place | None, clock: Clock, *, as_json: bool) -> None:
+    """The spaces, and whether each takes posts in."""
+    tick = 0 if here is None else _now_tick(here, clock)
+    if as_json:
+        print_json({"spaces": [_plain(space, tick) for space in spaces]})
+        return
+    if not spaces:
+        print("there is no space yet: tarry space add makes one")
+        return
+    rows = [
+        [
+            space.name,
+            space.circle,
+            str(space.outlet["kind"]),
+            space.adoption,
+            str(space.version.number),
+            _state(space, tick),
+        ]
+        for space in spaces
+    ]
+    print_table(["space", "circle", "to", "delayed", "policy", "takes posts in"], rows)
+
+
+def tell_change(name: str, version: Version, *, as_json: bool) -> None:
+    """When a space with a new policy takes posts in again."""
+    at = _begins(version)
+    if as_json:
+        print_json({"space": name, "version": version.number, "resumes_at": at})
+        return
+    print(
+        f"{name} has policy {version.number}; it takes nothing in until {told_at(at)}, so that no two acts"
+    )
+    print("can straddle the change; what waits leaves at its time")
+
+
+def tell_straddle(name: str, version: Version, loss: Straddle, *, as_json: bool) -> None:
+    """What it costs that a policy has changed at once."""
+    if as_json:
+        extra = None if loss.extra == inf else loss.extra  # JSON has no infinity
+        plain = {"extra_nats": extra, "unbounded": loss.extra == inf, "extra_chance": loss.chance}
+        print_json({"space": name, "version": version.number, **plain, "at": loss.at})
+        return
+    print(f"{name} has policy {version.number} from now on")
+    if loss.free:
+        print("the change costs nothing")
+        return
+    if loss.chance:
+        print(f"acts that straddle the change: delta grows by {loss.chance:.6g}")
+    else:
+        told = "without bound" if loss.extra == inf else f"by {loss.extra:.6g} nats"
+        print(f"acts that straddle the change: each may lose more than was promised, {told}")
+    print(f"the worst: {loss.at}")
+
+
+def _state(space: Space, tick: int) -> str:
+    if not space.is_open:
+        return "paused"
+    return f"from {told_at(_begins(space.version))}" if space.version.first_tick > tick else "yes"
+
+
+def _plain(space: Space, tick: int) -> dict[str, object]:
+    pending = space.version.first_tick > tick
+    return {
+        "name": space.name,
+        "title": space.title,
+        "circle": space.circle,
+        "outlet": dict(space.outlet),
+        "adoption": space.adoption,
+        "version": space.version.number,
+        "is_open": space.is_open,
+        "resumes_at": _begins(space.version) if pending else None,
+    }
+
+
+def _begins(version: Version) -> Fraction:
+    return version.first_tick * version.policy.tick
+
+
+def _now_tick(here: Place, clock: Clock) -> int:
+    return now_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)

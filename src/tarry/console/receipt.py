@@ -1,0 +1,75 @@
+"""The receipt page: when a post appears, saying it differently, taking it back. Its address is a secret."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tarry.console.forms import read_form
+from tarry.console.pages import error_page, page
+from tarry.console.texts import texts
+from tarry.gateway.problems import BadRequest
+from tarry.gateway.routes.posts import status_out
+from tarry.keep.errors import NoSuchPost, TooLate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tarry.gateway.door import Door
+
+__all__ = ["ROUTES"]
+
+_MOST_CONTENT = 20_000
+
+
+async def _read(request: Request) -> Response:
+    door: Door = request.app.state.door
+    secret, receipts = request.path_params["secret"], door.gateway.receipts
+    try:
+        status = await door.call(partial(receipts.status, secret))
+        space, content = await door.call(partial(receipts.reading, secret))
+    except NoSuchPost:
+        return error_page(request, 404, texts()["receipt"]["unknown"])
+    told = {
+        "secret": secret,
+        "status": status_out(status),
+        "space": space,
+        "content": None if content is None else content.decode(errors="replace"),
+        "is_changed": "changed" in request.query_params,
+    }
+    return page(request, "receipt.html", told)
+
+
+async def _edit(request: Request) -> Response:
+    door: Door = request.app.state.door
+    secret, fields = request.path_params["secret"], await read_form(request)
+    content = fields.get("content", "").strip()
+    if not 0 < len(content) <= _MOST_CONTENT:
+        raise BadRequest(422, texts()["board"]["too_long"])
+    change = partial(door.gateway.replace, secret, content.encode(), None, {})
+    return await _then(request, change, f"/receipt/{secret}?changed")
+
+
+async def _withdraw(request: Request) -> Response:
+    secret, _ = request.path_params["secret"], await read_form(request)
+    take_back = partial(request.app.state.door.gateway.receipts.withdraw, secret)
+    return await _then(request, take_back, f"/receipt/{secret}")
+
+
+async def _then(request: Request, change: "Callable[[], object]", there: str) -> Response:
+    try:
+        await request.app.state.door.call(change)
+    except NoSuchPost:
+        return error_page(request, 404, texts()["receipt"]["unknown"])
+    except TooLate as late:
+        return error_page(request, 409, str(late), f"/receipt/{request.path_params['secret']}")
+    return RedirectResponse(there, 303)
+
+
+ROUTES = [
+    Route("/receipt/{secret}", _read, methods=["GET"]),
+    Route("/receipt/{secret}/edit", _edit, methods=["POST"]),
+    Route("/receipt/{secret}/withdraw", _withdraw, methods=["POST"]),
+]

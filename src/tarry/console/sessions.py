@@ -1,0 +1,201 @@
+"""Signing in with an operator's token. The token is not kept: a cookie says which one, and until when.
+
+The cookie is signed, so any server of the gateway accepts it, and names the token by its hash, which is
+looked up at every request: revoking a token ends its sessions. A session that was signed out of is refused
+by the server that heard it; another one lets it run out, unless the token is revoked.
+"""
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tarry.console.texts import texts
+from tarry.core.errors import TarryError
+from tarry.gateway.book import Scope, Token
+from tarry.gateway.limits import Buckets, Limits, TooMany
+from tarry.gateway.problems import BadRequest, Forbidden
+
+__all__ = ["NotSignedIn", "Session", "Sessions", "begin", "check_csrf", "end", "signed_in"]
+
+_COOKIE = "tarry_desk"
+_LONGEST_S = 12 * 3600
+_SKEW_S = 60  # by which the clocks of two servers may differ
+_WRONG = Limits(rate_per_s=0.2, burst=10)
+
+
+class NotSignedIn(TarryError):
+    """Nobody is signed in here.
+
+    >>> print(NotSignedIn())
+    sign in first
+    """
+
+    def __init__(self) -> None:
+        super().__init__("sign in first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """Who is signed in.
+
+    >>> token = Token(id="ab", hash=b"", name="", scopes=frozenset({"operate"}), spaces=frozenset({"talk"}))
+    >>> session = Session(token=token, csrf="x")
+    >>> session.may("operate"), session.may("operate", "wiki"), session.may_everywhere("operate")
+    (True, False, False)
+    """
+
+    token: Token
+    csrf: str  # in every form, so that no other site can send one
+
+    def may(self, scope: Scope, space: str | None = None) -> bool:
+        """Whether this is allowed to them in a space; without one: in any one."""
+        if space is None and self.token.spaces:
+            return self.token.allows(scope, min(self.token.spaces))
+        return self.token.allows(scope, space)
+
+    def may_everywhere(self, scope: Scope) -> bool:
+        """Whether this is allowed to them for the gateway as a whole: tokens, and sums over all spaces."""
+        return self.token.allows(scope)
+
+
+class Sessions:
+    """What one process remembers of sessions: those that were ended, and how often somebody failed.
+
+    >>> sessions = Sessions()
+    >>> for _ in range(10):
+    ...     sessions.fail()
+    >>> sessions.fail()
+    Traceback (most recent call last):
+    tarry.gateway.limits.TooMany: too many wrong tokens were tried here: try again in 5 s
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._wrong = Buckets(_WRONG, now)
+        self._ended: dict[str, int] = {}  # until when each would have lasted
+
+    def fail(self) -> None:
+        """Count a wrong token; refuse where there were many.
+
+        Only failures count, and they stop nobody who has a right one: 256 random bits are not guessed, and
+        whoever tries shall not lock operators out. Successes change nothing that another could see.
+        """
+        try:
+            self._wrong.take("wrong tokens")
+        except TooMany as error:
+            raise TooMany(error.wait_s, texts()["desk"]["too_many"]) from None
+
+    def end(self, said: str) -> None:
+        """Remember that a session is over, for as long as its cookie would be good."""
+        now = time.time()
+        self._ended = {each: until for each, until in self._ended.items() if until > now}
+        self._ended[said] = _until(said)
+
+    def has_ended(self, said: str) -> bool:
+        """Whether somebody has signed out of it here."""
+        return said in self._ended
+
+
+def begin(request: Request, response: Response, token: Token) -> None:
+    """Have the browser keep a session.
+
+    >>> from tarry.console.site import create_site
+    >>> from tarry.gateway.testing import new_token, small_gateway
+    >>> gateway = small_gateway()
+    >>> new_token(gateway, "operate").startswith("tarry_")
+    True
+    >>> site, (token,), response = create_site(gateway), gateway.book.tokens.values(), Response()
+    >>> begin(Request({"type": "http", "headers": [], "app": site}), response, token)
+    >>> response.headers["set-cookie"].partition("; ")[2]
+    'HttpOnly; Max-Age=43200; Path=/; SameSite=strict'
+    >>> site.state.door.close()
+    """
+    said = f"{token.hash.hex()}.{int(time.time()) + _LONGEST_S}.{secrets.token_hex(16)}"
+    response.set_cookie(
+        _name(request),
+        f"{said}.{_signature(request, 'session', said)}",
+        max_age=_LONGEST_S,
+        httponly=True,
+        samesite="strict",
+        secure=request.app.state.settings.is_https,
+    )
+
+
+def end(request: Request, response: Response) -> None:
+    """Have the browser forget it, and this server as well.
+
+    >>> from tarry.console.site import create_site
+    >>> from tarry.gateway.testing import small_gateway
+    >>> site, response = create_site(small_gateway()), Response()
+    >>> end(Request({"type": "http", "headers": [], "app": site}), response)
+    >>> "Max-Age=0" in response.headers["set-cookie"]
+    True
+    >>> site.state.door.close()
+    """
+    if (said := _said(request)) is not None:
+        request.app.state.sessions.end(said)
+    response.delete_cookie(
+        _name(request), httponly=True, samesite="strict", secure=request.app.state.settings.is_https
+    )
+
+
+def signed_in(request: Request, scope: Scope = "operate") -> Session:
+    """Who is signed in, if they may be here.
+
+    >>> from tarry.console.site import create_site
+    >>> from tarry.gateway.testing import small_gateway
+    >>> site = create_site(small_gateway())
+    >>> site.state.door.close()
+    >>> signed_in(Request({"type": "http", "headers": [(b"cookie", b"tarry_desk=x.1.y.z")], "app": site}))
+    Traceback (most recent call last):
+    tarry.console.sessions.NotSignedIn: sign in first
+    """
+    said = _said(request)
+    if said is None or request.app.state.sessions.has_ended(said):
+        raise NotSignedIn
+    token = request.app.state.door.gateway.book.tokens.get(bytes.fromhex(said.partition(".")[0]))
+    if token is None or not 0 < _until(said) - time.time() <= _LONGEST_S + _SKEW_S:
+        raise NotSignedIn
+    session = Session(token=token, csrf=_signature(request, "form", said))
+    if not session.may(scope):
+        raise Forbidden(scope)
+    return session
+
+
+def check_csrf(session: Session, fields: Mapping[str, str]) -> None:
+    """Refuse a form that was not made for this session.
+
+    >>> token = Token(id="ab", hash=b"", name="", scopes=frozenset({"operate"}), spaces=frozenset())
+    >>> check_csrf(Session(token=token, csrf="x"), {"csrf": "x"})
+    >>> check_csrf(Session(token=token, csrf="x"), {})
+    Traceback (most recent call last):
+    tarry.gateway.problems.BadRequest: this form is too old or not yours: load the page again
+    """
+    if not hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode()):
+        raise BadRequest(403, texts()["desk"]["not_yours"])
+
+
+def _name(request: Request) -> str:
+    """With this prefix browsers take the cookie from this host alone, and not from a neighbour of it."""
+    return f"__Host-{_COOKIE}" if request.app.state.settings.is_https else _COOKIE
+
+
+def _said(request: Request) -> str | None:
+    """What the cookie says, if it is ours: the token's hash, until when, and a random number."""
+    said, _, signature = request.cookies.get(_name(request), "").rpartition(".")
+    expected = _signature(request, "session", said)
+    return said if hmac.compare_digest(signature.encode(), expected.encode()) else None
+
+
+def _until(said: str) -> int:
+    return int(said.split(".")[1])
+
+
+def _signature(request: Request, purpose: str, said: str) -> str:
+    key = request.app.state.door.gateway.keys.secret(f"{purpose}s of the desk")
+    return blake2b(said.encode(), key=key, digest_size=32).hexdigest()

@@ -1,0 +1,22 @@
+// Moments in the reader's own time zone; without this script they are shown in UTC.
+const shape = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export function localTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.textContent = shape.format(at);
+  }
+}
+
+export function longWords(seconds) {
+  const whole = Math.max(0, Math.ceil(seconds));
+  const parts = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+  let rest = whole;
+  const told = [];
+  for (const [size, unit] of parts) {
+    const many = Math.floor(rest / size);
+    rest -= many * size;
+    if (many > 0 || (unit === "s" && told.length === 0)) told.push(`${many}${unit}`);
+  }
+  return told.slice(0, 2).join(" ");
+}

@@ -1,0 +1,83 @@
+"""Style sheets and scripts, at an address that changes with their content and may be kept for ever.
+
+One mark for all of them: scripts import each other by their relative names.
+"""
+
+import gzip
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+__all__ = ["STATIC", "VEGA", "static_url"]
+
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+#: The chart library: not a file of ours, but the bundle that the study's chart package carries.
+VEGA = "vega.js"
+
+
+class _File(NamedTuple):
+    content: bytes
+    packed: bytes
+    kind: str
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(file.name for file in files("tarry.console").joinpath("static").iterdir()))
+
+
+@cache
+def _mark() -> str:
+    try:
+        told = sha256(version("vl-convert-python").encode())
+    except PackageNotFoundError:
+        told = sha256()
+    for name in _names():
+        told.update(_read(name).content)
+    return told.hexdigest()[:12]
+
+
+@cache
+def _read(name: str) -> _File:
+    if name == VEGA:
+        import vl_convert  # noqa: PLC0415 - large, and only for pages with charts
+
+        content = vl_convert.javascript_bundle().encode()  # type: ignore[call-arg]  # its stub asks too much
+    else:
+        content = files("tarry.console").joinpath("static", name).read_bytes()
+    return _File(content, gzip.compress(content, 9, mtime=0), _KINDS[name.rpartition(".")[2]])
+
+
+def static_url(name: str) -> str:
+    """The address of a file.
+
+    >>> static_url("style.css").startswith("/static/")
+    True
+    """
+    if name != VEGA and name not in _names():
+        raise LookupError(name)
+    return f"/static/{_mark()}/{name}"
+
+
+def _serve(request: Request) -> Response:
+    name, mark = request.path_params["name"], request.path_params["mark"]
+    if mark != _mark() or (name != VEGA and name not in _names()):
+        raise HTTPException(404)
+    try:
+        file = _read(name)
+    except ImportError:
+        raise HTTPException(404) from None
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.content, media_type=file.kind, headers=headers)
+
+
+STATIC = Route("/static/{mark}/{name}", _serve, methods=["GET"])

@@ -1,0 +1,202 @@
+"""Backups: all tables at one moment, in a SQLite file that starts paused; and bringing one back.
+
+Between a backup and its return posts have left that the backup still holds as waiting. So a store that was
+brought back lets nothing in or out until a person resumes it; what may have left already is then parked.
+"""
+
+import os
+import secrets
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tarry.core.errors import BadInput, NotPossible
+from tarry.gateway.migrations import applied, check_not_newer
+from tarry.gateway.stores import ROOMS
+from tarry.keep.errors import Unavailable
+from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import Store
+
+__all__ = ["back_up", "restore"]
+
+_PAGE = 100  # rows at a time: each may hold a megabyte
+_BESIDE = ("", "-wal", "-shm", "-journal")
+
+
+class _Table(NamedTuple):
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+def back_up(store: Store, path: str | Path) -> dict[str, int]:
+    """Write a snapshot of all tables to a new private file; the number of rows by table.
+
+    Rows are written in the order of their random keys: a database server keeps them as they came.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     back_up(small_gateway().store, f"{folder}/backup.db")["spaces"]
+    1
+    """
+    path = Path(path)
+    if path.exists():
+        raise BadInput("a backup", "is written to a new file", found=f"{str(path)!r}, which is there")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        counts = _write(store, draft)
+        os.link(draft, path)  # whole or not at all, and never over another one
+        _make_durable(path.parent)
+    except FileExistsError:
+        raise BadInput("a backup", "is written to a new file", found="one that came meanwhile") from None
+    except OSError as error:
+        raise NotPossible(f"no backup can be written to {str(path)!r}: {error.strerror}") from None
+    finally:
+        for ending in _BESIDE:
+            with suppress(OSError):
+                Path(f"{draft}{ending}").unlink()
+    return counts
+
+
+def restore(store: Store, path: str | Path) -> dict[str, int]:
+    """Bring a backup back into an empty database, which stays paused; the number of rows by table.
+
+    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.gateway.testing import small_gateway
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = back_up(small_gateway().store, f"{folder}/backup.db")
+    ...     restore(open_store(":memory:"), f"{folder}/backup.db") == rows
+    True
+    """
+    with _copy_of(Path(path)) as source, source.transaction("reading"):
+        tables = _tables(source)
+        with store.transaction("closing"):
+            _check_empty(store, tables)
+            return _copy(source, store, tables)
+
+
+def _write(store: Store, draft: Path) -> dict[str, int]:
+    copy = SqliteStore(draft, ROOMS)
+    try:
+        with store.transaction("reading"), copy.transaction("closing"):
+            counts = _copy(store, copy, _tables(copy))
+            if not counts["settings"]:
+                raise NotPossible("there is nothing to back up: this gateway has no space yet")
+        # One file, with nothing beside it.
+        copy.connection().execute("PRAGMA journal_mode = DELETE")
+    finally:
+        copy.close()
+    return counts
+
+
+def _copy(source: Store, target: Store, tables: list[_Table]) -> dict[str, int]:
+    """All rows, inside a transaction of either; the copy is paused."""
+    if _is_server(source):  # before anything is asked: all tables as of one moment
+        _connection(source).execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    into, counts = _connection(target), {}
+    into.execute("DELETE FROM book")  # the one row that every new store has
+    for table in tables:
+        marks = ", ".join([_mark(target)] * len(table.columns))
+        insert = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({marks})"  # noqa: S608 - our own names
+        counts[table.name] = 0
+        for page in _pages(source, table):
+            into.cursor().executemany(insert, page)
+            counts[table.name] += len(page)
+    into.execute("UPDATE settings SET paused = 1")
+    return counts
+
+
+def _pages(source: Store, table: _Table) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a table in the order of its key, some at a time."""
+    key, mark = ", ".join(table.key), _mark(source)
+    after = f"WHERE ({key}) > ({', '.join([mark] * len(table.key))})"
+    last: tuple[Any, ...] = ()
+    while True:
+        query = f"SELECT {', '.join(table.columns)} FROM {table.name} {after if last else ''} ORDER BY {key} LIMIT {_PAGE}"  # noqa: S608, E501 - our own names
+        found = _connection(source).execute(query, last).fetchall()
+        rows = [tuple(row[column] for column in table.columns) for row in found]
+        if not rows:
+            return
+        yield rows
+        last = tuple(found[-1][column] for column in table.key)
+
+
+def _tables(store: SqliteStore) -> list[_Table]:
+    """What a store holds, as SQLite tells it; the list of migrations each store has for itself."""
+    connection = store.connection()
+    names = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "AND name <> 'migrations' ORDER BY name"
+    )
+    tables = []
+    for (name,) in names.fetchall():
+        told = connection.execute(f"PRAGMA table_info({name})").fetchall()
+        key = sorted((each for each in told if each["pk"]), key=lambda each: each["pk"])
+        tables.append(
+            _Table(name, tuple(each["name"] for each in told), tuple(each["name"] for each in key))
+        )
+    return tables
+
+
+def _check_empty(store: Store, tables: list[_Table]) -> None:
+    for table in tables:
+        if table.name == "book":
+            continue
+        query = f"SELECT 1 AS found FROM {table.name} LIMIT 1"  # noqa: S608 - our own names
+        if _connection(store).execute(query).fetchone() is not None:
+            raise BadInput(
+                "a backup",
+                "is brought back into an empty database",
+                found=f"rows in {table.name}",
+                fix="name a new one in the settings",
+            )
+
+
+@contextmanager
+def _copy_of(path: Path) -> Iterator[SqliteStore]:
+    """A private copy, brought up to date: the backup itself is left as it is."""
+    if not path.is_file():
+        raise BadInput("a backup", "is a file that tarry backup has written", found=repr(str(path)))
+    check_not_newer(applied(str(path)))
+    if not applied(str(path)):
+        raise BadInput("a backup", "is a file that tarry backup has written", found=repr(str(path)))
+    with tempfile.TemporaryDirectory(prefix="tarry-restore-") as folder:
+        copy = Path(folder, "copy.db")
+        os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            with (
+                closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as old,
+                closing(sqlite3.connect(copy)) as new,
+            ):
+                old.backup(new)
+        except sqlite3.Error as error:
+            raise Unavailable(f"the backup cannot be read: {error}") from None
+        store = SqliteStore(copy, ROOMS)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _connection(store: Store) -> Any:
+    """This thread's connection, inside the transaction that has been begun on it."""
+    return store.connection()  # type: ignore[attr-defined]  # both stores have one
+
+
+def _is_server(store: Store) -> bool:
+    return not isinstance(store, SqliteStore)
+
+
+def _mark(store: Store) -> str:
+    return "%s" if _is_server(store) else "?"
+
+
+def _make_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

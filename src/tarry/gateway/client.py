@@ -1,0 +1,211 @@
+"""A small client of the gateway, for programs that hand posts in.
+
+Each request brings a key of its own: one whose answer was lost is sent again, and not accepted twice.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+import httpx2
+import msgspec
+
+from tarry.core.errors import TarryError
+from tarry.gateway.bodies import (
+    AccountIn,
+    AccountOut,
+    BatchIn,
+    Content,
+    FeedOut,
+    ItemOut,
+    PolicyOut,
+    PostIn,
+    Problem,
+    ReceiptOut,
+    ReceiptsOut,
+    ReplaceIn,
+    StatusOut,
+)
+
+__all__ = ["Client", "Refusal"]
+
+_TRIES = 5
+_FIRST_WAIT_S = 0.2
+_AGAIN = frozenset({429, 502, 503, 504})
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Refusal(TarryError):
+    """The gateway has refused, in one sentence.
+
+    >>> Refusal(404, "no post has this receipt").status
+    404
+    """
+
+    def __init__(self, status: int, detail: str) -> None:
+        self.status, self.detail = status, detail
+        super().__init__(detail)
+
+
+class Client:
+    """One gateway, as one token sees it. Without a token: the feeds, and what a receipt allows.
+
+    >>> from starlette.testclient import TestClient
+    >>> from tarry.gateway.app import create_app
+    >>> from tarry.gateway.testing import new_token, small_gateway
+    >>> gateway = small_gateway()
+    >>> with TestClient(create_app(gateway)) as http:
+    ...     client = Client("http://testserver", new_token(gateway), http=http)
+    ...     posted = client.submit("talk", PostIn(actor="ann", target="paper 3", content="I agree."))
+    ...     client.withdraw(posted.receipt).state
+    'withdrawn'
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        http: httpx2.Client | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        self._http = http or httpx2.Client(timeout=timeout_s)
+        self._url = url.rstrip("/")
+        self._token = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._http.close()
+
+    # --- handing in -------------------------------------------------------------------------------
+
+    def submit(self, space: str, post: PostIn, *, key: str | None = None) -> ReceiptOut:
+        """Hand a post in. With a `key` of your own the same request may be sent again after a crash."""
+        return self._send("POST", f"/v1/spaces/{space}/posts", ReceiptOut, body=post, key=_key(key))
+
+    def submit_all(
+        self, space: str, posts: Sequence[PostIn], *, key: str | None = None
+    ) -> list[ReceiptOut]:
+        """Hand several posts in at once: all of them are accepted, or none."""
+        path = f"/v1/spaces/{space}/batches"
+        return self._send(
+            "POST", path, ReceiptsOut, body=BatchIn(posts=list(posts)), key=_key(key)
+        ).receipts
+
+    def choose_delays(self, space: str, actor: str, *, delayed: bool) -> AccountOut:
+        """Let an account opt in or out of delays, from a later moment on."""
+        body = AccountIn(actor=actor, delayed=delayed)
+        return self._send("PUT", f"/v1/spaces/{space}/accounts", AccountOut, body=body)
+
+    # --- with a receipt ---------------------------------------------------------------------------
+
+    def status(self, receipt: str) -> StatusOut:
+        """When a post leaves, as far as that is known, or what became of it."""
+        return self._send("GET", "/v1/receipt", StatusOut, receipt=receipt)
+
+    def replace(
+        self, receipt: str, content: Content, options: Mapping[str, Any] | None = None
+    ) -> StatusOut:
+        """Say something else; when it is said stays as it is."""
+        body = ReplaceIn(content=content, options=None if options is None else dict(options))
+        return self._send("PUT", "/v1/receipt", StatusOut, body=body, receipt=receipt)
+
+    def withdraw(self, receipt: str) -> StatusOut:
+        """Take a post back before it appears."""
+        return self._send("DELETE", "/v1/receipt", StatusOut, receipt=receipt)
+
+    # --- what everybody may read ------------------------------------------------------------------
+
+    def policy(self, space: str) -> PolicyOut:
+        """The policy that holds in a space, and what it promises."""
+        return self._send("GET", f"/v1/spaces/{space}/policy", PolicyOut)
+
+    def feed(self, space: str, *, after: int | None = None, limit: int | None = None) -> FeedOut:
+        """Releases after a position, or else the latest."""
+        asked = {name: value for name, value in (("after", after), ("limit", limit)) if value is not None}
+        query = "&".join(f"{name}={value}" for name, value in asked.items())
+        return self._send("GET", f"/v1/spaces/{space}/feed" + (f"?{query}" if query else ""), FeedOut)
+
+    def follow(self, space: str, *, after: int = 0) -> Iterator[ItemOut]:
+        """Every release after a position, as it happens; a broken connection is made anew."""
+        while True:
+            try:
+                url = f"{self._url}/v1/spaces/{space}/feed/events?after={after}"
+                with self._http.stream("GET", url, timeout=httpx2.Timeout(30.0)) as stream:
+                    if stream.status_code != 200:
+                        stream.read()
+                        raise _refusal(stream)
+                    for item in _items(stream.iter_lines()):
+                        after = item.position
+                        yield item
+            except httpx2.TransportError:
+                time.sleep(_FIRST_WAIT_S)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        kind: type[T],
+        *,
+        body: msgspec.Struct | None = None,
+        key: str | None = None,
+        receipt: str | None = None,
+    ) -> T:
+        headers = {} if receipt else dict(self._token)
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        if receipt is not None:
+            headers["Tarry-Receipt"] = receipt
+        content = None if body is None else msgspec.json.encode(body)
+        # A withdrawal that is repeated would be told that it is too late.
+        tries = 1 if method == "DELETE" else _TRIES
+        answer = _patiently(
+            lambda: self._http.request(method, self._url + path, content=content, headers=headers), tries
+        )
+        if answer.status_code >= 400:
+            raise _refusal(answer)
+        return msgspec.json.decode(answer.content, type=kind)
+
+
+def _key(key: str | None) -> str:
+    return secrets.token_hex(16) if key is None else key
+
+
+def _patiently(ask: Callable[[], httpx2.Response], tries: int) -> httpx2.Response:
+    """Ask again, later and later, while the gateway is away or asks for patience."""
+    for n in range(tries):
+        last = n == tries - 1
+        try:
+            answer = ask()
+        except httpx2.TransportError:
+            if last:
+                raise
+        else:
+            if last or answer.status_code not in _AGAIN:
+                return answer
+        time.sleep(_FIRST_WAIT_S * 2**n)
+    raise AssertionError  # the last try returns or raises
+
+
+def _refusal(answer: httpx2.Response) -> Refusal:
+    try:
+        told = msgspec.json.decode(answer.content, type=Problem)
+    except msgspec.DecodeError:
+        return Refusal(answer.status_code, f"the gateway answered {answer.status_code}")
+    return Refusal(told.status, told.detail)
+
+
+def _items(lines: Iterator[str]) -> Iterator[ItemOut]:
+    """The releases in a stream of events: our events have one line of data each."""
+    for line in lines:
+        if line.startswith("data: "):
+            yield msgspec.json.decode(line.removeprefix("data: "), type=ItemOut)

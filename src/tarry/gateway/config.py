@@ -1,0 +1,189 @@
+"""The settings of a gateway: from the environment, or from one TOML file; the environment goes first.
+
+The fields of `Config` are the one table of settings. How they are read, what is refused and the table in
+docs/operating.md are all made from it.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput
+from tarry.gateway.limits import Limits
+
+__all__ = ["Config", "config_table", "read_config"]
+
+_PREFIX = "TARRY_"
+#: Names with our prefix that are no settings of a gateway.
+_OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "SMTP", "TOKEN", "URL"}
+_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_LARGEST_FILE = 1 << 20
+
+
+def _setting(
+    default: Any, meaning: str, *, least: int = 0, most: int | None = None, kind: type | None = None
+) -> Any:
+    """One line of the table; numbers lie between `least` and `most`."""
+    told = {"meaning": meaning, "least": least, "most": most, "kind": kind or type(default)}
+    return field(default=default, metadata=told)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What an operator has chosen for one gateway.
+
+    >>> Config(port=8000).address
+    '127.0.0.1:8000'
+    """
+
+    database: str = _setting(
+        "tarry-gateway.db", "where everything is kept: the path of a SQLite file, or a `postgresql://` URL"
+    )
+    key_file: str = _setting(
+        "tarry-gateway.key",
+        "the store's secret key: 32 bytes, raw or in hex, in a private file outside the database",
+    )
+    host: str = _setting("127.0.0.1", "the address to listen at; a proxy with TLS stands before it")
+    port: int = _setting(8420, "the port to listen at; 0 takes a free one", most=65535)
+    metrics_port: int | None = _setting(
+        None,
+        "a port of its own, on loopback, for `/metrics` without a token; unset: on the main port, for "
+        "tokens with the scope operate",
+        most=65535,
+        kind=int,
+    )
+    workers_in_server: int = _setting(
+        4, "threads that deliver inside `tarry serve`; 0 leaves releasing to `tarry worker`", most=64
+    )
+    body_bytes: int = _setting(Limits.body_bytes, "largest request", least=1 << 10, most=1 << 26)
+    batch_posts: int = _setting(Limits.batch_posts, "most posts in one request", least=1, most=1000)
+    rate_per_s: float = _setting(
+        Limits.rate_per_s, "requests of one token in a second, in the long run", least=1, most=1_000_000
+    )
+    burst: int = _setting(Limits.burst, "requests of one token at once", least=1, most=1_000_000)
+    open_streams: int = _setting(
+        Limits.open_streams, "open streams of server-sent events in one process", most=100_000
+    )
+
+    pages: bool = _setting(
+        default=True, meaning="whether the pages (board, workbench, audit, desk) are served beside the API"
+    )
+    boards: str = _setting(
+        "none", "spaces where anybody may post from the board without a token, separated by commas; or none"
+    )
+    https: bool = _setting(
+        default=False,
+        meaning="whether browsers reach the pages by https: then cookies are sent over nothing else",
+    )
+    audit_bytes: int = _setting(64 << 20, "largest file that an operator may upload", least=1, most=1 << 34)
+    audit_seconds: int = _setting(120, "longest time that an audit may take", least=1, most=86_400)
+    audit_memory_bytes: int = _setting(
+        4 << 30, "most memory that an audit may use", least=1 << 28, most=1 << 40
+    )
+
+    @property
+    def address(self) -> str:
+        """Host and port, as in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def limits(self) -> Limits:
+        """What one request and one token may ask."""
+        shared = {each.name for each in fields(Config)} & {each.name for each in fields(Limits)}
+        return Limits(**{name: getattr(self, name) for name in shared})
+
+
+def read_config(environment: Mapping[str, str], path: str | None = None) -> Config:
+    """The settings; `path`, or else TARRY_CONFIG, names the file.
+
+    >>> read_config({"TARRY_PORT": "8000", "LANG": "C"}).port
+    8000
+    >>> read_config({"TARRY_PROT": "8000"})
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: a setting has a known name, found TARRY_PROT: is TARRY_PORT meant?
+    """
+    settings = {each.name: each for each in fields(Config)}
+    shouted = {_PREFIX + name.upper(): name for name in settings}
+    file = path or environment.get(f"{_PREFIX}CONFIG")
+    values = {}
+    for name, value in (_read_file(file) if file else {}).items():
+        _check_known(name, settings)
+        values[name] = _checked(name, settings[name], value)
+    for told, text in environment.items():
+        if told.startswith(_PREFIX) and told.removeprefix(_PREFIX) not in _OTHERS:
+            _check_known(told, shouted)
+            setting = settings[shouted[told]]
+            values[setting.name] = _checked(told, setting, _read_text(setting, text))
+    return Config(**values)
+
+
+def config_table() -> str:
+    """The table of settings, as in docs/operating.md.
+
+    >>> config_table().splitlines()[0]
+    '| setting | in the environment | default | what it is |'
+    """
+    lines = ["| setting | in the environment | default | what it is |", "| --- | --- | --- | --- |"]
+    for each in fields(Config):
+        default = "none" if each.default is None else f"`{each.default}`"
+        shouted = _PREFIX + each.name.upper()
+        lines.append(f"| `{each.name}` | `{shouted}` | {default} | {each.metadata['meaning']} |")
+    return "\n".join(lines) + "\n"
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST_FILE + 1)
+        if len(text) > _LARGEST_FILE:
+            raise BadInput("the settings file", "is at most 1 MiB", found="more")
+        return tomllib.loads(text.decode())
+    except OSError as error:
+        found = f"{path!r}: {error.strerror}"
+        raise BadInput("the settings file", "must be a file one can read", found=found) from None
+    except UnicodeDecodeError:
+        raise BadInput("the settings file", "is UTF-8 text", found=repr(path)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput("the settings file", "is TOML", found=str(error).rstrip(".")) from None
+
+
+def _check_known(name: str, known: Collection[str]) -> None:
+    if name not in known:
+        near = get_close_matches(name.upper() if name.startswith(_PREFIX) else name, known, n=1)
+        fix = f"is {near[0]} meant?" if near else "docs/operating.md lists them"
+        raise BadInput("a setting", "has a known name", found=name, fix=fix)
+
+
+def _read_text(setting: "Field[Any]", text: str) -> object:
+    """A value of the environment, as a TOML file would have it; what cannot be one stays text."""
+    kind = setting.metadata["kind"]
+    if kind is int and re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()):
+        return int(text)
+    if kind is float and re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?", text.strip()):
+        return float(text)
+    if kind is bool and text.strip().lower() in {"true", "false"}:
+        return text.strip().lower() == "true"
+    return text
+
+
+def _checked(told: str, setting: "Field[Any]", value: Any) -> Any:
+    """The value, if it may be one."""
+    kind = setting.metadata["kind"]
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:  # and so no bool passes for a number
+        raise BadInput(told, f"is {_KINDS[kind]}", found=repr(value))
+    if isinstance(value, str):
+        if not value or "\0" in value:
+            raise BadInput(told, "is not empty, and has no zero byte", found=repr(value))
+        return value
+    if kind is bool:
+        return value
+    least, most = setting.metadata["least"], setting.metadata["most"]
+    if not least <= value <= most:
+        raise BadInput(told, f"lies between {least} and {most}", found=value)
+    return value

@@ -1,0 +1,138 @@
+"""What somebody is answered whose call is held: the same for every framework.
+
+All of it is for the author alone. A release that is announced is a proof of authorship, so nothing here may
+be cached or shared.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from tarry.core.errors import TarryError
+from tarry.gateway.middleware.held import HeldCall, Hold
+from tarry.gateway.moments import moment
+from tarry.keep.errors import NoSuchPost, Paused, TooLate, Unavailable
+from tarry.keep.posts import Status
+
+__all__ = ["RECEIPT_HEADER", "RECEIPT_PATH", "Answer", "about_receipt", "admit", "refusal"]
+
+#: Where a receipt is asked for (GET) and a call taken back (DELETE).
+RECEIPT_PATH = "/_tarry/receipt"
+#: Where the secret stands. In an address it would be found in logs.
+RECEIPT_HEADER = "Tarry-Receipt"
+_STATUS: dict[type[TarryError], int] = {NoSuchPost: 404, TooLate: 409, Paused: 409, Unavailable: 503}
+_PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept"}
+#: Bytes of an answer about a held call: were they not of one length, an eavesdropper would see more.
+_SIZE = 1024
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body><h1>{title}</h1>{text}</body></html>
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An answer, to be told in a framework's own way.
+
+    >>> refusal(404, "there is nothing here").headers["Cache-Control"]
+    'no-store'
+    """
+
+    status: int
+    headers: Mapping[str, str]  # with the content type
+    body: bytes
+
+
+def admit(hold: Hold, call: HeldCall, target: str, *, html: bool = False) -> Answer:
+    """Hold a call, or say why not.
+
+    >>> from types import SimpleNamespace
+    >>> def admit_nothing(call, target):
+    ...     raise Paused("nothing is taken in at the moment")
+    >>> call = HeldCall(method="POST", path="/posts", query="", content_type="", body=b"", user="17")
+    >>> admit(SimpleNamespace(admit=admit_nothing), call, "/posts").status
+    409
+    """
+    try:
+        receipt = hold.admit(call, target)
+    except TarryError as error:
+        return _refused(error, html=html)
+    told = {"receipt": receipt.secret, **_told(receipt.status)}
+    if not html:
+        return _json(202, told)
+    sentences = [
+        f"It will appear {_when(receipt.status)}. Nobody but you is told.",
+        f"With this receipt you can ask for it, or take it back: {receipt.secret}",
+    ]
+    return _page(202, "Accepted", sentences)
+
+
+def about_receipt(hold: Hold, method: str, secret: str | None) -> Answer:
+    """What became of a call, or its withdrawal.
+
+    >>> about_receipt(None, "POST", None).status
+    405
+    """
+    if method not in {"GET", "DELETE"}:
+        return refusal(405, "a receipt is asked for with GET, and its call taken back with DELETE")
+    try:
+        if not secret:
+            raise NoSuchPost
+        status = hold.gate.withdraw(secret) if method == "DELETE" else hold.gate.status(secret)
+    except TarryError as error:
+        return _refused(error, html=False)
+    return _json(200, _told(status))
+
+
+def refusal(status: int, sentence: str, *, html: bool = False) -> Answer:
+    """No, and why.
+
+    >>> refusal(403, "this call comes from another site").body
+    b'{"status": 403, "detail": "this call comes from another site"}'
+    """
+    if html:
+        return _page(status, "Not accepted", [sentence])
+    told = {"status": status, "detail": sentence}
+    return _json(status, told, "application/problem+json")
+
+
+def _refused(error: TarryError, *, html: bool) -> Answer:
+    return refusal(_STATUS.get(type(error), 422), str(error), html=html)
+
+
+def _told(status: Status) -> dict[str, str | None]:
+    """The author may know all of it."""
+    between = [None if at is None else moment(at) for at in status.between or (None, None)]
+    told = {
+        "state": status.state,
+        "release_at": None if status.release_at is None else moment(status.release_at),
+        "earliest_at": between[0],
+        "latest_at": between[1],
+        "problem": status.problem,
+    }
+    return told if status.problem else {name: told[name] for name in told if name != "problem"}
+
+
+def _when(status: Status) -> str:
+    if status.release_at is not None or status.between is None:
+        return "soon" if status.release_at is None else f"at {moment(status.release_at)}"
+    earliest, latest = map(moment, status.between)
+    return f"at {earliest} or at {latest}; which of them, your other posts decide"
+
+
+def _json(status: int, told: Mapping[str, object], kind: str = "application/json") -> Answer:
+    body = json.dumps(told).encode()
+    if status < 300:
+        body = body.ljust(_SIZE)
+    return Answer(status=status, headers={"Content-Type": kind, **_PRIVATE}, body=body)
+
+
+def _page(status: int, title: str, sentences: list[str]) -> Answer:
+    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    body = _PAGE.format(title=escape(title), text=text).encode()
+    if status < 300:
+        body = body.ljust(_SIZE)
+    return Answer(
+        status=status, headers={"Content-Type": "text/html; charset=utf-8", **_PRIVATE}, body=body
+    )

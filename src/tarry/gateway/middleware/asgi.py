@@ -1,0 +1,215 @@
+"""Middleware for an ASGI app, such as one of Starlette or FastAPI.
+
+    app.add_middleware(HoldPosts, HoldSettings(...), user=signed_in_user)
+
+A POST to a path that is held never reaches its view when it comes: it is checked, sealed and answered with
+202 and a receipt. At its release the wrapped app is called with a request made anew from what was sealed.
+
+Put it *inside* what signs people in (with `add_middleware`: added before that), so that `user` finds who
+asks, and the call at release comes in behind it. Then nothing of a session is needed: `as_user` tells the
+app whose call it is, and the view finds `request.state.tarry_user` and `request.state.tarry_release`, a
+random id that is the same for the same call.
+
+The user's id lies in the sealed content until release: see `held`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tarry.core.errors import NotPossible
+from tarry.gateway.middleware.answers import (
+    RECEIPT_HEADER,
+    RECEIPT_PATH,
+    Answer,
+    about_receipt,
+    admit,
+    refusal,
+)
+from tarry.gateway.middleware.asgi_call import fresh_scope, run_app
+from tarry.gateway.middleware.held import HeldCall, Hold
+from tarry.gateway.middleware.settings import HoldSettings
+from tarry.keep.errors import Refused
+
+__all__ = ["HoldPosts", "same_origin"]
+
+_THREADS = 4  # each with a connection of its own
+_WHO = "sign in first: a call is held for somebody"
+_WHENCE = "this call does not come from a page of this site"
+User = Callable[[Request], str | Awaitable[str | None] | None]
+AsUser = Callable[[MutableMapping[str, Any], str], Awaitable[None] | None]
+
+
+def same_origin(request: Request) -> bool:
+    """Whether a browser says that a page of this very site makes the call.
+
+    Without a word from a browser the answer is no. An app whose clients are programs with tokens gives a
+    check of its own.
+
+    >>> headers = [(b"host", b"forum.example.org"), (b"origin", b"https://forum.example.org")]
+    >>> same_origin(Request({"type": "http", "headers": headers}))
+    True
+    >>> same_origin(Request({"type": "http", "headers": [*headers, (b"sec-fetch-site", b"cross-site")]}))
+    False
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    origin, host = request.headers.get("origin"), request.headers.get("host")
+    return bool(origin and host) and urlsplit(origin or "").netloc.lower() == (host or "").lower()
+
+
+class HoldPosts:
+    """Holds the calls of an app.
+
+    `user` gives the stable id of who is signed in, or None; it may be a coroutine function, as may be the
+    rest. `csrf` decides whether a call comes from a page of the site. `as_user(scope, user)` changes the
+    scope of a released call so that the app sees the user. With `keep=False` another process keeps, which
+    serves the same app with `keep=True`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tarry.core.policy import Policy
+    >>> from starlette.applications import Starlette
+    >>> policy = Policy(epsilon="1", gap="30s", window="10s")
+    >>> with TemporaryDirectory() as folder:
+    ...     places = {"database": f"{folder}/held.db", "key_file": f"{folder}/held.key"}
+    ...     settings = HoldSettings(**places, policy=policy, paths=["/posts"])
+    ...     app = HoldPosts(Starlette(), settings, user=lambda request: request.session.get("user"))
+    >>> app.hold.vault.settings.sealed
+    True
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: HoldSettings,
+        *,
+        user: User,
+        csrf: Callable[[Request], bool | Awaitable[bool]] = same_origin,
+        as_user: AsUser | None = None,
+        keep: bool = True,
+        timeout_s: float = 60.0,
+    ) -> None:
+        self.app, self.settings = app, settings
+        self.hold = Hold(settings, self._call)
+        self._user, self._csrf, self._as_user = user, csrf, as_user
+        self._keep, self._timeout_s = keep, timeout_s
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="held calls")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._living: Scope = {}  # what the app has said at its start
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let everything through but what is held."""
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+            return
+        try:
+            answer = await self._answer(scope, receive) if scope["type"] == "http" else None
+        except ClientDisconnect:  # nobody is left to be answered, and half a call is none
+            return
+        if answer is None:
+            await self.app(scope, receive, send)
+        else:
+            await Response(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
+
+    # --- coming in --------------------------------------------------------------------------------
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+        """Our own answer; None leaves it to the app."""
+        request, path = Request(scope, receive), _route_path(scope)
+        if path == RECEIPT_PATH:
+            secret = request.headers.get(RECEIPT_HEADER)
+            return await self._in_thread(partial(about_receipt, self.hold, request.method, secret))
+        target = self.settings.target_of(request.method, path)
+        return None if target is None else await self._hold(request, path, target)
+
+    async def _hold(self, request: Request, path: str, target: str) -> Answer | None:
+        html = "text/html" in request.headers.get("accept", "")
+        user = await _settled(self._user(request))
+        if not user:
+            return None if self.settings.anonymous == "pass" else refusal(401, _WHO, html=html)
+        if not await _settled(self._csrf(request)):
+            return refusal(403, _WHENCE, html=html)
+        body = await self._body(request)
+        if body is None:
+            return refusal(413, f"a body has at most {self.settings.most_bytes} bytes", html=html)
+        call = HeldCall(
+            method=request.method,
+            path=path,
+            query=request.scope.get("query_string", b"").decode("latin-1"),
+            content_type=request.headers.get("content-type", ""),
+            body=body,
+            user=user,
+            language=request.headers.get("accept-language", "") if self.settings.keep_language else "",
+        )
+        return await self._in_thread(partial(admit, self.hold, call, target, html=html))
+
+    async def _in_thread(self, ask: Callable[[], Answer]) -> Answer:
+        """The event loop never touches the store."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+
+    async def _body(self, request: Request) -> bytes | None:
+        """The body; None if it is too large."""
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > self.settings.most_bytes:
+                return None
+        return body
+
+    # --- going out --------------------------------------------------------------------------------
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Keep from the moment the app has started to the moment before it ends."""
+
+        async def before_end() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await asyncio.to_thread(self.hold.stop_keeper)
+            return message
+
+        async def after_start(message: Message) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                self._loop, self._living = asyncio.get_running_loop(), scope
+                if self._keep:
+                    self.hold.start_keeper()
+            await send(message)
+
+        await self.app(scope, before_end, after_start)
+
+    def _call(self, call: HeldCall, release: str) -> int:
+        """Call the app from a thread of the keeper; the status of its answer."""
+        if self._loop is None:
+            raise NotPossible("the app has not started")
+        running = asyncio.run_coroutine_threadsafe(self._run(call, release), self._loop)
+        try:
+            return running.result(self._timeout_s)
+        except TimeoutError:
+            if not running.cancel():  # it was the view's own
+                raise
+            took = f"the view took longer than {self._timeout_s:g} s, and may or may not have done its work"
+            raise Refused(took) from None
+
+    async def _run(self, call: HeldCall, release: str) -> int:
+        scope = fresh_scope(self.settings.address, call, release, self._living)
+        if self._as_user is not None:
+            await _settled(self._as_user(scope, call.user))
+        return await run_app(self.app, scope, call.body)
+
+
+async def _settled(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
+def _route_path(scope: Scope) -> str:
+    """The path without where the app is mounted."""
+    path, root = str(scope["path"]), str(scope.get("root_path", "")).rstrip("/")
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path

@@ -1,0 +1,180 @@
+"""Servers and workers of a gateway as processes of their own, for tests that kill them.
+
+`python gateway_process.py FOLDER WHERE` imports everything once and then does what it reads, line by line:
+`serve PORT` and `work THREADS` fork a process that does what `tarry serve` and `tarry worker` do, and
+answer with its id once it has begun (`hasty` before it: at once); `kill ID` and `end ID` answer with how it
+ended.
+"""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg.rows  # noqa: F401 - imported once, here, and not by each process that opens a store
+
+from tarry.cli.signals import end_on_signals
+from tarry.core.policy import Policy
+from tarry.gateway import migrations  # noqa: F401 - likewise
+from tarry.gateway.book import read_book
+from tarry.gateway.config import Config
+from tarry.gateway.feed import FeedOutlet
+from tarry.gateway.logs import Log
+from tarry.gateway.opening import first_keys, open_database, open_gateway
+from tarry.gateway.running import Running
+from tarry.gateway.server import serve, work
+from tarry.gateway.spaces import add_space
+from tarry.gateway.tokens import add_token
+from tarry.keep.posts import Release
+
+__all__ = ["POLICY", "Ask", "ask_http", "config_at", "found_gateway", "free_ports", "processes", "wait_for"]
+
+POLICY = Policy(epsilon="2", gap="1s", window="0.5s", tick="0.25s")
+_PATIENCE_S = 5.0
+_DEADLINE_S = 60.0
+Ask = Callable[..., int]
+
+
+def config_at(folder: Path, where: str, port: int = 0) -> Config:
+    """The settings of one process; a server leaves releasing to the workers."""
+    return Config(database=where, key_file=str(folder / "key"), port=port, workers_in_server=0)
+
+
+def found_gateway(folder: Path, where: str, **outlets: dict[str, Any]) -> str:
+    """Make a gateway with the space "talk", or with spaces with these outlets; a token for everything."""
+    config = config_at(folder, where)
+    store = open_database(config, make=True)
+    keys = first_keys(config, store)
+    with store.transaction("closing") as transaction:
+        for name, outlet in (outlets or {"talk": {"kind": "feed"}}).items():
+            add_space(transaction, keys, store.clock(), name, POLICY, outlet=outlet)
+        token = add_token(transaction, read_book(transaction), "a test", ["admin"])[1]
+    store.close()
+    return token
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody listens at."""
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in listeners]
+    for listener in listeners:
+        listener.close()
+    return ports
+
+
+def ask_http(
+    port: int, method: str, path: str, body: object = None, **headers: str
+) -> tuple[int, Any] | None:
+    """What a server answers; None if it died, or does not live."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None:
+        sent["Content-Type"] = "application/json"
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), sent)
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+    except (OSError, http.client.HTTPException, ValueError):  # the last one: half an answer
+        return None
+    finally:
+        connection.close()
+
+
+def wait_for(condition: Callable[[], object], what: str, seconds: float = _DEADLINE_S) -> None:
+    """By looking, with a deadline that only a broken gateway meets."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not after {seconds:.0f} s: {what}"
+        time.sleep(0.02)
+
+
+@contextmanager
+def processes(folder: Path, where: str) -> Iterator[Ask]:
+    """What forks, kills and ends the processes of a run."""
+    nursery = subprocess.Popen(
+        [sys.executable, __file__, str(folder), where],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not forked
+        text=True,
+        start_new_session=True,
+    )
+
+    def ask(*words: object) -> int:
+        print(*words, file=nursery.stdin, flush=True)
+        return int(nursery.stdout.readline())
+
+    try:
+        yield ask
+    finally:
+        nursery.stdin.close()
+        nursery.wait(_DEADLINE_S)
+        nursery.stdout.close()
+
+
+# --- inside the nursery -----------------------------------------------------------------------------
+
+
+def main(folder: Path, where: str) -> None:
+    """Do what is asked, until there is nobody to ask."""
+    for line in sys.stdin:
+        match line.split():
+            case ["kill" | "end" as how, process]:
+                os.kill(int(process), signal.SIGKILL if how == "kill" else signal.SIGTERM)
+                answer = os.waitstatus_to_exitcode(os.waitpid(int(process), 0)[1])
+            case [*hasty, what, number]:
+                answer = _start(folder, where, what, int(number), hasty=bool(hasty))
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _start(folder: Path, where: str, what: str, number: int, *, hasty: bool) -> int:
+    ours, theirs = os.pipe()
+    process = os.fork()
+    if not process:
+        os.close(0)  # the questions are not for the children
+        os.close(ours)
+        _become(folder, where, what, number, theirs)
+    os.close(theirs)
+    if not hasty:
+        os.read(ours, 1)
+    os.close(ours)
+    return process
+
+
+def _become(folder: Path, where: str, what: str, number: int, ready: int) -> None:
+    try:
+        with (folder / "log").open("a", encoding="utf-8") as file:
+            running, log = Running(), Log(file)
+            end_on_signals(running)
+            if what == "serve":
+                config = config_at(folder, where, number)
+                serve(open_gateway(config), config, log, running, lambda _: os.close(ready))
+            else:
+                FeedOutlet.deliver = _slowly
+                gateway = open_gateway(config_at(folder, where))
+                os.close(ready)
+                work(gateway, log, running, threads=number)
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 - a child never returns into its parent's work
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+def _slowly(_: FeedOutlet, __: Release) -> None:
+    """Room for a kill between the claim of a release and its mark."""
+    time.sleep(0.005)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

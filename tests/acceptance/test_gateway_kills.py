@@ -1,0 +1,255 @@
+"""A gateway whose processes die at any moment: nothing acknowledged is lost, early, doubled or stuck.
+
+Two servers and four workers share a database, and three programs hand posts in. Again and again one of the
+six is killed without warning and another takes its place: 200 times on PostgreSQL and 100 times on SQLite.
+`TARRY_KILLS` lowers both.
+"""
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+import psycopg
+import pytest
+
+from acceptance.gateway_process import POLICY, ask_http, found_gateway, free_ports, processes
+from tarry.keep.keys import post_key, receipt_hash
+from tarry.keep.releaser import LEASE_S
+
+MOST_KILLS = int(os.environ.get("TARRY_KILLS", "200"))
+KILLS = {"postgres": MOST_KILLS, "sqlite": min(MOST_KILLS, 100)}
+PAUSE_S = 0.1  # the longest between a start and the next kill
+MARGIN_S = 5.0  # of a machine with much else to do
+CLIENTS, WORKERS, THREADS = 3, 4, 2
+FEED = "/v1/spaces/talk/feed"
+#: The store's clock and this one were read one after the other.
+SLACK_S = float(POLICY.tick) / 2
+
+
+@dataclass
+class Accepted:
+    """One post, as its author knows it."""
+
+    receipt: str
+    earliest: float  # moments, in seconds since 1970
+    latest: float
+    batched: bool
+
+
+@dataclass
+class Run:
+    """What the programs outside have seen."""
+
+    ports: list[int]
+    token: str
+    accepted: dict[str, Accepted] = field(default_factory=dict)  # by content
+    repeated: int = 0  # requests that were answered twice
+    lost: int = 0  # answers that never came
+    seen: list[tuple[dict, float]] = field(default_factory=list)  # releases, and since when
+    strange: list[object] = field(default_factory=list)  # answers that nobody should get
+    stopping: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+@pytest.mark.parametrize("backend", ["postgres", "sqlite"])
+def test_kills_of_servers_and_workers_lose_hasten_double_and_block_nothing(backend, tmp_path, request):
+    """What was acknowledged is in the feed once, at one of its two moments, and no later than a lease."""
+    if backend == "sqlite":
+        where = str(tmp_path / "gateway.db")
+    else:
+        where = request.getfixturevalue("postgres_server").new_schema()
+    run = Run(free_ports(2), found_gateway(tmp_path, where))
+    suffer(run, tmp_path, where, random.Random(backend), KILLS[backend])
+
+    attempts = read_attempts(where)
+    check_that_the_run_was_what_it_claims_to_be(run, KILLS[backend], attempts)
+    check_that_nobody_was_answered_nonsense(run)
+    check_that_the_feed_holds_what_was_acknowledged_and_each_post_once(run)
+    check_that_nothing_was_seen_before_its_moment(run)
+    check_that_releases_are_at_the_moments_that_were_told(run)
+    check_that_nothing_was_stuck_past_a_lease(run, attempts)
+
+
+# --- what happens -----------------------------------------------------------------------------------
+
+
+def suffer(run, folder, where, dice, kills):
+    """Kill and start again while programs post and read, let the last six finish, and end them."""
+    threads = [threading.Thread(target=post, args=(run, number)) for number in range(CLIENTS)]
+    threads.append(threading.Thread(target=watch, args=(run,)))
+    with processes(folder, where) as ask:
+        alive = [("serve", port, ask("serve", port)) for port in run.ports]
+        alive += [("work", THREADS, ask("work", THREADS)) for _ in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        try:
+            kill_at_random(ask, alive, dice, kills)
+            run.stopping.set()
+            for thread in threads[:-1]:
+                thread.join()
+            await_the_rest(run)
+            compare_servers(run)
+        finally:
+            run.stopping.set()
+            run.done.set()
+            for thread in threads:
+                thread.join()
+        assert [ask("end", process) for *_, process in alive] == [0] * len(alive)
+
+
+def kill_at_random(ask, alive, dice, kills):
+    """Each victim lived until it was killed, and is replaced at once; some are killed while they begin."""
+    for _ in range(kills):
+        time.sleep(dice.uniform(0.0, PAUSE_S))
+        what, number, victim = alive.pop(dice.randrange(len(alive)))
+        assert ask("kill", victim) == -9
+        hasty = ["hasty"] * (dice.random() < 0.2)
+        alive.append((what, number, ask(*hasty, what, number)))
+
+
+def await_the_rest(run):
+    """Wait for what was acknowledged, no longer than a lease after the last of it was due."""
+    last = max(each.latest for each in run.accepted.values())
+    deadline = max(last, time.time()) + LEASE_S + MARGIN_S
+    while len({item["content"] for item, _ in run.seen}) < len(run.accepted):
+        stuck = run.accepted.keys() - {item["content"] for item, _ in run.seen}
+        assert time.time() < deadline, f"{len(stuck)} of {len(run.accepted)} posts are stuck or lost"
+        time.sleep(0.05)
+
+
+def compare_servers(run):
+    """Both servers tell the whole feed as the watcher has seen it grow, and each receipt agrees with it."""
+    for port in run.ports:
+        told, after = [], 0
+        while items := ask_http(port, "GET", f"{FEED}?after={after}")[1]["items"]:
+            told += items
+            after = items[-1]["position"]
+        assert told == [item for item, _ in run.seen], "the feed has changed behind a reader"
+    at = {item["content"]: item["at"] for item, _ in run.seen}
+    for content, each in run.accepted.items():
+        status, told = ask_http(run.ports[0], "GET", "/v1/receipt", tarry_receipt=each.receipt)
+        assert (status, told["state"], told["release_at"]) == (200, "released", at[content])
+
+
+# --- the programs outside ---------------------------------------------------------------------------
+
+
+def post(run, number):
+    """Hand in lone posts and pairs, each until it is acknowledged; now and then once more."""
+    dice = random.Random(number)
+    for act in count():
+        if run.stopping.is_set():
+            return
+        names = [f"{number} {act} {side}" for side in range(1 + (dice.random() < 0.4))]
+        posts = [{"actor": f"{number} {act}", "target": name, "content": name} for name in names]
+        receipts = submit(run, posts, f"key-{number}-{act}", dice)
+        for name, told in zip(names, receipts, strict=True):
+            moments = (moment(told["earliest_at"]), moment(told["latest_at"]))
+            run.accepted[name] = Accepted(told["receipt"], *moments, batched=len(names) > 1)
+        if dice.random() < 0.1:
+            again = submit(run, posts, f"key-{number}-{act}", dice)
+            assert_same(run, receipts, again)
+        time.sleep(dice.uniform(0.0, 0.1))
+
+
+def submit(run, posts, key, dice):
+    """Send a request until it is acknowledged, to either server; its receipts."""
+    path, body = ("batches", {"posts": posts}) if len(posts) > 1 else ("posts", posts[0])
+    headers = {"authorization": f"Bearer {run.token}", "idempotency_key": key}
+    while True:
+        answer = ask_http(dice.choice(run.ports), "POST", f"/v1/spaces/talk/{path}", body, **headers)
+        if answer is not None and answer[0] == 202:
+            return answer[1]["receipts"] if len(posts) > 1 else [answer[1]]
+        if answer is not None and answer[0] != 503:
+            run.strange.append(answer)
+        run.lost += 1
+        time.sleep(0.02)
+
+
+def assert_same(run, first, again):
+    """The same request gives the same receipts."""
+    run.repeated += 1
+    if [each["receipt"] for each in first] != [each["receipt"] for each in again]:
+        run.strange.append((first, again))
+
+
+def watch(run):
+    """Read the feed as it grows, and note when each release was first seen."""
+    after = 0
+    for turn in count():
+        answer = ask_http(run.ports[turn % 2], "GET", f"{FEED}?after={after}")
+        now = time.time()
+        if answer is not None and answer[0] == 200:
+            run.seen += [(item, now) for item in answer[1]["items"]]
+            after = answer[1]["next"]
+        elif answer is not None and answer[0] != 503:
+            run.strange.append(answer)
+        if run.done.wait(0.05):
+            return
+
+
+def moment(text):
+    return datetime.fromisoformat(text).timestamp()
+
+
+def read_attempts(where):
+    """How often each post was claimed, by its key."""
+    connect = psycopg.connect if where.startswith("postgresql:") else sqlite3.connect
+    with closing(connect(where)) as connection:
+        return dict(connection.execute("SELECT id, attempts FROM posts").fetchall())
+
+
+# --- what must hold ---------------------------------------------------------------------------------
+
+
+def check_that_the_run_was_what_it_claims_to_be(run, kills, attempts):
+    """Posts of each kind were accepted, answers and deliveries were cut off, and requests came again."""
+    assert len(run.accepted) > kills // 2
+    assert {each.batched for each in run.accepted.values()} == {False, True}
+    assert run.lost
+    assert run.repeated
+    assert kills < 100 or max(attempts.values()) > 1
+
+
+def check_that_nobody_was_answered_nonsense(run):
+    """Requests were accepted, told that the store is away, or not answered; a key has one receipt."""
+    assert run.strange == []
+
+
+def check_that_the_feed_holds_what_was_acknowledged_and_each_post_once(run):
+    """No content stands there twice and no id; and nothing that nobody has acknowledged in the end."""
+    items = [item for item, _ in run.seen]
+
+    assert sorted(item["content"] for item in items) == sorted(run.accepted)
+    assert len({item["id"] for item in items}) == len(items)
+    assert [item["position"] for item in items] == list(range(1, len(items) + 1))
+
+
+def check_that_nothing_was_seen_before_its_moment(run):
+    """Nobody sees a release before the moment that it bears."""
+    assert all(seen >= moment(item["at"]) - SLACK_S for item, seen in run.seen)
+
+
+def check_that_releases_are_at_the_moments_that_were_told(run):
+    """A release bears one of the two moments of its receipt, of a pair the later; or, if ticks were missed
+    by all workers at once, the moment of recovery, which is later."""
+    exact = 0
+    for item, _ in run.seen:
+        told, at = run.accepted[item["content"]], moment(item["at"])
+        assert at >= (told.latest if told.batched else told.earliest)
+        exact += at in (told.earliest, told.latest)
+
+    assert exact > 0.9 * len(run.seen)
+
+
+def check_that_nothing_was_stuck_past_a_lease(run, attempts):
+    """Each delivery that a kill cut off costs one lease, and nothing else costs more than a moment."""
+    for item, seen in run.seen:
+        tries = attempts[post_key(receipt_hash(run.accepted[item["content"]].receipt))]
+        assert seen - moment(item["at"]) <= (tries - 1) * LEASE_S + MARGIN_S

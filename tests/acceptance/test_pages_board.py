@@ -1,0 +1,145 @@
+"""The board and the receipt page, as people use them: a real server, a real browser."""
+
+import pytest
+
+from contracts.browser import chromium
+from contracts.console_site import check_access, console_site, visited
+from tarry.gateway.feed import Feed
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site():
+    with console_site(spaces=("talk", "wiki")) as served:
+        yield served
+
+
+def hand_in(page, target, words, *, more=False):
+    """Fill the form in and send it."""
+    page.fill("#target", target)
+    page.fill("#words", words)
+    if more:
+        page.check("input[name=more][value=yes]")
+    page.click("form[action^='/board'] button")
+    page.wait_for_url("**/receipt/*")
+
+
+def test_a_post_gets_a_receipt_and_appears_on_a_board_that_is_open(browser, site):
+    with visited(browser, f"{site.url}/board/talk") as reader, visited(browser, site.url) as author:
+        reader.page.wait_for_selector("[data-live]:not([hidden])")
+        hand_in(author.page, "cats", "They do not <b>care</b>.\nAt all.")
+
+        assert "Your post appears at" in author.page.inner_text("main")
+        author.page.wait_for_selector("[data-countdown]:not([hidden])")
+        reader.page.wait_for_selector("[data-target='cats'] .content")
+        assert (
+            reader.page.inner_text("[data-target='cats'] .content") == "They do not <b>care</b>.\nAt all."
+        )
+        assert reader.page.locator("[data-target='cats'] b").count() == 0
+        assert "cats" in reader.page.inner_text("[data-news]")
+        author.page.wait_for_selector("text=Your post has appeared.")
+
+
+def test_the_same_person_has_another_name_on_each_thread(browser, site):
+    with visited(browser, f"{site.url}/board/talk") as author:
+        for target in ("one", "two"):
+            hand_in(author.page, target, "me again")
+            author.page.click("text=Back to the board")
+        for target in ("one", "two"):
+            author.page.wait_for_selector(f"[data-target='{target}'] .post")
+        names = [author.page.inner_text(f"[data-target='{target}'] strong") for target in ("one", "two")]
+
+        assert len(set(names)) == 2
+        cookies = author.page.context.cookies()
+        assert [(c["name"], c["httpOnly"], c["sameSite"]) for c in cookies] == [
+            ("tarry_me", True, "Strict")
+        ]
+        key = cookies[0]["value"]
+        author.page.goto(f"{site.url}/board/talk")
+        assert key not in author.page.content()
+
+
+def test_a_declared_batch_waits_longer_than_a_lone_post_can(browser, site):
+    """Said in advance, a post is one of a batch: it never leaves before batched delays begin."""
+    with visited(browser, f"{site.url}/board/talk") as author:
+        start = site.gateway.book.space("talk").version.policy.start_ticks("1") * 0.1
+        before = site.gateway.clock.read().wall / 1e6
+        hand_in(author.page, "batch", "the first of two", more=True)
+        at = author.page.get_attribute("[data-countdown]", "data-until")
+        moment = author.page.evaluate("at => new Date(at).getTime() / 1000", at)
+
+        assert moment - before >= start
+        hand_in_again = author.page.goto(f"{site.url}/board/talk")
+        assert hand_in_again.ok
+        hand_in(author.page, "batch elsewhere", "the second")
+        author.page.goto(f"{site.url}/board/talk")
+        for target in ("batch", "batch elsewhere"):
+            author.page.wait_for_selector(f"[data-target='{target}'] .post", timeout=20_000)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_post_is_changed_and_withdrawn_with_and_without_scripts(browser, scripts):
+    with (
+        console_site(keep=False) as quiet,
+        visited(browser, f"{quiet.url}/board/talk", scripts=scripts) as author,
+    ):
+        hand_in(author.page, "dogs", "old words")
+        assert author.page.input_value("#words") == "old words"
+        author.page.fill("#words", "new words")
+        author.page.click("form[action$='/edit'] button")
+        author.page.wait_for_selector("text=Changed.")
+        assert author.page.input_value("#words") == "new words"
+
+        author.page.click("form[action$='/withdraw'] button")
+        author.page.wait_for_selector("text=You have taken your post back.")
+        assert Feed(quiet.gateway.store, "talk").latest() == []
+
+
+def test_a_board_that_is_not_open_to_all_has_no_form(browser, site):
+    with visited(browser, f"{site.url}/board/wiki") as reader:
+        assert reader.page.locator("form[action^='/board']").count() == 0
+        assert "Only the forum behind this board" in reader.page.inner_text("main")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+def test_nothing_keeps_anybody_out(browser, site, size, dark):
+    with visited(browser, f"{site.url}/board/talk", size=size, dark=dark) as seen:
+        check_access(seen.page)
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        hand_in(seen.page, f"{size} {dark}", "words")
+        check_access(seen.page)
+        seen.page.goto(f"{site.url}/board/talk/promise")
+        check_access(seen.page)
+
+
+def test_the_form_is_filled_in_with_the_keyboard_alone(browser, site):
+    with visited(browser, f"{site.url}/board/talk") as author:
+        author.page.focus("#target")
+        author.page.keyboard.type("keys")
+        author.page.keyboard.press("Tab")
+        author.page.keyboard.type("typed")
+        author.page.keyboard.press("Tab")  # the question
+        author.page.keyboard.press("Tab")  # the button
+        author.page.keyboard.press("Enter")
+        author.page.wait_for_url("**/receipt/*")
+
+
+def test_a_cold_page_is_small(browser, site):
+    context = browser.new_context()
+    try:
+        page, sizes = context.new_page(), []
+        session = context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+        page.goto(f"{site.url}/board/talk")
+        page.wait_for_selector("[data-live]:not([hidden])")
+
+        assert 0 < sum(sizes) <= 100_000
+    finally:
+        context.close()

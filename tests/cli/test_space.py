@@ -1,0 +1,176 @@
+"""`tarry space`: make spaces, pause them, and change their policies without breaking the old promise."""
+
+import json
+
+import pytest
+
+from contracts.operating import SLOW
+from tarry.gateway.book import read_book
+from tarry.gateway.keyfile import read_key
+from tarry.gateway.outlets import make_outlet
+from tarry.keep.store import place
+
+BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
+LONGER = SLOW.replace("1h", "2h")
+COARSE = SLOW.replace("1m", "2m")
+
+
+def listed(operator, name="talk"):
+    return {space["name"]: space for space in operator.ask("space", "list")["spaces"]}[name]
+
+
+@BOTH
+def test_the_first_space_makes_database_and_key_and_a_second_joins(operator):
+    assert operator.add_space() == {"space": "talk", "version": 1}
+    key = operator.key.read_bytes()
+    assert operator.key.stat().st_mode & 0o777 == 0o600
+    operator.add_space(
+        "reviews", SLOW, "--title", "All reviews", "--circle", "staff", "--adoption", "opt-in"
+    )
+
+    assert operator.key.read_bytes() == key
+    assert listed(operator) == {
+        "name": "talk",
+        "title": "talk",
+        "circle": "all",
+        "outlet": {"kind": "feed"},
+        "adoption": "everyone",
+        "version": 1,
+        "is_open": True,
+        "resumes_at": None,
+    }
+    found = listed(operator, "reviews")
+    assert (found["title"], found["circle"], found["adoption"]) == ("All reviews", "staff", "opt-in")
+    table = operator.tell("space", "list").splitlines()
+    assert [line.split()[0] for line in table] == ["space", "reviews", "talk"]
+
+
+def test_content_is_encrypted(operator):
+    operator.add_space()
+    assert operator.look(place).settings.sealed
+
+
+def test_a_store_whose_key_is_gone_gets_no_other(operator):
+    operator.add_space()
+    operator.key.unlink()
+
+    assert "there is no key file" in operator.refusal(
+        "space", "add", "reviews", "--policy", operator.file("p.toml", SLOW)
+    )
+    assert not operator.key.exists()
+
+
+def test_a_space_is_paused_and_opened(operator):
+    operator.add_space()
+    assert (
+        operator.tell("space", "pause", "talk") == "talk takes nothing in; what waits leaves at its time\n"
+    )
+    assert not listed(operator)["is_open"]
+    assert operator.tell("space", "list").splitlines()[1].endswith("paused")
+    assert operator.ask("space", "open", "talk") == {"space": "talk", "is_open": True}
+    assert listed(operator)["is_open"]
+
+
+@BOTH
+def test_a_new_policy_pauses_admission_and_says_until_when(operator):
+    operator.add_space()
+    told = operator.ask("space", "policy", "talk", operator.file("longer.toml", LONGER))
+
+    assert told["version"] == 2
+    closed = operator.look(place).closed
+    assert 131 <= told["resumes_at"] / 60 - closed <= 133  # the gap, the window and a tick, from now on
+    assert listed(operator)["resumes_at"] == told["resumes_at"]
+    told = operator.tell("space", "policy", "talk", operator.file("again.toml", SLOW))
+    assert told.startswith("talk has policy 3; it takes nothing in until 20")
+
+
+def test_a_change_at_once_tells_what_it_costs(operator):
+    operator.add_space()
+    told = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER), "--accept-straddle")
+    assert told["version"] == 2
+    assert 0.3 < told["extra_nats"] < 1  # about the logarithm of the lengths' ratio
+    assert not told["unbounded"]
+    assert listed(operator)["resumes_at"] is None
+
+    out = operator.tell("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle")
+    assert "each may lose more than was promised, without bound\nthe worst: " in out
+    told = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER), "--accept-straddle")
+    operator.ask("space", "policy", "talk", operator.file("s.toml", SLOW))
+    told = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER), "--accept-straddle")
+    assert json.dumps(told, allow_nan=False)
+
+
+def test_tick_window_and_labels_change_for_all_spaces_together(operator):
+    operator.add_space()
+    operator.add_space("reviews")
+    coarse = operator.file("coarse.toml", COARSE)
+    assert "has the tick, window and labels of its store" in operator.refusal(
+        "space", "policy", "talk", coarse
+    )
+    both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
+    assert "waits until every space is paused" in operator.refusal(*both)
+    for name in ("talk", "reviews"):
+        operator.tell("space", "pause", name)
+
+    assert operator.ask(*both) == {"versions": {"talk": 2, "reviews": 2}}
+    assert listed(operator)["version"] == 2
+    operator.tell("space", "open", "talk")
+
+
+def test_the_secret_of_a_webhook_is_what_signs_it(operator):
+    operator.add_space("hook", SLOW, "--webhook", "http://127.0.0.1:1/in")
+    secret = operator.tell("space", "secret", "hook").strip()
+    hook = make_outlet(operator.look(read_book).space("hook"), read_key(operator.key))
+
+    assert operator.ask("space", "secret", "hook") == {"space": "hook", "secret_hex": secret}
+    assert hook._secret == bytes.fromhex(secret)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["add"], "tarry space add is called as tarry space add NAME, found no words"),
+        (["add", "x", "y"], "tarry space add is called as tarry space add NAME, found x y"),
+        (["add", "x"], "a new space has a policy, found none: give --policy FILE"),
+        (["list", "x"], "tarry space list is called as tarry space list, found x"),
+        (["policy", "talk"], "tarry space policy is called as tarry space policy NAME FILE, found talk"),
+        (
+            ["together"],
+            "tarry space together is called as tarry space together NAME=FILE ..., found no words",
+        ),
+        (
+            ["together", "a"],
+            "tarry space together is called as tarry space together NAME=FILE ..., found a",
+        ),
+        (["pause", "nowhere"], "this gateway has no space 'nowhere'"),
+        (["open", "talk", "--title", "x"], "--title does not belong to tarry space open, found it there"),
+        (
+            ["pause", "talk", "--accept-straddle"],
+            "--accept-straddle does not belong to tarry space pause, found it there",
+        ),
+        (["secret", "talk"], "a signing secret belongs to a webhook, found a feed"),
+        (["secret", "none"], "this gateway has no space 'none'"),
+        (["add", "Talk", "--policy", "talk.toml"], "the name of a space is 1 to 63 small letters"),
+        (["add", "talk", "--policy", "talk.toml"], "a new space has a name of its own, found another"),
+        (["add", "x", "--policy", "talk.toml", "--webhook", "ftp://x"], "the address of a webhook"),
+        (["add", "x", "--policy", "none.toml"], "the policy file must be a file one can read"),
+        (["remove", "talk"], "argument ACTION: invalid choice: 'remove'"),
+    ],
+)
+def test_what_is_wrong_gets_one_sentence(operator, words, sentence):
+    operator.add_space()
+
+    assert operator.refusal("space", *words).startswith(f"tarry space: {sentence}")
+
+
+def test_a_wrong_policy_makes_nothing(operator):
+    operator.refusal("space", "add", "talk", "--policy", operator.file("p.toml", "epsilon = 0"))
+
+    assert [path.name for path in operator.folder.iterdir()] == ["p.toml"]
+
+
+def test_without_a_space_it_says_how_to_make_one(operator):
+    operator.tell("migrate")
+
+    assert operator.tell("space", "list") == "there is no space yet: tarry space add makes one\n"
+    assert operator.ask("space", "list") == {"spaces": []}

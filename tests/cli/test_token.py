@@ -1,0 +1,62 @@
+"""`tarry token`: shown once, listed without its secret, revoked for good."""
+
+import pytest
+
+from tarry.gateway.book import read_book
+from tarry.gateway.tokens import find_token
+
+
+def found(operator, token):
+    return find_token(operator.look(read_book), token)
+
+
+@pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
+def test_a_token_is_made_listed_and_revoked(operator):
+    operator.add_space()
+    made = operator.ask(
+        "token", "add", "the forum", "--scope", "submit", "--scope", "operate", "--space", "talk"
+    )
+    record = found(operator, made["token"])
+    assert (record.name, record.scopes, record.spaces) == ("the forum", {"submit", "operate"}, {"talk"})
+
+    told = operator.ask("token", "list")
+    plain = {"id": made["id"], "name": "the forum", "scopes": ["operate", "submit"], "spaces": ["talk"]}
+    assert told == {"tokens": [plain]}
+    table = operator.tell("token", "list")
+    assert made["token"] not in table
+    assert made["id"] in table
+
+    assert operator.ask("token", "revoke", made["id"]) == {"id": made["id"], "revoked": True}
+    assert found(operator, made["token"]) is None
+    assert operator.tell("token", "list") == "there is no token\n"
+    assert "is one that is in use" in operator.refusal("token", "revoke", made["id"])
+
+
+def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
+    operator.add_space()
+    lines = operator.tell("token", "add", "me", "--scope", "admin").splitlines()
+
+    assert found(operator, lines[1].split()[1]).scopes == {"admin"}
+    assert lines[2] == "keep it: it cannot be shown again"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["add"], "tarry token add names the token, found none"),
+        (["add", "me"], "a new token has a scope, found none: give --scope submit|operate|admin"),
+        (["add", "me", "--scope", "all"], "argument --scope: invalid choice: 'all'"),
+        (["add", "me", "--scope", "submit", "--space", "none"], "this gateway has no space 'none'"),
+        (["add", "a\nb", "--scope", "submit"], "the name of a token is 1 to 100 characters on one line"),
+        (["list", "x"], "tarry token list is called without a name, found 'x'"),
+        (
+            ["list", "--scope", "submit"],
+            "--scope and --space belong to tarry token add, found tarry token list",
+        ),
+        (["revoke"], "tarry token revoke names the token, found none"),
+    ],
+)
+def test_what_is_wrong_gets_one_sentence(operator, words, sentence):
+    operator.add_space()
+
+    assert operator.refusal("token", *words).startswith(f"tarry token: {sentence}")

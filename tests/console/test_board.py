@@ -1,0 +1,226 @@
+"""The board and the receipt page on the server's side: forms, cookies, and no word of an arrival."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from tarry.console.demo import EVENING, fill_with_an_evening
+from tarry.console.people import name_on
+from tarry.console.settings import ConsoleSettings
+from tarry.console.site import create_site
+from tarry.gateway.feed import Feed
+from tarry.gateway.spaces import open_space
+from tarry.gateway.testing import small_gateway
+from tarry.keep.closing import close_ticks
+from tarry.keep.releaser import Releaser
+
+OURS = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
+FIELDS = {"target": "cats", "content": "They do not care."}
+
+
+@pytest.fixture
+def gateway():
+    return small_gateway(spaces=("talk", "wiki"))
+
+
+@pytest.fixture
+def visitor(gateway):
+    site = create_site(gateway, settings=ConsoleSettings(boards=("talk",)))
+    with TestClient(site, follow_redirects=False) as http:
+        yield http
+
+
+def pass_ticks(gateway, ticks):
+    for _ in range(ticks):
+        gateway.clock.sleep(1)
+        with gateway.store.transaction("closing") as transaction:
+            close_ticks(transaction, gateway.keys, gateway.clock)
+        Releaser(gateway.vault).release()
+
+
+def hand_in(visitor, **fields):
+    return visitor.post("/board/talk", data={**FIELDS, **fields}, headers=OURS)
+
+
+def test_the_front_page_leads_to_the_first_board(visitor):
+    answer = visitor.get("/")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/board/talk")
+
+
+def test_a_post_is_answered_with_the_way_to_its_receipt(gateway, visitor):
+    answer = hand_in(visitor)
+
+    assert answer.status_code == 303
+    assert re.fullmatch(r"/receipt/[0-9a-f]{64}", answer.headers["location"])
+    cookie = answer.headers["set-cookie"]
+    assert re.match(
+        r"tarry_me=[0-9a-f]{64}; HttpOnly; Max-Age=31536000; Path=/board; SameSite=strict$", cookie
+    )
+    pass_ticks(gateway, 200)
+    (item,) = Feed(gateway.store, "talk").latest()
+    assert item.content == b"They do not care."
+    assert item.options["by"]
+
+
+def test_over_https_the_cookie_says_so(gateway):
+    site = create_site(gateway, settings=ConsoleSettings(boards=("talk",), is_https=True))
+    with TestClient(site, base_url="https://testserver", follow_redirects=False) as visitor:
+        assert "; Secure" in hand_in(visitor).headers["set-cookie"]
+
+
+def test_one_browser_is_one_actor(gateway, visitor):
+    """Two posts on different threads within the window are batched, and released as such."""
+    for target in ("cats", "dogs"):
+        hand_in(visitor, target=target)
+    with gateway.store.transaction("reading") as transaction:
+        rows = transaction._connection.execute("SELECT actor, pseudonym FROM arrivals").fetchall()
+
+    assert len({row["actor"] for row in rows}) == 1
+    assert len({row["pseudonym"] for row in rows}) == 2
+
+
+@pytest.mark.parametrize("cookie", ["", "short", "z" * 64, "A" * 64, "0" * 63])
+def test_a_cookie_that_is_not_ours_is_replaced(visitor, cookie):
+    answer = visitor.post("/board/talk", data=FIELDS, headers={**OURS, "Cookie": f"tarry_me={cookie}"})
+
+    assert re.search(r"tarry_me=([0-9a-f]{64});", answer.headers["set-cookie"])[1] != cookie
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_a_form_from_elsewhere_is_refused(gateway, visitor, headers):
+    answer = visitor.post("/board/talk", data=FIELDS, headers=headers)
+
+    assert answer.status_code == 403
+    assert "not sent by this site" in answer.text
+    with gateway.store.transaction("reading") as transaction:
+        assert transaction.one("busy_until")["waiting"] == 0
+
+
+def test_an_older_browser_tells_by_its_origin(visitor):
+    assert (
+        visitor.post("/board/talk", data=FIELDS, headers={"Origin": "http://testserver"}).status_code == 303
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"target": ""},
+        {"content": "  "},
+        {"target": "t" * 201},
+        {"content": "c" * 20_001},
+    ],
+)
+def test_what_is_empty_or_too_long_is_refused_in_one_sentence(visitor, fields):
+    answer = hand_in(visitor, **fields)
+
+    assert answer.status_code == 422
+    assert "1 to 200 characters" in answer.text
+
+
+def test_only_the_boards_that_the_operator_opened_take_posts(visitor):
+    assert visitor.post("/board/wiki", data=FIELDS, headers=OURS).status_code == 403
+    assert visitor.post("/board/nowhere", data=FIELDS, headers=OURS).status_code == 404
+    assert visitor.get("/board/nowhere").status_code == 404
+
+
+def test_a_paused_board_says_so(gateway, visitor):
+    with gateway.store.transaction("closing") as transaction:
+        open_space(transaction, "talk", is_open=False)
+    gateway.refresh()
+
+    assert "takes nothing in at the moment" in visitor.get("/board/talk").text
+    assert hand_in(visitor).status_code == 409
+
+
+def test_markup_in_posts_and_threads_stays_text(gateway, visitor):
+    hand_in(visitor, target="<img src=x onerror=alert(1)>", content="<script>alert(1)</script>")
+    pass_ticks(gateway, 200)
+    page = visitor.get("/board/talk").text
+
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_no_page_changes_at_an_arrival(gateway, visitor):
+    pages = ["/board/talk", "/board/wiki", "/board/talk/promise"]
+    before = [(answer.content, answer.headers) for answer in map(visitor.get, pages)]
+    for n in range(10):
+        hand_in(visitor, target=f"thread {n}")
+    after = [(answer.content, answer.headers) for answer in map(visitor.get, pages)]
+
+    assert after == before
+
+
+def test_every_page_has_the_headers_of_a_page(visitor):
+    answer = visitor.get("/board/talk")
+
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "style-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_nobody_is_told_about_a_post_without_its_receipt(visitor):
+    strange = visitor.get(f"/receipt/{'0' * 64}")
+
+    assert strange.status_code == 404
+    assert "No post has this receipt" in strange.text
+    for change in ("edit", "withdraw"):
+        answer = visitor.post(f"/receipt/{'0' * 64}/{change}", data={"content": "x"}, headers=OURS)
+        assert answer.status_code == 404
+
+
+def test_what_has_left_cannot_be_changed(gateway, visitor):
+    there = hand_in(visitor).headers["location"]
+    pass_ticks(gateway, 200)
+
+    assert "Your post has appeared." in visitor.get(there).text
+    answer = visitor.post(f"{there}/withdraw", headers=OURS)
+    assert answer.status_code == 409
+    assert "cannot be changed any more" in answer.text
+
+
+def test_static_files_are_kept_for_ever_under_a_name_that_changes(visitor):
+    address = re.search(r'href="(/static/\w+/style.css)"', visitor.get("/board/talk").text)[1]
+    answer = visitor.get(address)
+
+    assert answer.headers["content-type"] == "text/css; charset=utf-8"
+    assert "immutable" in answer.headers["cache-control"]
+    assert visitor.get("/static/000000000000/style.css").status_code == 404
+    assert visitor.get(address.replace("style.css", "nothing.css")).status_code == 404
+    assert visitor.get(address.replace("style.css", "..%2fsite.py")).status_code == 404
+
+
+def test_names_on_a_thread_are_steady_and_say_nothing_elsewhere(gateway):
+    names = {name_on(gateway.keys, "a" * 64, "talk", f"t{n}") for n in range(50)}
+
+    assert len(names) == 50
+    assert name_on(gateway.keys, "a" * 64, "talk", "t1") == name_on(gateway.keys, "a" * 64, "talk", "t1")
+    assert name_on(gateway.keys, "a" * 64, "wiki", "t1") not in names
+
+
+def test_the_evening_is_written_once_and_lies_in_the_past(gateway, visitor):
+    assert fill_with_an_evening(gateway, "talk") == len(EVENING)
+    assert fill_with_an_evening(gateway, "talk") == 0
+
+    items = Feed(gateway.store, "talk").latest()
+    assert len({item.id for item in items}) == len(EVENING)
+    assert all(item.at <= gateway.clock.read().wall for item in items)
+    assert "Paper 44: maps for the blind" in visitor.get("/board/talk").text

@@ -1,0 +1,131 @@
+"""Settings: the environment goes before the file, and whatever is wrong is told in one sentence."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarry.core.errors import BadInput
+from tarry.gateway.config import Config, config_table, read_config
+from tarry.gateway.limits import Limits
+
+NUMBERS = [each for each in fields(Config) if each.metadata["kind"] in (int, float)]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a settings file."""
+
+    def write(text):
+        path = tmp_path / "gateway.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write
+
+
+def refusal(environment, path=None):
+    with pytest.raises(BadInput) as caught:
+        read_config(environment, path)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def test_the_environment_goes_before_the_file_and_the_file_before_the_defaults(file):
+    path = file('host = "::1"\nport = 1\nburst = 7\nrate_per_s = 5\n')
+    config = read_config({"TARRY_PORT": "2", "TARRY_CONFIG": path})
+
+    assert (config.host, config.port, config.burst, config.rate_per_s) == ("::1", 2, 7, 5.0)
+    assert config.database == Config.database
+    assert config.address == "[::1]:2"
+    assert read_config({"TARRY_CONFIG": "/nowhere"}, path).port == 1  # what is named goes first
+
+
+def test_without_anything_all_is_as_documented():
+    assert read_config({}) == Config()
+    assert read_config({"HOME": "/root", "TARRY_HOME": "/x", "TARRY_SMTP": "smtp://localhost"}) == Config()
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"TARRY_PROT": "1"}, "a setting has a known name, found TARRY_PROT: is TARRY_PORT meant?"),
+        ({"TARRY_port": "1"}, "a setting has a known name, found TARRY_port: is TARRY_PORT meant?"),
+        (
+            {"TARRY_XYZZY": "1"},
+            "a setting has a known name, found TARRY_XYZZY: docs/operating.md lists them",
+        ),
+        ({"TARRY_PORT": "tcp://10.0.0.1:80"}, "TARRY_PORT is a whole number, found 'tcp://10.0.0.1:80'"),
+        ({"TARRY_PORT": ""}, "TARRY_PORT is a whole number, found ''"),
+        ({"TARRY_PORT": "٣"}, "TARRY_PORT is a whole number, found '٣'"),
+        ({"TARRY_PORT": "70000"}, "TARRY_PORT lies between 0 and 65535, found 70000"),
+        ({"TARRY_METRICS_PORT": "-1"}, "TARRY_METRICS_PORT lies between 0 and 65535, found -1"),
+        ({"TARRY_RATE_PER_S": "nan"}, "TARRY_RATE_PER_S is a number, found 'nan'"),
+        ({"TARRY_DATABASE": ""}, "TARRY_DATABASE is not empty, and has no zero byte, found ''"),
+    ],
+)
+def test_a_wrong_variable_gets_one_sentence(environment, sentence):
+    assert refusal(environment) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("prot = 1", "a setting has a known name, found prot: is port meant?"),
+        ("PORT = 1", "a setting has a known name, found PORT"),
+        ('port = "1"', "port is a whole number, found '1'"),
+        ("port = true", "port is a whole number, found True"),
+        ("port = 1.0", "port is a whole number, found 1.0"),
+        ("rate_per_s = nan", "rate_per_s lies between 1 and 1000000, found nan"),
+        ("host = 1", "host is text, found 1"),
+        ("[limits]\nburst = 1", "a setting has a known name, found limits"),
+        ("port: 1", "the settings file is TOML, found "),
+        (b"\xff", "the settings file is UTF-8 text, found "),
+        ("#" * (1 << 20) + "\n", "the settings file is at most 1 MiB, found more"),
+    ],
+)
+def test_a_wrong_file_gets_one_sentence(file, text, sentence):
+    assert refusal({}, file(text)).startswith(sentence)
+
+
+def test_a_file_that_cannot_be_read_is_named():
+    told = "the settings file must be a file one can read, found '/nowhere': No such file or directory"
+    assert refusal({"TARRY_CONFIG": "/nowhere"}) == told
+
+
+@given(st.sampled_from(NUMBERS), st.text(max_size=20) | st.integers().map(str) | st.floats().map(str))
+def test_a_number_lies_within_its_bounds_or_is_refused(setting, text):
+    """Whatever the environment holds, no setting leaves its bounds and nothing else is raised."""
+    try:
+        config = read_config({f"TARRY_{setting.name.upper()}": text})
+    except BadInput as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017 - either is right
+    else:
+        found = getattr(config, setting.name)
+        assert type(found) is setting.metadata["kind"]
+        assert setting.metadata["least"] <= found <= setting.metadata["most"]
+        assert float(found) == float(text)
+
+
+@given(st.sampled_from(NUMBERS), st.data())
+def test_a_number_within_its_bounds_is_taken(setting, data):
+    number = data.draw(st.integers(setting.metadata["least"], setting.metadata["most"]))
+
+    assert getattr(read_config({f"TARRY_{setting.name.upper()}": str(number)}), setting.name) == number
+
+
+def test_what_limits_and_settings_share_is_handed_on():
+    config = Config(body_bytes=2048, batch_posts=3, rate_per_s=4.0, burst=5, open_streams=6)
+
+    assert config.limits == Limits(body_bytes=2048, batch_posts=3, rate_per_s=4.0, burst=5, open_streams=6)
+    assert Config().limits == Limits()
+
+
+def test_the_page_shows_every_setting():
+    """docs/operating.md holds the table that the code makes; if not, paste `config_table()`."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "operating.md"
+
+    assert f"\n{config_table()}\n" in page.read_text(encoding="utf-8")
+    assert all(each.metadata["meaning"] for each in fields(Config))

@@ -1,0 +1,155 @@
+"""Another tick, window or label mode: all spaces together, while nothing is on its way."""
+
+import pytest
+
+from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.policy import Policy
+from tarry.core.straddle import quiet_ticks
+from tarry.gateway.book import NoSuchSpace
+from tarry.gateway.spaces import adopt_delays, open_space
+from tarry.gateway.together import change_together
+from tarry.keep.store import place
+
+COARSE = Policy(epsilon="1", gap="1h", window="10m", tick="7m")  # no hour is a whole number of these ticks
+WIDE = Policy(epsilon="1", gap="30s", window="12s")
+FOLLOWER = Policy(epsilon="1", gap="30s", window="10s", labels="follower")
+SPACES = ("reviews", "talk")
+
+
+@pytest.fixture(params=KINDS)
+def house(request, tmp_path):
+    house = House(new_database(request, request.param, tmp_path), spaces=SPACES)
+    yield house
+    house.store.close()
+
+
+def pause(house, *names, is_open=False):
+    for name in names or SPACES:
+        house.change(lambda transaction, name=name: open_space(transaction, name, is_open=is_open))
+
+
+def change(house, policy, **others):
+    policies = {**dict.fromkeys(SPACES, policy), **others}
+    return house.change(lambda t: change_together(t, house.gateway.keys, house.clock, policies))
+
+
+def settings(house):
+    with house.store.transaction("reading") as transaction:
+        return place(transaction).settings
+
+
+@pytest.mark.parametrize("policy", [COARSE, WIDE, FOLLOWER], ids=["tick", "window", "labels"])
+def test_all_spaces_change_together_and_work_afterwards(house, policy):
+    house.admit("ann", "p1", b"old")
+    house.jump(ALL_GONE)
+    pause(house)
+    house.jump(2 * 3600)
+    changed = change(house, policy)
+    pause(house, is_open=True)
+
+    assert {name: version.number for name, version in changed.items()} == dict.fromkeys(SPACES, 2)
+    assert (settings(house).tick, settings(house).window_ticks, settings(house).labels) == (
+        policy.tick,
+        policy.window_ticks,
+        policy.labels,
+    )
+    with house.store.transaction("reading") as transaction:
+        house.gateway.vault.now(transaction)  # as any keeper does: the settings are new
+    receipt = house.admit("bob", "p1", b"new")
+    waits = receipt.status.latest - house.clock.wall / 1_000_000 / float(policy.tick)
+    assert 0 < waits < 20_000 / float(policy.tick)
+    house.jump(20_000)
+    assert house.feed() == [b"old", b"new"]
+
+
+def test_they_stay_paused_until_opened(house):
+    pause(house)
+    change(house, WIDE)
+
+    assert not any(space.is_open for space in house.gateway.book.spaces.values())
+
+
+def test_every_space_is_named_and_paused(house):
+    pause(house, "talk")
+    with pytest.raises(
+        BadInput, match="waits until every space is paused, found 'reviews' open: tarry space"
+    ):
+        change(house, WIDE)
+    pause(house)
+    with pytest.raises(BadInput, match="names a policy for every space, found none for 'reviews'"):
+        house.change(lambda t: change_together(t, house.gateway.keys, house.clock, {"talk": WIDE}))
+    with pytest.raises(NoSuchSpace):
+        change(house, WIDE, nowhere=WIDE)
+    with pytest.raises(BadInput, match="has the tick, window and labels of its store"):
+        change(house, WIDE, talk=COARSE)
+    assert settings(house).window_ticks == POLICY.window_ticks
+
+
+def test_it_waits_for_what_waits_and_then_until_no_story_reaches_over_it(house):
+    """From the last arrival to the first under the new policies lie G + 1 ticks of the longer reach."""
+    house.admit()
+    pause(house)
+    with pytest.raises(NotPossible, match="posts wait under the old policies"):
+        change(house, WIDE)
+    house.jump(ALL_GONE)
+    (release,) = [row["release"] for row in house.rows("posts")]
+    quiet = release + quiet_ticks(POLICY, WIDE)
+    for last in (quiet - 20, quiet - 1):
+        house.jump(max(0, last - house.clock.wall // 1_000_000))
+        with pytest.raises(NotPossible, match="try again after 2026-01-01T00:0"):
+            change(house, WIDE)
+    house.jump(1)
+    change(house, WIDE)
+    assert settings(house).window_ticks == WIDE.window_ticks
+
+
+def test_a_withdrawn_post_counts_as_an_arrival(house):
+    receipt = house.admit()
+    house.gateway.receipts.withdraw(receipt.secret)
+    pause(house)
+    with pytest.raises(NotPossible, match="try again after"):
+        change(house, WIDE)
+    house.jump(ALL_GONE)
+    change(house, WIDE)
+
+
+def test_what_was_counted_in_ticks_is_counted_anew(house):
+    """Decisions of accounts hold from the same moment on, rounded up."""
+    house.change(
+        lambda transaction: transaction.tell(
+            "insert_space",
+            name="free",
+            title="free",
+            circle="all",
+            outlet='{"kind": "feed"}',
+            adoption="opt-out",
+        )
+    )
+    text = house.gateway.book.space("talk").version.text
+    house.change(
+        lambda transaction: (
+            transaction.tell("insert_version", space="free", version=1, policy=text, first_tick=7),
+            transaction.tell("turn_page"),
+        )
+    )
+    keys, clock = house.gateway.keys, house.clock
+    tick = house.change(lambda t: adopt_delays(t, keys, clock, "free", actor="ann", delayed=False))
+    house.admit_many(["ann"])
+    house.jump(3 * 3600)
+    pause(house, *SPACES, "free")
+    changed = change(house, COARSE, free=COARSE)
+
+    (row,) = house.rows("adoptions")
+    assert row["first_tick"] == -(-tick // 420)
+    first = {(each["space"], each["version"]): each["first_tick"] for each in house.rows("versions")}
+    assert first["free", 1] == 1
+    assert first["talk", 2] == changed["talk"].first_tick == -(-house.clock.wall // 420_000_000)
+    assert [house.rows(table) for table in ("hours", "outlook")] == [[], []]
+
+
+def test_a_store_that_was_brought_back_is_resumed_first(house):
+    pause(house)
+    house.change(lambda transaction: transaction.tell("pause", paused=1))
+    with pytest.raises(NotPossible, match="tarry resume goes first"):
+        change(house, WIDE)

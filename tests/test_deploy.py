@@ -1,0 +1,98 @@
+"""What `deploy/` ships: units that systemd takes, a container without hosts, commands that exist."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tarry.cli.main import COMMANDS
+from tarry.gateway.config import read_config
+
+DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+UNITS = sorted(DEPLOY.glob("*.service"))
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
+
+
+def analyse(*words):
+    environment = {**os.environ, "SYSTEMD_LOG_LEVEL": "notice", "LC_ALL": "C"}
+    return subprocess.run(
+        ["systemd-analyze", *map(str, words)], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+@pytest.fixture
+def unit(request, tmp_path):
+    """A unit whose program and user this machine has."""
+    text = re.sub(r"/opt/tarry/bin/tarry", shutil.which("true"), request.param.read_text())
+    path = tmp_path / request.param.name.replace("@", "@1")
+    path.write_text(re.sub(r"^(User|Group)=tarry$", r"\1=root", text, flags=re.MULTILINE))
+    return path
+
+
+def test_there_are_two_units():
+    assert [path.name for path in UNITS] == ["tarry-serve.service", "tarry-worker@.service"]
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, indirect=True, ids=lambda path: path.name)
+def test_systemd_takes_the_unit(unit):
+    ran = analyse("verify", "--man=no", unit)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", UNITS, indirect=True, ids=lambda path: path.name)
+def test_the_unit_may_do_little(unit):
+    ran = analyse("security", "--offline=true", unit)
+    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", ran.stdout)
+
+    assert level is not None, ran.stderr
+    assert float(level[1]) < 2
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "line",
+    ["NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes", "StateDirectory=tarry", "UMask=0077"],
+)
+def test_the_unit_is_hardened(path, line):
+    assert line in path.read_text().splitlines()
+
+
+def test_both_units_differ_in_what_they_run_alone():
+    def rest(path):
+        return [
+            line for line in path.read_text().splitlines() if not line.startswith(("ExecStart", "Descr"))
+        ]
+
+    assert rest(UNITS[0]) == rest(UNITS[1])
+
+
+def test_the_example_settings_are_settings():
+    path = DEPLOY / "gateway.toml"
+
+    assert read_config({}, str(path)).database == tomllib.loads(path.read_text())["database"]
+
+
+def test_the_container_takes_the_hashed_lock_runs_as_nobody_special_and_names_no_host():
+    text = (DEPLOY / "Containerfile").read_text()
+
+    assert "--require-hashes --no-deps -r locks/gateway.txt" in text
+    assert re.search(r"^USER tarry$", text, re.MULTILINE)
+    assert "://" not in text
+    assert all("/" not in image for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
+    assert all((DEPLOY.parent / name).exists() for line in copied for name in line.split())
+
+
+def test_every_command_that_is_named_exists():
+    text = "\n".join(path.read_text() for path in (*UNITS, DEPLOY / "README.md"))
+
+    named = set(re.findall(r"/bin/tarry (\w+)", text))
+    assert named == {"serve", "worker", "space"}
+    assert named <= set(COMMANDS)
