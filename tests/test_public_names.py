@@ -12,6 +12,7 @@ import pytest
 
 import tarry
 from tarry.cli.main import COMMANDS
+from tarry.gateway import bodies
 from tarry.study import kernels
 
 MODULES = sorted({"tarry", *(module.name for module in pkgutil.walk_packages(tarry.__path__, "tarry."))})
@@ -33,6 +34,7 @@ WITHOUT_NAMES = {
     "tarry.study": "a folder of modules",
     "tarry.study.attack": "a folder of attacks",
 }
+SENT = "its docstring is a sentence of the OpenAPI page, which has examples that are sent"
 PROTOCOL = "a protocol: its implementations have examples"
 OPTIONS = "options of a command: docs/cli.md is generated from them"
 PRINTS = "prints: docs/cli.md and the README show what"
@@ -41,6 +43,8 @@ FILE = "reads a file or standard input: docs/cli.md shows how"
 COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
 #: Public names without an example, and why.
 WITHOUT_EXAMPLE = {
+    **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__},
+    "tarry.gateway.middleware.django_call.call_view": "needs a site: tests/gateway/middleware/test_django.py has one",
     "tarry.core.entropy.Entropy": PROTOCOL,
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,

@@ -159,6 +159,15 @@ def test_a_request_that_was_accepted_is_answered_though_its_space_is_closed_now(
     assert site.post().status_code == 409
 
 
+def test_so_it_is_though_an_operator_has_paused_it(site):
+    """And a new request is not."""
+    first = site.post(headers=KEY)
+    site.http.post("/v1/spaces/talk/pause")
+
+    assert site.post(headers=KEY).content == first.content
+    assert site.post(headers={"Idempotency-Key": "a2"}).status_code == 409
+
+
 @pytest.mark.parametrize(
     "key", ["", " ", "a b", "x" * 201, "é".encode(), b"\xff", b"a\tb", b"\x7f", "x" * 5000]
 )

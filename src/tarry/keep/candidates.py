@@ -37,7 +37,11 @@ class Terms(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A post on its way in: checked, hashed, drawn and sealed."""
+    """A post on its way in: checked, hashed, drawn and sealed.
+
+    >>> Candidate._fields[:2]
+    ('post', 'terms')
+    """
 
     post: Post
     terms: Terms
