@@ -9,7 +9,6 @@ key and an actor of its own. A peer that is not installed is named and left out.
 """
 
 import argparse
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from typing import NamedTuple
 from _doors import gateway, serve
 from _load import Load, Served, has_wrk
 from _measure import print_speeds
+from keep_peers import installed
 
 import keep as ours
 from tarry.gateway.stores import open_store
@@ -68,19 +68,16 @@ def entrants(folder: Path, databases: Callable[[], str], redis: str | None) -> d
         "huey, SQLite": Entrant("huey", str(folder / "huey.db"), needs="huey"),
         "Procrastinate, PostgreSQL": Entrant("procrastinate", databases(), needs="procrastinate"),
     }
-    if redis is not None:
+    if redis is not None and installed("redis"):
         found["Celery, Redis"] = Entrant("celery", f"redis+socket://{redis}", needs="celery")
-    there = {name: each for name, each in found.items() if importlib.util.find_spec(each.needs)}
-    for name in found.keys() - there.keys():
-        print(f"!!! {name}: {found[name].needs} is not installed, and it is left out", file=sys.stderr)
-    return there
+    return {name: each for name, each in found.items() if installed(each.needs)}
 
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str | None]:
     """A Redis that has everything on the disk before it answers; its socket."""
-    if not (shutil.which("redis-server") and importlib.util.find_spec("redis")):
-        print("!!! Celery: redis-server or redis is not installed, and it is left out", file=sys.stderr)
+    if shutil.which("redis-server") is None:
+        print("!!! redis-server is not installed, and Celery is left out", file=sys.stderr)
         yield None
         return
     socket = folder / "redis.sock"

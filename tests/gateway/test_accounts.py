@@ -90,3 +90,15 @@ def test_only_who_may_submit_may_choose(site):
 def test_no_post_can_choose_for_itself(site):
     """There is no such field."""
     assert site.post(space="out", delayed=False).status_code == 422
+
+
+def test_a_choice_waits_for_the_reach_of_a_policy_that_was_replaced_at_once(site):
+    """Its posts are still on their way."""
+    wide = Policy(epsilon="1", gap="40s", window="3s")
+    site.change_policy(wide, "out", accept_straddle=True)
+    site.change_policy(POLICY, "out", accept_straddle=True)
+    answer = choose(site, "out", delayed=False)
+
+    assert datetime.fromisoformat(answer.json()["holds_from"]).timestamp() == site.now + quiet_ticks(
+        wide, wide
+    )

@@ -161,11 +161,32 @@ def test_an_answer_that_is_not_ours_is_told_by_its_number():
         client.policy("talk")
 
 
-def test_following_goes_on_where_a_broken_connection_stopped():
-    def event(position):
-        told = {"position": position, "id": "a", "target": "t", "at": "x", "options": {}, "content": "c"}
-        return b"id: %d\nevent: release\ndata: %b\n\n" % (position, msgspec.json.encode(told))
+def event(position):
+    told = {"position": position, "id": "a", "target": "t", "at": "x", "options": {}, "content": "c"}
+    return b"id: %d\nevent: release\ndata: %b\n\n" % (position, msgspec.json.encode(told))
 
+
+def test_following_waits_for_a_gateway_that_is_away_and_asks_no_more_than_now_and_then(monkeypatch):
+    """A stream that ends at once, and a proxy that says so, are the same as a broken connection."""
+    waits = []
+    monkeypatch.setattr(client_module.time, "sleep", waits.append)
+    away = [httpx2.Response(503), httpx2.Response(502), httpx2.Response(429), httpx2.Response(200)]
+    client = Client(
+        "http://x", http=httpx2.Client(transport=Flaky(*away, httpx2.Response(200, content=event(1))))
+    )
+
+    assert next(client.follow("talk")).position == 1
+    assert len(waits) == 4
+    assert all(wait > 0 for wait in waits)
+
+
+def test_following_what_is_not_there_is_refused():
+    script = Flaky(httpx2.Response(404, json={"title": "", "status": 404, "detail": "no such space"}))
+    with pytest.raises(Refusal, match="no such space"):
+        next(Client("http://x", http=httpx2.Client(transport=script)).follow("talk"))
+
+
+def test_following_goes_on_where_a_broken_connection_stopped():
     first = httpx2.Response(200, content=b": here\n\n" + event(1) + event(2))
     script = Flaky(first, httpx2.ReadError("gone"), httpx2.Response(200, content=event(3)))
     client = Client("http://x", http=httpx2.Client(transport=script))

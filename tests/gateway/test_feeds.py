@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tarry.gateway.app import create_app
-from tarry.gateway.feed import FeedOutlet
+from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import small_gateway
 from tarry.keep.posts import Release
@@ -75,9 +75,21 @@ def test_large_contents_make_smaller_pages_and_none_is_lost(site):
     latest = site.feed()["items"]
 
     assert seen == 120
-    assert most < 120
+    assert most * 200_000 <= MOST_BYTES
     assert [item["position"] for item in latest] == list(range(121 - len(latest), 121))
-    assert 0 < len(latest) < 120
+    assert 0 < len(latest) * 200_000 <= MOST_BYTES
+    assert len(site.http.get("/v1/spaces/talk/feed.atom").content) < 1.1 * MOST_BYTES
+
+
+def test_one_reader_never_holds_much_in_memory(site):
+    """There may be many of them; a release that is larger comes alone."""
+    publish(site.gateway, 3, content=b"x" * (MOST_BYTES + 1))
+    feed = Feed(site.gateway.store, "talk")
+
+    assert [item.position for item in feed.latest()] == [3]
+    assert [item.position for item in feed.after(0)] == [1]
+    assert [item.position for item in feed.after(1, enough=9)] == [2]
+    assert feed.after(3) == []
 
 
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "after=9223372036854775808", "after=", "limit=0"])

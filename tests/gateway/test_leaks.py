@@ -307,7 +307,7 @@ def test_the_operator_learns_the_hour_when_it_is_over():
 
 
 def test_the_ledger_is_told_as_it_stood_when_the_hour_ended():
-    """How many accounts were ever batched does not move when arrivals are erased, two windows after they came."""
+    """How many accounts were ever batched does not move when arrivals are erased, two windows later."""
     one, other = ([(1, post(A)), (tick, post(B))] for tick in (3, 4))
 
     assert differences(seen(*one), seen(*other)) == []

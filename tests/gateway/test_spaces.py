@@ -39,6 +39,7 @@ def test_everybody_may_read_the_spaces_and_their_promises(new_site):
         "is_open": True,
         "window_s": 3.0,
         "deadline_at": None,
+        "adoption": "everyone",
     }
     assert page["version"] == 1
     assert page["holds_from"] is None
@@ -130,6 +131,48 @@ def test_an_operator_who_accepts_the_loss_changes_at_once(site):
 
     assert site.post().status_code == 202
     assert site.http.get("/v1/spaces/talk").json()["version"] == 2
+
+
+@pytest.mark.parametrize("since", [0, 5, 30])
+def test_a_pause_reaches_back_over_changes_that_were_made_at_once(site, since):
+    """What was accepted was the loss between the first two policies, not between first and third."""
+    wide = Policy(epsilon="1", gap="40s", window="3s")
+    site.change_policy(wide, accept_straddle=True)
+    site.pass_ticks(1)
+    site.receipt()
+    last = site.now
+    site.change_policy(POLICY, accept_straddle=True)
+    site.pass_ticks(since)
+    site.change_policy(STRICTER)
+    holds_from = seconds(site.http.get("/v1/spaces/talk/policy").json()["holds_from"])
+
+    assert holds_from == max(last + quiet_ticks(wide, STRICTER), site.now + quiet_ticks(POLICY, STRICTER))
+
+
+def test_every_version_of_a_policy_stays_public(site):
+    """Whoever was promised something can look it up; what is asked for without a number is the last one."""
+    first = site.http.get("/v1/spaces/talk/policy").json()
+    site.change_policy(STRICTER)
+    page = "/v1/spaces/talk/policy"
+
+    assert site.http.get(page).json() == site.http.get(f"{page}?version=2").json()
+    assert site.http.get(f"{page}?version=1").json() == first
+    assert site.http.get(f"{page}.toml?version=1").text == first["policy"]
+    assert site.http.get(f"{page}?version=3").status_code == 404
+    assert site.http.get(f"{page}.toml?version=3").status_code == 404
+    assert site.http.get(f"{page}?version=0").status_code == 422
+
+
+@pytest.mark.parametrize("adoption", ["everyone", "opt-out", "opt-in"])
+def test_whose_posts_are_delayed_is_public(site, adoption):
+    """A promise that holds for some accounts alone says so."""
+    site.add_space("wiki", adoption=adoption)
+    page = site.http.get("/v1/spaces/wiki/policy").json()
+
+    assert site.http.get("/v1/spaces/wiki").json()["adoption"] == adoption
+    assert any("delays" in each and "account" in each for each in page["not_promised"]) is (
+        adoption != "everyone"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Another tick, window or label mode: all spaces together, while nothing is on its way."""
 
+
 import pytest
 
 from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database
@@ -7,8 +8,11 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks
 from tarry.gateway.book import NoSuchSpace
-from tarry.gateway.spaces import adopt_delays, open_space
+from tarry.gateway.feed import Feed
+from tarry.gateway.gateway import Request
+from tarry.gateway.spaces import adopt_delays, change_policy, open_space
 from tarry.gateway.together import change_together
+from tarry.keep.posts import Post
 from tarry.keep.store import place
 
 COARSE = Policy(epsilon="1", gap="1h", window="10m", tick="7m")  # no hour is a whole number of these ticks
@@ -153,3 +157,69 @@ def test_a_store_that_was_brought_back_is_resumed_first(house):
     house.change(lambda transaction: transaction.tell("pause", paused=1))
     with pytest.raises(NotPossible, match="tarry resume goes first"):
         change(house, WIDE)
+
+
+@pytest.mark.parametrize("policy", [COARSE, WIDE], ids=["tick", "window"])
+def test_receipts_and_keys_are_known_as_long_as_was_promised(house, policy):
+    """A request that comes again is no second post, whatever has become of the ticks."""
+    asked = Request(
+        space="talk",
+        posts=[Post(actor="ann", target="p1", outlet="", content=b"once")],
+        key="a1",
+        sender=b"a token",
+        body=b"a body",
+    )
+    ((first,),) = house.gateway.admit([asked])
+    house.jump(ALL_GONE)
+    (told,) = Feed(house.store, "talk").after(0)
+    pause(house)
+    house.jump(2 * 3600)
+    change(house, policy)
+    pause(house, is_open=True)
+    ((again,),) = house.gateway.admit([asked])
+    late = again.status.release_at - told.at // 1_000_000
+
+    assert again.secret == first.secret
+    assert again.status.state == "released"
+    assert 0 <= late < policy.tick
+    assert house.gateway.receipts.status(first.secret) == again.status
+    house.jump(8 * 86_400)
+    assert house.rows("posts") == []
+
+
+def test_every_server_counts_in_the_new_ticks_once_it_has_read_the_book(house):
+    """Also one that releases nothing, and so never asks for the time."""
+    pause(house)
+    change(house, COARSE)
+
+    assert house.gateway.vault.settings == settings(house)
+
+
+def test_a_policy_that_was_replaced_at_once_still_reaches_on(house):
+    """Its last posts may have come a moment before those of the next one."""
+    long = Policy(epsilon="1", gap="1h", window="10s")
+    for policy in (long, POLICY):
+        house.change(
+            lambda t, policy=policy: change_policy(t, house.clock, "talk", policy, accept_straddle=True)
+        )
+    begun = house.clock.wall // 1_000_000
+    house.jump(1)
+    house.admit()
+    pause(house)
+    house.jump(ALL_GONE)
+    house.jump(begun + quiet_ticks(long, WIDE) - 1 - house.clock.wall // 1_000_000)
+    with pytest.raises(NotPossible, match="try again after 2026-01-01T01:0"):
+        change(house, WIDE)
+    house.jump(2)
+    change(house, WIDE)
+
+
+def test_after_other_ticks_the_next_change_pauses_no_longer_than_before(house):
+    """What was counted in short ticks is not taken for long ones."""
+    pause(house)
+    change(house, COARSE)
+    slower = Policy(epsilon="1", gap="2h", window="10m", tick="7m")
+    version = house.change(lambda t: change_policy(t, house.clock, "talk", slower))
+    now = -(-house.clock.wall // 420_000_000)
+
+    assert version.first_tick == now + quiet_ticks(COARSE, slower)

@@ -367,3 +367,25 @@ def test_a_pause_is_waited_out_at_rest():
     Releaser(home.vault).sweep()
 
     assert keeper._seconds_until(keeper._close()) == keeper_module._SWEEP_S
+
+
+def test_of_many_outlets_only_those_with_work_are_tried(home, monkeypatch):
+    """A gateway may have a hundred spaces: trying each of them at every tick would keep a database busy."""
+    names, tried = [f"outlet {n}" for n in range(20)], set()
+    home.vault.outlets.update({name: ListOutlet() for name in names})
+    claim_within = Releaser.claim_within
+
+    def counted(releaser, transaction, outlet, *others):
+        tried.add(outlet)
+        return claim_within(releaser, transaction, outlet, *others)
+
+    monkeypatch.setattr(Releaser, "claim_within", counted)
+    for name in names[::7]:
+        home.admit(f"paper of {name}", outlet=name, actor=name)
+    with home.kept() as keeper:
+        look_around(keeper)
+        home.clock.sleep(60)
+        wait_for(lambda: all(home.targets(name) for name in names[::7]), "all three leave")
+        look_around(keeper)
+
+    assert tried == set(names[::7])

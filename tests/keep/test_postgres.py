@@ -281,3 +281,14 @@ def test_a_server_that_is_read_only_is_away(dsn):
     with pytest.raises(Unavailable, match="read-only"):
         write_to_a_standby()
     store.close()
+
+
+def test_a_server_that_is_gone_without_a_word_is_noticed(dsn):
+    """The system's own patience is two hours; whoever says otherwise in the URL is heard."""
+    stores = [PostgresStore(dsn), PostgresStore(f"{dsn}&tcp_user_timeout=90000")]
+    told = [store.connection().info.get_parameters() for store in stores]
+    for store in stores:
+        store.close()
+
+    assert told[0]["keepalives_idle"] == "10"
+    assert [each["tcp_user_timeout"] for each in told] == ["30000", "90000"]

@@ -31,7 +31,11 @@ DRAWS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """Somebody says something on a thread."""
+    """Somebody says something on a thread.
+
+    >>> acts_of_the_evening()[0].at_s
+    181
+    """
 
     person: int
     thread: int
@@ -41,7 +45,11 @@ class Act:
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """Two acts that appeared close together, called one person's."""
+    """Two acts that appeared close together, called one person's.
+
+    >>> Guess(first=0, second=1, is_right=True).is_right
+    True
+    """
 
     first: int
     second: int  # the later one: the guess is made when it appears
@@ -50,7 +58,11 @@ class Guess:
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """The evening as it is seen: when each act appears, and the guesses in the order they are made."""
+    """The evening as it is seen: when each act appears, and the guesses in the order they are made.
+
+    >>> Side(at_s=(0, 60), guesses=(Guess(first=0, second=1, is_right=False),)).wrong
+    1
+    """
 
     at_s: tuple[int, ...]
     guesses: tuple[Guess, ...]
@@ -73,7 +85,12 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Evening:
-    """Both ways to see the evening."""
+    """Both ways to see the evening.
+
+    >>> from tarry.console.workbench_choices import START
+    >>> len(watch(START).acts)
+    48
+    """
 
     acts: tuple[Act, ...]
     without: Side
@@ -152,7 +169,7 @@ def _released(policy: Policy, history: History, labelled: Labelled, seed: int) -
 
 
 def _side(acts: Sequence[Act], at_s: Sequence[int], cutoff: int) -> Side:
-    """The attacker knows no names: any two acts on different threads, close enough, are called one person's."""
+    """The attacker knows no names: two acts on different threads, close enough, are called one person's."""
     close = [
         (max(at_s[one], at_s[other]), one, other)
         for one, other in combinations(range(len(acts)), 2)

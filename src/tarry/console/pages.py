@@ -76,8 +76,11 @@ def guarded(route: Route) -> Route:
             return await inner(request)
         except NotSignedIn:
             return RedirectResponse(f"/desk/sign-in?then={quote(_way_back(request))}", 303)
-        except TarryError as error:
+        except Exception as error:  # noqa: BLE001 - every error is a page, and none shows its inside
             refusal = refuse(error)
+            tell = getattr(request.app.state, "tell", None)
+            if tell is not None and not isinstance(error, TarryError):
+                tell(f"{route.path} broke: {type(error).__name__}")
             # Its own words, and not the error's: what a database says names machines, users and files.
             sentence = msgspec.json.decode(refusal.body)["detail"]
             back = request.url.path if request.method == "POST" else "/"

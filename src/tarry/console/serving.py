@@ -6,6 +6,7 @@ from starlette.applications import Starlette
 
 from tarry.console.settings import ConsoleSettings
 from tarry.console.site import create_site
+from tarry.console.static_files import warm_up
 from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
@@ -39,6 +40,7 @@ def with_pages(config: Config) -> Callable[..., Starlette]:
     def make(
         gateway: Gateway, *, limits: Limits | None = None, tell: Callable[[str], None] | None = None
     ) -> Starlette:
+        warm_up()
         return create_site(gateway, limits=limits, settings=console_settings(config), tell=tell)
 
     return make

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from starlette.applications import Starlette
 
-from tarry.console import board, desk, receipt, sign_in, workbench
+from tarry.console import audit, board, desk, receipt, sign_in, workbench
 from tarry.console.desk_figures import Ledger
 from tarry.console.pages import guarded
 from tarry.console.sessions import Sessions
@@ -31,9 +31,10 @@ def create_site(
     >>> site.state.door.close()
     """
     app = create_app(gateway, limits=limits, tell=tell)
-    app.state.settings = settings or ConsoleSettings()
+    app.state.settings, app.state.tell = settings or ConsoleSettings(), tell
     app.state.sessions, app.state.ledger = Sessions(), Ledger()
+    audit.add_audits(app)
     app.router.routes.append(STATIC)
-    pages = (*board.ROUTES, *receipt.ROUTES, *workbench.ROUTES, *desk.ROUTES, *sign_in.ROUTES)
-    app.router.routes.extend(guarded(route) for route in pages)
+    pages = (board, receipt, workbench, desk, sign_in, audit)
+    app.router.routes.extend(guarded(route) for each in pages for route in each.ROUTES)
     return app

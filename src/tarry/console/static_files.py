@@ -3,7 +3,9 @@
 One mark for all of them: scripts import each other by their relative names.
 """
 
+import contextlib
 import gzip
+import threading
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-__all__ = ["STATIC", "VEGA", "static_url"]
+__all__ = ["STATIC", "VEGA", "static_url", "warm_up"]
 
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 #: The chart library: not a file of ours, but the bundle that the study's chart package carries.
@@ -64,6 +66,19 @@ def static_url(name: str) -> str:
     if name != VEGA and name not in _names():
         raise LookupError(name)
     return f"/static/{_mark()}/{name}"
+
+
+def warm_up() -> None:
+    """Begin to put the chart library together before anybody asks: that takes seconds.
+
+    >>> warm_up()
+    """
+    threading.Thread(target=_warm, name="chart library", daemon=True).start()
+
+
+def _warm() -> None:
+    with contextlib.suppress(ImportError):  # the pages do without it
+        _read(VEGA)
 
 
 def _serve(request: Request) -> Response:

@@ -5,7 +5,7 @@ import gzip
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from tarry.console.pages import page
 from tarry.console.texts import texts
 from tarry.console.workbench_choices import CUTOFFS, FIELDS, START, Choices, Field, read_choices
 from tarry.console.workbench_figures import figures
-from tarry.console.workbench_words import Shown, words_of_evening, words_of_figures
+from tarry.console.workbench_words import START_S, Shown, words_of_evening, words_of_figures
 from tarry.core.errors import TarryError
 from tarry.core.policy_file import write_policy
 from tarry.gateway.problems import BadRequest, refuse
@@ -105,30 +105,29 @@ def _values(choices: Choices) -> dict[str, Any]:
             for field in FIELDS.values()
         ],
         "cutoffs": CUTOFFS,
-        "shown": words_of_figures(figures(choices)),
+        "shown": words_of_figures(figures(choices.without_evening)),
         "evening": words_of_evening(choices, watch(choices)),
         "next_draw": choices.draw % 999 + 1,
         "has_charts": _has_charts(),
     }
 
 
-@lru_cache(maxsize=128)
 def _figures_json(choices: Choices) -> bytes:
-    found = figures(choices)
+    found = figures(choices.without_evening)
     places = {name: _place(field, getattr(choices, name)) for name, field in FIELDS.items()}
     told = {"query": choices.query, "fields": choices.fields, "places": places}
     charts: object = {}
     if _has_charts():
         from tarry.console.workbench_charts import live_charts  # noqa: PLC0415 - of another extra
 
-        charts = live_charts(found)
+        charts = live_charts(choices.without_evening)
     return _encoded({**told, "charts": charts}, words_of_figures(found))
 
 
-@lru_cache(maxsize=128)
 def _evening_json(choices: Choices) -> bytes:
     seen = watch(choices)
     told = {
+        "start_s": START_S,
         "people": PEOPLE,
         "acts": [{"person": act.person, "lane": act.lane} for act in seen.acts],
         "sides": {"without": _side(seen.without), "delayed": _side(seen.delayed)},
@@ -150,6 +149,7 @@ def _draw(name: str, choices: Choices, *, is_dark: bool) -> bytes:
 
     if name not in PICTURES:
         raise BadRequest(404, texts()["workbench"]["no_picture"])
+    choices = choices if name.startswith("evening") else choices.without_evening
     return picture(name, choices, is_dark=is_dark).encode()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from math import ceil
 from typing import Any
 
 import altair as alt
@@ -12,6 +11,7 @@ from altair.utils.schemapi import debug_mode
 
 from tarry.console.evening import PEOPLE, Evening, Side, watch
 from tarry.console.texts import texts
+from tarry.console.workbench_axes import Look, even_axis, own_legends, room
 from tarry.console.workbench_choices import Choices
 from tarry.console.workbench_figures import MASSES, Figures, figures
 from tarry.core.durations import format_duration
@@ -21,13 +21,6 @@ from tarry.study.figures import percent, seconds
 
 __all__ = ["CHARTS", "PICTURES", "chart_specs", "live_charts", "picture"]
 
-_STEPS_S = (
-    *(1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600),
-    *(2 * 3600, 4 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400, 5 * 86_400),
-    *(10 * 86_400, 20 * 86_400, 50 * 86_400, 100 * 86_400, 200 * 86_400),
-)
-_TICKS = 6
-_LEGEND = alt.Legend(symbolSize=400, symbolStrokeWidth=2)  # long enough to show a dash
 _SOLID, _DASHED, _DOTTED = [1, 0], [7, 3], [2, 3]
 
 
@@ -49,15 +42,15 @@ def laws_chart(found: Figures) -> alt.LayerChart:
     rows += [{"line": line, "delay": found.bins[-1].end_s, "share": 0.0} for line in kinds]
     top = max(row["share"] for row in rows)
     title = words["share"].format(width=format_duration(found.width_s))
-    x = alt.X("delay:Q", **_even_axis(words["delay"], 1.04 * found.bins[-1].end_s))
-    y = alt.Y("share:Q", stack=None, **percent_axis(title, _room(top)))
-    look = _Look(list(kinds), ("blue", "vermilion"), (_SOLID, _DASHED))
+    x = alt.X("delay:Q", **even_axis(words["delay"], 1.04 * found.bins[-1].end_s))
+    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(top)))
+    look = Look(list(kinds), ("blue", "vermilion"), (_SOLID, _DASHED))
     base = plot(rows).encode(x=x, y=y)
     area = base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(color=look.colour)
     line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
         **look.line, tooltip=hints("line:N", "wait:N", "told:N")
     )
-    return _own_legends(styled(area, line, rows_of_legend=2))
+    return own_legends(styled(area, line, rows_of_legend=2))
 
 
 def frontier_chart(found: Figures) -> alt.LayerChart:
@@ -81,8 +74,8 @@ def frontier_chart(found: Figures) -> alt.LayerChart:
     waits, others_wait = [row["batched"] for row in rows], [row["unbatched"] for row in rows]
     span, high = max(waits) - min(waits), max(others_wait)
     ends = (max(0.0, min(waits) - 0.1 * span), max(waits) + 0.3 * span + 1)  # room for the labels
-    x = alt.X("batched:Q", **_even_axis(words["mean_batched"], ends[1], ends[0]))
-    y = alt.Y("unbatched:Q", **_even_axis(words["mean_unbatched"], 1.08 * high, grid=True))
+    x = alt.X("batched:Q", **even_axis(words["mean_batched"], ends[1], ends[0]))
+    y = alt.Y("unbatched:Q", **even_axis(words["mean_unbatched"], 1.08 * high, grid=True))
     told = hints("line:N", "wait:N", "alone:N")
     labels = _ends(others)
     faint = plot(others).encode(x=x, y=y, detail="line:N", tooltip=told)
@@ -118,7 +111,7 @@ def power_chart(found: Figures) -> alt.LayerChart:
     x = alt.X("error:Q", **percent_axis(words["error"], found.power[-1].error))
     y = alt.Y("power:Q", **percent_axis(words["power"]))
     dashes = (_DASHED, _SOLID, _DOTTED, [1, 4])
-    look = _Look([*lines, words["guessing"]], ("green", "blue", "purple", "faint"), dashes)
+    look = Look([*lines, words["guessing"]], ("green", "blue", "purple", "faint"), dashes)
     line = plot(rows).mark_line(strokeWidth=2)
     return styled(line.encode(x=x, y=y, **look.line, tooltip=hints("line:N", "told:N")), rows_of_legend=4)
 
@@ -140,7 +133,7 @@ def posterior_chart(found: Figures) -> alt.LayerChart:
     scale = alt.Scale(type="log", domain=[2, 100], nice=False)
     axis = alt.Axis(title=words["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False)
     x, y = alt.X("suspects:Q", scale=scale, axis=axis), alt.Y("chance:Q", **percent_axis(words["sure"]))
-    look = _Look(list(lines), ("vermilion", "blue", "faint"), (_DASHED, _SOLID, _DOTTED))
+    look = Look(list(lines), ("vermilion", "blue", "faint"), (_DASHED, _SOLID, _DOTTED))
     chosen = [row for row in rows if row["suspects"] == found.choices.suspects]
     told = hints("line:N", "suspects:Q", "told:N")
     chart = styled(
@@ -151,7 +144,7 @@ def posterior_chart(found: Figures) -> alt.LayerChart:
         .encode(x=x, y=y, color=look.colour, tooltip=told),
         rows_of_legend=3,
     )
-    return _own_legends(chart)
+    return own_legends(chart)
 
 
 def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
@@ -173,9 +166,9 @@ def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
     firsts = {name: lane for lane, name in sorted(lanes.items(), reverse=True)}
     told = " : ".join(f"datum.value === {lane} ? '{name}'" for name, lane in firsts.items())
     people = alt.Axis(title=None, values=sorted(firsts.values()), labelExpr=f"{told} : ''", ticks=False)
-    x = alt.X("at:Q", **_even_axis(words["after"], side.end_s))
+    x = alt.X("at:Q", **even_axis(words["after"], side.end_s))
     y = alt.Y("lane:Q", axis=people, scale=alt.Scale(domain=[-0.5, len(lanes) - 0.5], reverse=True))
-    look = _Look(list(kinds), ("green", "vermilion"), (_SOLID, [3, 3]))
+    look = Look(list(kinds), ("green", "vermilion"), (_SOLID, [3, 3]))
     return styled(
         plot(lines).mark_rule(strokeWidth=1.6).encode(x=x, y=y, x2="then:Q", y2="other:Q", **look.line),
         plot(dots).mark_point(filled=True, size=26, color=LIGHT["ink"], opacity=1).encode(x=x, y=y),
@@ -206,14 +199,15 @@ def chart_specs(found: Figures) -> dict[str, dict[str, Any]]:
         return {name: make(found).to_dict(validate=False) for name, make in CHARTS.items()}
 
 
-def live_charts(found: Figures) -> msgspec.Raw:
+@lru_cache(maxsize=128)
+def live_charts(choices: Choices) -> msgspec.Raw:
     """What the browser draws: JSON whose colours are the page's own, by day and by night.
 
     >>> from tarry.console.workbench_choices import START
-    >>> b"var(--blue)" in bytes(live_charts(figures(START)))
+    >>> b"var(--blue)" in bytes(live_charts(START))
     True
     """
-    told = msgspec.json.encode(chart_specs(found))
+    told = msgspec.json.encode(chart_specs(figures(choices)))
     for name, colour in LIGHT.items():
         told = told.replace(f'"{colour}"'.encode(), f'"var(--{name})"'.encode())
     return msgspec.Raw(told)
@@ -246,41 +240,6 @@ def _chart(name: str, choices: Choices) -> alt.LayerChart:
 def _words() -> dict[str, str]:
     words: dict[str, str] = texts()["workbench"]["charts"]
     return words
-
-
-class _Look:
-    """A colour and a dash for each name: either tells the lines apart."""
-
-    def __init__(self, names: list[str], colours: tuple[str, ...], dashes: tuple[list[int], ...]) -> None:
-        scale = alt.Scale(domain=names, range=[LIGHT[colour] for colour in colours])
-        dash = alt.Scale(domain=names, range=list(dashes))
-        self.line = {
-            "color": alt.Color("line:N", scale=scale, legend=_LEGEND),
-            "strokeDash": alt.StrokeDash("line:N", scale=dash, legend=_LEGEND),
-        }
-        self.colour = alt.Color("line:N", scale=scale, legend=None)  # another layer has the legend
-
-
-def _own_legends(chart: alt.LayerChart) -> alt.LayerChart:
-    """Each layer tells its own legend, or none."""
-    return chart.resolve_legend(color="independent", strokeDash="independent")
-
-
-def _even_axis(title: str, longest: float, shortest: float = 0.0, *, grid: bool = False) -> dict[str, Any]:
-    """Axis and scale of seconds, evenly spaced, with labels in words."""
-    step = next((step for step in _STEPS_S if longest - shortest <= step * _TICKS), _STEPS_S[-1])
-    values = [step * place for place in range(ceil(shortest / step), int(longest / step) + 1)]
-    told = " : ".join(f"datum.value === {value} ? '{format_duration(value)}'" for value in values)
-    return {
-        "axis": alt.Axis(title=title, values=values, labelExpr=f"{told} : ''", grid=grid),
-        "scale": alt.Scale(domain=[shortest, longest], nice=False, zero=False),
-    }
-
-
-def _room(top: float) -> float:
-    """The end of an axis of shares: a little above the highest."""
-    steps = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-    return next((step for step in steps if top <= step), 1.0)
 
 
 def _trades(name: str, points: tuple[Point, ...]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""What one may choose on the workbench: read from an address, within limits that keep every answer quick."""
+"""What one may choose on the workbench: read from an address, within limits that keep answers quick."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -16,12 +16,17 @@ __all__ = ["CUTOFFS", "FIELDS", "START", "Choices", "Field", "read_choices"]
 _LONGEST = 12  # characters: nobody means more digits than that
 #: How far apart two acts may appear for the attacker of the replay to call them one person's.
 CUTOFFS = ("30s", "1m", "2m", "5m", "10m", "30m")
+_CUTOFF = "2m"
 _MOST_SUSPECTS = 100
 _MOST_DRAWS = 999
 
 
 class Field(NamedTuple):
-    """A slider: the values it stops at, and the limits of what may be typed beside it."""
+    """A slider: the values it stops at, and the limits of what may be typed beside it.
+
+    >>> FIELDS["weight"].start
+    '0.5'
+    """
 
     name: str
     start: str
@@ -85,6 +90,11 @@ class Choices:
         return Policy(epsilon=self.epsilon, gap=self.gap, window=self.window, weight=self.weight)
 
     @property
+    def without_evening(self) -> "Choices":
+        """The same as far as figures and charts are concerned, which know nothing of the replay."""
+        return replace(self, cutoff=_CUTOFF, draw=1)
+
+    @property
     def fields(self) -> dict[str, str]:
         """Every choice by its name in an address."""
         names = ("epsilon", "gap", "window", "weight", "suspects", "cutoff", "draw")
@@ -103,7 +113,7 @@ def read_choices(given: Mapping[str, str]) -> Choices:
     'epsilon=1&gap=1h30m'
     """
     values = {name: field.read(given.get(name, field.start).strip()) for name, field in FIELDS.items()}
-    cutoff = given.get("cutoff", "2m")
+    cutoff = given.get("cutoff", _CUTOFF)
     if cutoff not in CUTOFFS:
         raise BadInput("cutoff", f"is one of {', '.join(CUTOFFS)}", found=repr(cutoff[:_LONGEST]))
     choices = Choices(

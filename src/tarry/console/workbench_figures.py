@@ -35,7 +35,11 @@ _LEAST_STRETCHES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Bin:
-    """A stretch of delays, and the chance of each kind of act to wait that long."""
+    """A stretch of delays, and the chance of each kind of act to wait that long.
+
+    >>> Bin(start_s=0, end_s=60, batched=0.0, unbatched=0.5).end_s
+    60
+    """
 
     start_s: int
     end_s: int
@@ -45,7 +49,11 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """How many batched pairs any test can find at most, at one share of wrongly accused ones."""
+    """How many batched pairs any test can find at most, at one share of wrongly accused ones.
+
+    >>> Power(error=0.01, bounds=(0.03, 0.06, 0.11)).bounds[1]
+    0.06
+    """
 
     error: float
     bounds: tuple[float, ...]  # for each of MASSES
@@ -53,7 +61,11 @@ class Power:
 
 @dataclass(frozen=True, kw_only=True)
 class Suspicion:
-    """How sure an observer can be among so many suspects."""
+    """How sure an observer can be among so many suspects.
+
+    >>> Suspicion(suspects=10, together=0.84, apart=0.1, delayed=0.4).before
+    0.1
+    """
 
     suspects: int
     together: float  # without delays, of two acts that appeared together
@@ -68,7 +80,12 @@ class Suspicion:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """Everything that is computed for one set of choices."""
+    """Everything that is computed for one set of choices.
+
+    >>> from tarry.console.workbench_choices import START
+    >>> figures(START).width_s
+    120
+    """
 
     choices: Choices
     delays: DelayPlan
@@ -146,7 +163,7 @@ def _end(policy: Policy) -> int:
 
 
 def _width(policy: Policy) -> int:
-    """A round stretch of delays: a good part of what people wait, and no more than the start of batched delays."""
+    """A round stretch of delays, at most as long as batched acts wait at least."""
     most = min(_end(policy) // _LEAST_STRETCHES, policy.mechanism().pair.start)
     return max((width for width in _WIDTHS_S if width <= most), default=1)
 

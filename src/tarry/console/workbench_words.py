@@ -14,16 +14,21 @@ from tarry.core.frontier import Point
 from tarry.core.plan import Delays
 from tarry.study.figures import percent, seconds
 
-__all__ = ["Shown", "clock", "words_of_evening", "words_of_figures"]
+__all__ = ["START_S", "Shown", "clock", "words_of_evening", "words_of_figures"]
 
-_START_S = 19 * 3600  # the evening begins at seven
+#: The evening begins at seven.
+START_S = 19 * 3600
 _DAY_S = 86_400
 _ONE_IN_A_HUNDRED = Fraction(1, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Texts by the name of their place in the page."""
+    """Texts by the name of their place in the page.
+
+    >>> Shown(sentences={"hold": "Nothing is held."}).tables
+    {}
+    """
 
     sentences: dict[str, str] = field(default_factory=dict)
     tables: dict[str, list[list[str]]] = field(default_factory=dict)  # rows; the first cell is a heading
@@ -70,7 +75,7 @@ def words_of_evening(choices: Choices, evening: Evening) -> Shown:
 
     >>> from tarry.console.evening import watch
     >>> from tarry.console.workbench_choices import START
-    >>> words_of_evening(START, watch(START)).sentences["replay_without"][-28:]
+    >>> words_of_evening(START, watch(START)).sentences["replay_without"][-25:]
     'so that 60.0 % are right.'
     """
     told, without, delayed = _t("replay"), evening.without, evening.delayed
@@ -104,9 +109,10 @@ def clock(after_s: int) -> str:
     >>> clock(90), clock(6 * 3600)
     ('19:01', 'day 2, 01:00')
     """
-    days, second = divmod(_START_S + after_s, _DAY_S)
+    days, second = divmod(START_S + after_s, _DAY_S)
     time = f"{second // 3600:02}:{second // 60 % 60:02}"
-    return _t("replay")["later_day"].format(day=days + 1, time=time) if days else time
+    day: str = _t("replay")["day"]
+    return f"{day.format(day=days + 1)}, {time}" if days else time
 
 
 def _t(part: str) -> dict[str, Any]:
@@ -120,7 +126,8 @@ def _row(name: str, delays: Delays) -> list[str]:
 
 
 def _stretch(start_s: int, end_s: int) -> str:
-    return _t("laws")["stretch"].format(start=format_duration(start_s), end=format_duration(end_s))
+    told: str = _t("laws")["stretch"]
+    return told.format(start=format_duration(start_s), end=format_duration(end_s))
 
 
 def _of_delays(found: Figures) -> dict[str, str]:
@@ -128,7 +135,8 @@ def _of_delays(found: Figures) -> dict[str, str]:
     last = seconds(float(delays.batched.maximum or 0))
     first = seconds(float(delays.batched.minimum))
     held = _t("delays")["hold" if delays.hold_ticks else "no_hold"].format(hold=hold)
-    law = _t("laws")["sentence"].format(first=first, last=last, hold=hold, at_once=percent(found.at_once))
+    told = _t("laws")["sentence" if delays.hold_ticks else "sentence_no_hold"]
+    law = told.format(first=first, last=last, hold=hold, at_once=percent(found.at_once))
     return {"hold": held, "laws": law, "summary": _summary(found)}
 
 

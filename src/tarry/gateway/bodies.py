@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from tarry.gateway.book import Scope
+from tarry.keep.candidates import Adoption
 from tarry.keep.posts import State
 
 __all__ = [
@@ -132,6 +133,7 @@ class SpaceOut(Struct, kw_only=True):
     is_open: bool
     window_s: float
     deadline_at: Moment | None
+    adoption: Annotated[Adoption, Meta(description="whose posts are delayed")]
 
 
 class SpacesOut(Struct, kw_only=True):
@@ -141,7 +143,7 @@ class SpacesOut(Struct, kw_only=True):
 
 
 class PolicyOut(Struct, kw_only=True):
-    """The policy that holds in a space, and what it promises, in plain words."""
+    """A policy of a space, and what it promises, in plain words."""
 
     space: str
     version: int

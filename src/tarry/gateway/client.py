@@ -32,6 +32,7 @@ __all__ = ["Client", "Refusal"]
 
 _TRIES = 5
 _FIRST_WAIT_S = 0.2
+_FOLLOW_AGAIN_S = 1.0
 _AGAIN = frozenset({429, 502, 503, 504})
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -139,14 +140,15 @@ class Client:
             try:
                 url = f"{self._url}/v1/spaces/{space}/feed/events?after={after}"
                 with self._http.stream("GET", url, timeout=httpx2.Timeout(30.0)) as stream:
-                    if stream.status_code != 200:
+                    if stream.status_code != 200 and stream.status_code not in _AGAIN:
                         stream.read()
                         raise _refusal(stream)
                     for item in _items(stream.iter_lines()):
                         after = item.position
                         yield item
             except httpx2.TransportError:
-                time.sleep(_FIRST_WAIT_S)
+                pass
+            time.sleep(_FOLLOW_AGAIN_S)  # also where it has ended in good order: the gateway may be ending
 
     def _send(
         self,

@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from typing import TypeVar
 
@@ -25,9 +26,12 @@ from tarry.gateway.streams import Streams
 from tarry.gateway.tokens import find_token
 from tarry.keep.errors import NoSuchPost
 
-__all__ = ["Door", "answer"]
+__all__ = ["MOST_NUMBER", "Door", "answer", "number"]
 
+#: The largest number that a store can hold.
+MOST_NUMBER = (1 << 63) - 1
 _THREADS = 4
+_LONG = 64 << 10  # bytes of JSON that are not read in the event loop
 _KEY_MOST = 200
 _KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
 T = TypeVar("T")
@@ -43,6 +47,23 @@ def answer(body: Struct, status: int = 200, *, size: int = 1) -> Response:
     """
     told = msgspec.json.encode(body)
     return Response(told + b" " * (-len(told) % size), status, media_type="application/json")
+
+
+def number(request: Request, name: str, least: int, most: int) -> int | None:
+    """A parameter of an address, if it is there.
+
+    >>> number(Request({"type": "http", "query_string": b"limit=7"}), "limit", 1, 500)
+    7
+    """
+    texts = request.query_params.getlist(name)
+    if not texts:
+        return None
+    text = " and ".join(texts)  # of two nobody knows which one is meant
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise BadInput(
+            f"the parameter {name}", f"is a whole number from {least} to {most}", found=repr(text[:40])
+        )
+    return int(text)
 
 
 class Door:
@@ -127,6 +148,11 @@ class Door:
                 body = await self._body(request)
         except TimeoutError:
             raise BadRequest(408, f"a request comes within {self.limits.body_s:g} s") from None
+        if len(body) > _LONG:  # hundreds of thousands of brackets take a while
+            return await self.call(partial(self._decode, body, kind))
+        return self._decode(body, kind)
+
+    def _decode(self, body: bytes, kind: type[S]) -> S:
         if (decoder := self._decoders.get(kind)) is None:
             decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:

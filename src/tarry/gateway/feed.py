@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any
 
 from tarry.core.errors import BadInput
@@ -17,10 +18,11 @@ from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction
 
-__all__ = ["MOST_ITEMS", "Feed", "FeedOutlet", "Item"]
+__all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedOutlet", "Item"]
 
-#: How many releases one answer holds at most.
+#: How many releases one answer holds at most, and how much content, unless a single one has more.
 MOST_ITEMS = 500
+MOST_BYTES = 4 << 20
 _MOST_OPTIONS = 16 << 10
 
 
@@ -104,16 +106,19 @@ class Feed:
     def __init__(self, store: Store, space: str) -> None:
         self._store, self.space = store, space
 
-    def after(self, position: int, most: int = MOST_ITEMS) -> list[Item]:
-        """What was released after a place in the order, first things first."""
+    def after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
+        """What was released after a place in the order, first things first: fewer where they are large."""
+        place = {"space": self.space, "position": position}
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("feed_after", space=self.space, position=position, most=most)
+            fitting = _fitting(transaction.all("sizes_after", **place, most=most), enough)
+            rows = transaction.all("feed_after", **place, most=fitting) if fitting else []
         return [_item(row) for row in rows]
 
-    def latest(self, most: int = MOST_ITEMS) -> list[Item]:
+    def latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
         """What was released last, last things first."""
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("feed_latest", space=self.space, most=most)
+            fitting = _fitting(transaction.all("sizes_latest", space=self.space, most=most), enough)
+            rows = transaction.all("feed_latest", space=self.space, most=fitting) if fitting else []
         return [_item(row) for row in rows]
 
     def last_position(self) -> int:
@@ -121,6 +126,15 @@ class Feed:
         with self._store.transaction("reading") as transaction:
             row = transaction.one("last_position", space=self.space)
         return 0 if row is None or row["position"] is None else int(row["position"])
+
+
+def _fitting(sizes: Sequence[Row], enough: int) -> int:
+    """How many of these are not too much together; one at least, if there is one.
+
+    Asked before they are read: nothing is taken into memory that would not be told.
+    """
+    totals = accumulate(row["bytes"] for row in sizes)
+    return max(sum(total <= enough for total in totals), min(1, len(sizes)))
 
 
 def _item(row: Row) -> Item:

@@ -4,7 +4,7 @@ Everything here may block; nothing here knows HTTP.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 
@@ -91,7 +91,16 @@ class Gateway(Changes):
                 row = transaction.one("generation")
                 if row is not None and row["generation"] != self.book.generation:
                     self.book = read_book(transaction)
+                    self._count_anew()
             return self.book
+
+    def _count_anew(self) -> None:
+        """Tick, window and labels may be others now; all policies have the same, so no table is asked."""
+        if hasattr(self, "vault"):
+            now = next(iter(self.book.spaces.values())).version.policy
+            self.vault.settings = replace(
+                self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
+            )
 
     def admit(self, requests: Sequence[Request]) -> list[Answer]:
         """Accept requests in one transaction, each whole or not at all; what each is answered."""

@@ -94,7 +94,7 @@ def _parameters(each: Operation) -> list[dict[str, Any]]:
         for name in _PARAMETER.findall(each.path)
     ]
     for name, meaning in each.query.items():
-        least = 1 if name == "limit" else 0
+        least = 0 if name == "after" else 1
         schema = {"type": "integer", "minimum": least, "maximum": 500 if name == "limit" else (1 << 63) - 1}
         found.append({"name": name, "in": "query", "description": meaning, "schema": schema})
     if each.key:

@@ -18,6 +18,7 @@ from tarry.gateway.gateway import Gateway
 from tarry.gateway.logs import Log, Mishaps
 from tarry.gateway.metrics import create_metrics_app
 from tarry.gateway.running import Running
+from tarry.gateway.wire import Wire
 from tarry.keep.errors import Unavailable
 from tarry.keep.keeper import Keeper
 
@@ -145,6 +146,7 @@ class _Door(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,  # who asks from where is nobody's business
                 ws="none",
+                http=Wire,
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )

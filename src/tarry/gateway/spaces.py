@@ -19,7 +19,7 @@ from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.keys import Keys
 from tarry.keep.store import Place, Settings, Transaction, found, place
 
-__all__ = ["add_space", "adopt_delays", "change_outlet", "change_policy", "open_space"]
+__all__ = ["add_space", "adopt_delays", "change_outlet", "change_policy", "first_quiet", "open_space"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
@@ -125,9 +125,7 @@ def change_policy(
     if write_policy(policy) == space.version.text:
         raise BadInput("a new version", "differs from the one that holds", found="the same policy")
     tick = _last_arrival(here, clock)
-    # A version that was itself waiting counts too: its pause may not be cut short by the next one.
-    quiet = max(quiet_ticks(version.policy, policy) for version in _on_their_way(space, tick))
-    first = tick if accept_straddle else max(tick + quiet, space.version.first_tick)
+    first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)
     version = Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
     _insert_version(transaction, name, version)
     transaction.tell("turn_page")
@@ -157,11 +155,32 @@ def adopt_delays(
     if not actor:
         raise BadInput("an account", "has a name", found="none")
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
-    quiet = max(quiet_ticks(each.version.policy, each.version.policy) for each in circle)
-    first = _last_arrival(place(transaction), clock) + quiet
+    tick = _last_arrival(place(transaction), clock)
+    first = max(first_quiet(each, each.version.policy, tick) for each in circle)
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
     return first
+
+
+def first_quiet(space: Space, policy: Policy, last: int) -> int:
+    """The first arrival that a policy may have if the last one under all those before it was at this tick.
+
+    Not only the newest of them counts: one that waits itself may not have its pause cut short, and one that
+    was replaced at once, without a pause, still reaches on. Those with ticks of another length do not: what
+    they promised was over when the ticks changed.
+
+    >>> policy = write_policy(Policy(epsilon="1", gap="11m"))
+    >>> versions = (Version(number=1, text=policy, first_tick=0),)
+    >>> space = Space(name="talk", title="Talk", circle="all", outlet={}, versions=versions)
+    >>> first_quiet(space, Policy(epsilon="2", gap="11m"), 1000)
+    1961
+    """
+    ends = [*(min(last, later.first_tick) for later in space.versions[1:]), last]
+    return max(
+        end + quiet_ticks(old.policy, policy)
+        for old, end in zip(space.versions, ends, strict=True)
+        if old.policy.tick == space.version.policy.tick
+    )
 
 
 def _check_names(name: str, title: str, circle: str) -> None:
@@ -177,12 +196,6 @@ def _last_arrival(here: Place, clock: Clock) -> int:
     """The latest tick that an arrival may have had by now."""
     now = advance(here.anchor, clock.read(here.now)).time
     return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
-
-
-def _on_their_way(space: Space, tick: int) -> list[Version]:
-    """The versions under which somebody may have posted within the reach of a promise."""
-    old = space.versions
-    return [each for n, each in enumerate(old) if n == len(old) - 1 or old[n + 1].first_tick > tick]
 
 
 def _change(transaction: Transaction, space: Space, *, is_open: bool) -> None:

@@ -23,7 +23,7 @@ __all__ = ["Streams"]
 
 _LOOK_S = 0.25
 _COMMENT_S = 15.0
-_AT_ONCE = 50  # releases that one listener holds in memory
+_AT_ONCE, _ENOUGH = 50, 256 << 10  # releases that one listener holds in memory, and bytes of content
 _LINE_ENDS = "\x85\u2028\u2029"  # no line ends in an event, but many a reader takes them for some
 T = TypeVar("T")
 
@@ -85,9 +85,9 @@ class Streams:
         self._look_after(feed)
         while not self._is_closed:
             news = self._news[feed.space]  # taken first: what comes while we read wakes us
-            if items := await self._call(partial(feed.after, position, _AT_ONCE)):
+            if items := await self._call(partial(feed.after, position, _AT_ONCE, _ENOUGH)):
                 position = items[-1].position
-                yield _events(items)
+                yield await self._call(partial(_events, items))
                 continue
             try:
                 await asyncio.wait_for(news.wait(), _COMMENT_S)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.straddle import quiet_ticks
 from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
 from tarry.gateway.moments import moment
+from tarry.gateway.spaces import first_quiet
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks, hour_ticks
 from tarry.keep.keys import Keys
@@ -91,14 +91,10 @@ def _check_quiet(transaction: Transaction, here: Place, book: Book, policies: Ma
     last = here.latest if here.latest is not None else _last_arrival(transaction, here)
     if last is None:
         return  # nobody ever came
-    quiet = max(
-        quiet_ticks(version.policy, policy)
-        for name, policy in policies.items()
-        for version in _heard(book.space(name), last)
-    )
+    first = max(first_quiet(book.space(name), policy, last) for name, policy in policies.items())
     # By then nothing is left of any arrival: a gap is longer than its window.
-    if here.latest is not None or here.closed + 1 < last + quiet:
-        at = moment((last + quiet) * here.settings.tick)
+    if here.latest is not None or here.closed + 1 < first:
+        at = moment(first * here.settings.tick)
         raise NotPossible(f"what has left may still be compared with what comes next: try again after {at}")
 
 
@@ -110,19 +106,14 @@ def _last_arrival(transaction: Transaction, here: Place) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _heard(space: Space, last: int) -> list[Version]:
-    """The versions under which somebody may have posted lately."""
-    old = space.versions
-    return [each for n, each in enumerate(old) if n == len(old) - 1 or old[n + 1].first_tick > last]
-
-
 def _recount(transaction: Transaction, here: Place, book: Book, settings: Settings) -> None:
     """What was counted in ticks of the old length, in ticks of the new one."""
 
     def moved(tick: int) -> int:
         return ticks_up(tick * here.settings.tick, settings.tick)
 
-    transaction.tell("forget_done")
+    ratio = here.settings.tick / settings.tick
+    transaction.tell("recount_done", times=ratio.numerator, over=ratio.denominator)
     transaction.tell("forget_hours")
     transaction.tell("clear_outlook")
     for space in book.spaces.values():

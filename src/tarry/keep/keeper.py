@@ -14,7 +14,7 @@ from tarry.keep.clock import MICROS
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
-from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
+from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser, due_outlets
 from tarry.keep.store import Transaction
 from tarry.keep.vault import Vault
 
@@ -22,6 +22,7 @@ __all__ = ["Keeper"]
 
 _RENEW_S = LEASE_S / 4
 _SWEEP_S = 2.0
+_FEW = 3  # outlets that are tried without asking first
 
 
 def _nobody(_: str) -> None:
@@ -121,7 +122,7 @@ class Keeper:
     def _claim_within(self, transaction: Transaction, now: int) -> Claim | None:
         """What has just fallen due, for an idle worker: claimed with the tick, it leaves the sooner."""
         if self._idle > len(self._handed):
-            for outlet in tuple(self.vault.outlets):
+            for outlet in self._outlets(partial(due_outlets, transaction)):
                 if not self._has_room(outlet):
                     continue
                 if claim := self._releaser.claim_within(transaction, outlet, now):
@@ -168,7 +169,7 @@ class Keeper:
         releaser, seen = Releaser(self.vault), -1
         while not self._stopping.is_set():
             self._deliver_handed()
-            for outlet in tuple(self.vault.outlets):
+            for outlet in self._outlets(lambda: patiently(releaser.due) or set()):
                 while not self._stopping.is_set() and self._enter(outlet):
                     claim = patiently(partial(releaser.claim, outlet))
                     if claim is None:
@@ -177,6 +178,14 @@ class Keeper:
                     self._deliver(releaser, claim, patiently)
             seen = self._await_news(seen)
         self.vault.store.close()
+
+    def _outlets(self, due: Callable[[], set[str]]) -> list[str]:
+        """Where to look for work: of many outlets hardly any has some, and one question tells which."""
+        outlets = list(self.vault.outlets)
+        if len(outlets) <= _FEW:
+            return outlets
+        found = due()
+        return [outlet for outlet in outlets if outlet in found]
 
     def _deliver_handed(self) -> None:
         """Claimed is claimed: what is not delivered now would be taken for cut off."""

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresStore", "statements"]
 
+#: A server that is gone without a word is noticed within half a minute, and not after two hours; what the
+#: URL says goes first.
+_NETWORK: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 _MIGRATING = 7462  # an advisory lock of its own
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
@@ -89,9 +98,9 @@ class PostgresStore:
         """This thread's connection."""
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
         if connection is None or connection.closed or self._mine.process != os.getpid():
-            connection = self._psycopg.connect(
-                self.dsn, autocommit=True, row_factory=self._rows, connect_timeout=10
-            )
+            told = self._psycopg.conninfo.conninfo_to_dict(self.dsn)
+            where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **told})
+            connection = self._psycopg.connect(where, autocommit=True, row_factory=self._rows)
             self._mine.connection, self._mine.process = connection, os.getpid()
             # What is acknowledged is on the disk, whatever the server's default is.
             connection.execute("SET synchronous_commit = on")

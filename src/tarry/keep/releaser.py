@@ -104,6 +104,11 @@ class Releaser:
             transaction.tell("return_lapsed", now=now)
             self._park_children(transaction)
 
+    def due(self) -> set[str]:
+        """The outlets where something is due."""
+        with self.vault.store.transaction("reading") as transaction:
+            return due_outlets(transaction)
+
     def claim(self, outlet: str, most: int | None = None) -> Claim | None:
         """Take due posts of one outlet; just one where "started" must be written for each."""
         with self.vault.store.transaction("working") as transaction:
@@ -200,6 +205,11 @@ class Releaser:
         if self.vault.settings.personal:
             while transaction.run("park_children", problem=_PARKED_ABOVE):
                 pass
+
+
+def due_outlets(transaction: Transaction) -> set[str]:
+    """The outlets where something is due, as part of a transaction."""
+    return {row["outlet"] for row in transaction.all("due_outlets")}
 
 
 def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:

@@ -39,6 +39,7 @@ export async function draw(box, spec) {
   const width = Math.max(260, Math.min(560, Math.floor(box.clientWidth)));
   const options = { ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: tell };
   const made = document.createElement("div");
+  made.setAttribute("aria-hidden", "true"); // the box around it is described as a whole
   const view = await embed(made, { ...spec, width, background: null }, options);
   drawn.get(box)?.finalize();
   drawn.set(box, view);

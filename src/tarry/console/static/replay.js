@@ -2,7 +2,6 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SIZE = { left: 46, right: 12, top: 4, bottom: 26, lane: 13, band: 7 };
 const WHOLE_S = 24; // a whole evening takes so long at ordinary speed
-const START_S = 19 * 3600;
 const STEPS_S = [600, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 432000, 864000, 2592000, 8640000];
 const root = document.querySelector("[data-replay]");
 const find = (name) => root.querySelector(`[data-${name}]`);
@@ -16,12 +15,18 @@ function shape(name, attributes, text) {
   return made;
 }
 
-function clock(after) {
-  const second = START_S + Math.floor(after);
-  const day = Math.floor(second / 86400);
+function timeOf(after) {
+  const minute = Math.floor((state.evening.start_s + after) / 60);
   const two = (number) => String(number).padStart(2, "0");
-  const time = `${two(Math.floor(second / 3600) % 24)}:${two(Math.floor(second / 60) % 60)}`;
-  return day ? root.dataset.laterDay.replace("{day}", day + 1).replace("{time}", time) : time;
+  return `${two(Math.floor(minute / 60) % 24)}:${two(minute % 60)}`;
+}
+
+function dayOf(after) {
+  return root.dataset.day.replace("{day}", 1 + Math.floor((state.evening.start_s + after) / 86400));
+}
+
+function clock(after) {
+  return state.evening.start_s + after < 86400 ? timeOf(after) : `${dayOf(after)}, ${timeOf(after)}`;
 }
 
 // --- drawing ------------------------------------------------------------------------------------
@@ -56,8 +61,7 @@ function drawAxis(svg, end, x, bottom) {
   const step = STEPS_S.find((one) => (wide * one) / end >= 62) ?? STEPS_S.at(-1);
   for (let at = 0; at <= end; at += step) {
     svg.append(shape("line", { class: "tick", x1: x(at), x2: x(at), y1: bottom, y2: bottom + 5 }));
-    const words = step >= 86400 ? clock(at).split(",")[0] : clock(at).split(", ").at(-1);
-    svg.append(shape("text", { class: "time", x: x(at), y: bottom + 18 }, words));
+    svg.append(shape("text", { class: "time", x: x(at), y: bottom + 18 }, step < 86400 ? timeOf(at) : dayOf(at)));
   }
 }
 
@@ -198,6 +202,7 @@ function rebuild() {
 
 export function showEvening(evening) {
   state.evening = evening;
+  root.dataset.chosen ??= "delayed"; // narrow pages show one side at a time from here on
   for (const part of root.querySelectorAll("[data-moving], [data-stage]")) part.hidden = false;
   rebuild();
 }
@@ -213,7 +218,9 @@ find("scrubber").addEventListener("input", (event) => {
   go((Number(event.target.value) * state.end) / 1000);
 });
 root.addEventListener("change", (event) => {
-  if (event.target.name === "side") root.dataset.chosen = event.target.value;
+  if (event.target.name !== "side") return;
+  root.dataset.chosen = event.target.value;
+  rebuild(); // what was out of sight had no width
 });
 let width = 0;
 new ResizeObserver(() => {

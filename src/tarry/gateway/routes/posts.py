@@ -100,6 +100,7 @@ async def read_receipt(door: Door, request: HttpRequest) -> Response:
 async def replace_post(door: Door, request: HttpRequest) -> Response:
     """Say something else; when it is said stays as it is."""
     receipt = door.receipt(request)
+    await door.call(partial(door.gateway.receipts.status, receipt))  # nothing is read of who has none
     sent = await door.read(request, ReplaceIn)
     content, kind = _payload(sent.content, {}, door.limits)
     if sent.options is not None:

@@ -7,12 +7,21 @@ from starlette.responses import PlainTextResponse, Response
 
 from tarry.core.promise import promise
 from tarry.gateway.bodies import AccountIn, AccountOut, PolicyOut, SpaceOut, SpacesOut
-from tarry.gateway.book import Space
-from tarry.gateway.door import Door, answer
+from tarry.gateway.book import Space, Version
+from tarry.gateway.door import MOST_NUMBER, Door, answer, number
 from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
+from tarry.gateway.problems import BadRequest
+from tarry.keep.candidates import Adoption
 
 __all__: list[str] = []
+
+_VERSION = "an earlier one by its number; left out: the one that holds, or will after the pause before it"
+_NOT_ALL: dict[Adoption, tuple[str, ...]] = {
+    "everyone": (),
+    "opt-out": ("Posts of an account that has opted out of delays: they leave as they come.",),
+    "opt-in": ("Posts of an account that has not opted in to delays: they leave as they come.",),
+}
 
 
 @operation("GET", "/v1/spaces", gives=SpacesOut)
@@ -27,28 +36,37 @@ async def read_space(door: Door, request: Request) -> Response:
     return answer(space_out(door.space(request)))
 
 
-@operation("GET", "/v1/spaces/{space}/policy", gives=PolicyOut, refusals=(404,))
+@operation(
+    "GET", "/v1/spaces/{space}/policy", gives=PolicyOut, query={"version": _VERSION}, refusals=(404,)
+)
 async def read_policy(door: Door, request: Request) -> Response:
-    """The policy that holds in a space, and what it promises and does not promise, in plain words."""
+    """A policy of a space, and what it promises and does not promise, in plain words."""
     space = door.space(request)
-    version, policy = space.version, space.version.policy
-    told = await door.call(partial(promise, policy))
+    version = _version(request, space)
+    told = await door.call(partial(promise, version.policy))
+    tick = door.gateway.vault.settings.tick  # older versions may have had another
     return answer(
         PolicyOut(
             space=space.name,
             version=version.number,
-            holds_from=moment(version.first_tick * policy.tick) if version.first_tick else None,
+            holds_from=moment(version.first_tick * tick) if version.first_tick else None,
             policy=version.text,
             promised=list(told.promised),
-            not_promised=list(told.not_promised),
+            not_promised=[*told.not_promised, *_NOT_ALL[space.adoption]],
         )
     )
 
 
-@operation("GET", "/v1/spaces/{space}/policy.toml", media="text/plain", refusals=(404,))
+@operation(
+    "GET",
+    "/v1/spaces/{space}/policy.toml",
+    media="text/plain",
+    query={"version": _VERSION},
+    refusals=(404,),
+)
 async def read_policy_file(door: Door, request: Request) -> Response:
     """The policy file itself, for tarry explain and tarry verify."""
-    return PlainTextResponse(door.space(request).version.text)
+    return PlainTextResponse(_version(request, door.space(request)).text)
 
 
 @operation(
@@ -69,6 +87,14 @@ async def choose_delays(door: Door, request: Request) -> Response:
     return answer(AccountOut(delayed=sent.delayed, holds_from=moment(first * space.version.policy.tick)))
 
 
+def _version(request: Request, space: Space) -> Version:
+    wanted = number(request, "version", 1, MOST_NUMBER) or space.version.number
+    for version in space.versions:
+        if version.number == wanted:
+            return version
+    raise BadRequest(404, "the policy of this space has no such version")
+
+
 def space_out(space: Space) -> SpaceOut:
     policy = space.version.policy
     return SpaceOut(
@@ -78,4 +104,5 @@ def space_out(space: Space) -> SpaceOut:
         is_open=space.is_open,
         window_s=float(policy.window),
         deadline_at=None if policy.deadline_at is None else moment(policy.deadline_at),
+        adoption=space.adoption,
     )

@@ -43,6 +43,13 @@ ON CONFLICT (id) DO NOTHING
 -- name: is_released
 SELECT position FROM releases WHERE space = :space AND id = :id
 
+-- name: sizes_after
+SELECT length(content) AS bytes FROM releases
+WHERE space = :space AND position > :position ORDER BY position LIMIT :most
+
+-- name: sizes_latest
+SELECT length(content) AS bytes FROM releases WHERE space = :space ORDER BY position DESC LIMIT :most
+
 -- name: feed_after
 -- Forwards from a place.
 SELECT position, id, target, content, options, at FROM releases
@@ -77,6 +84,11 @@ SELECT account, period, told AS batched FROM ledger WHERE told > 0
 -- Nothing has arrived after the later of these two: the last release that is known of any post, and the last hour
 -- that had arrivals.
 SELECT (SELECT max(release) FROM posts) AS release, (SELECT max(hour) FROM hours) AS hour
+
+-- name: recount_done
+-- Receipts of posts that left or were withdrawn, in ticks of another length, rounded up: they stay known.
+UPDATE posts SET release = (release * CAST(:times AS bigint) + CAST(:over AS bigint) - 1) / CAST(:over AS bigint)
+WHERE state IN ('released', 'withdrawn')
 
 -- name: forget_hours
 -- Hours that were counted in ticks of another length.

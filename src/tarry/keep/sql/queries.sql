@@ -175,6 +175,11 @@ WHERE release IS NOT NULL AND (state = 'waiting' OR state = 'withdrawn' AND rele
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
 
+-- name: due_outlets
+-- Where something is due that nobody has claimed.
+SELECT DISTINCT outlet FROM posts
+WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
+
 -- name: first_due
 -- The earliest release that has not happened, of posts that wait for no other. What may run only once and
 -- has begun has happened, as far as anybody can see.

@@ -1,0 +1,119 @@
+"""Uploads: a file out of a form, written to a private folder as it comes, within limits."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from starlette.requests import ClientDisconnect, Request
+
+from tarry.console.audit_parts import Part, Parts, plain_name
+from tarry.console.texts import texts
+from tarry.gateway.problems import BadRequest
+
+__all__ = ["drain", "receive"]
+
+_SILENCE_S = 30.0  # between two pieces of an upload
+_MOST_FIELD = 4 << 10
+#: Read and thrown away before an upload is refused: a browser shows no answer before it has sent all.
+_DRAINED = 256 << 20
+
+
+async def receive(
+    request: Request, folder: Path, most: int, check: Callable[[Mapping[str, str]], None]
+) -> Path:
+    """Write the file of a form to a folder; where it is.
+
+    `check` hears of the fields before the file, and refuses by raising, before anything is written.
+    """
+    parts, taker = Parts(request.headers.get("content-type", "")), _Taker(folder, most, check)
+    try:
+        async for chunk in _chunks(request):
+            found = list(parts.feed(chunk))
+            await asyncio.to_thread(taker.take, found)
+    finally:
+        taker.close()
+    if taker.path is None or not parts.is_whole:
+        raise BadRequest(422, texts()["audit"]["no_file"])
+    if not taker.size:
+        taker.path.unlink()
+        raise BadRequest(422, texts()["audit"]["empty_file"])
+    return taker.path
+
+
+async def drain(request: Request) -> None:
+    """Read what is left of a request and throw it away, within bounds of size and time."""
+    left = _DRAINED
+    try:
+        async with asyncio.timeout(_SILENCE_S):
+            async for chunk in request.stream():
+                left -= len(chunk)
+                if left < 0:
+                    return
+    except (TimeoutError, ClientDisconnect, RuntimeError):  # too slow, gone, or read already
+        return
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(_SILENCE_S):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise BadRequest(408, texts()["audit"]["too_slow"]) from None
+        if chunk is None:
+            return
+        yield chunk
+
+
+class _Taker:
+    """Writes the file, and keeps the fields that come before it."""
+
+    def __init__(self, folder: Path, most: int, check: Callable[[Mapping[str, str]], None]) -> None:
+        self._folder, self._most, self._check = folder, most, check
+        self._part: Part | None = None
+        self._fields: dict[str, str] = {}
+        self._file: BinaryIO | None = None
+        self.path: Path | None = None
+        self.size = 0
+
+    def take(self, found: list[Part | bytes]) -> None:
+        """What came in."""
+        for each in found:
+            if isinstance(each, bytes):
+                self._data(each)
+            else:
+                self._begin(each)
+
+    def _begin(self, part: Part) -> None:
+        self._part = part
+        if part.filename is None:
+            self._fields[part.name] = ""
+            return
+        if self.path is not None:
+            raise BadRequest(422, texts()["audit"]["one_file"])
+        if not part.filename:  # a form that was sent without choosing one
+            raise BadRequest(422, texts()["audit"]["no_file"])
+        self._check(self._fields)
+        self.path = self._folder / plain_name(part.filename)
+        self._file = self.path.open("xb")
+
+    def _data(self, data: bytes) -> None:
+        part = self._part
+        if part is None:
+            return
+        if part.filename is None:
+            self._fields[part.name] += data.decode("utf-8", "replace")
+            if len(self._fields[part.name]) > _MOST_FIELD:
+                raise BadRequest(413, texts()["audit"]["large_field"])
+        elif self._file is not None:
+            self.size += len(data)
+            if self.size > self._most:
+                raise BadRequest(413, texts()["audit"]["too_large"].format(most=self._most >> 20))
+            self._file.write(data)
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        if self._file is not None:
+            self._file.close()

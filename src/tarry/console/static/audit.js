@@ -1,0 +1,71 @@
+// A file can be dropped as well as chosen; a page that waits looks again by itself.
+import { localTimes } from "./times.js";
+
+localTimes(document);
+const form = document.querySelector("[data-upload]");
+const watched = document.querySelector("[data-watch]");
+const LOOK_MS = 700;
+
+function prepare() {
+  const input = form.querySelector("input[type=file]");
+  const drop = form.querySelector("[data-drop]");
+  const problem = form.querySelector("[data-problem]");
+  const status = form.querySelector("[data-status]");
+
+  function check() {
+    const isTooLarge = input.files.length > 0 && input.files[0].size > Number(form.dataset.most);
+    problem.hidden = !isTooLarge;
+    problem.textContent = isTooLarge ? form.dataset.tooLarge : "";
+    return !isTooLarge;
+  }
+
+  input.addEventListener("change", check);
+  form.addEventListener("submit", (event) => {
+    if (!check()) {
+      event.preventDefault();
+      return;
+    }
+    form.querySelector("button").disabled = true;
+    status.textContent = form.dataset.uploading;
+  });
+  // A file that misses its place is not opened instead of the page.
+  for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (event) => event.preventDefault());
+  for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, () => drop.classList.add("over"));
+  for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    if (event.dataTransfer.files.length > 0) {
+      input.files = event.dataTransfer.files;
+      check();
+    }
+  });
+  // Back from the next page: the button works again.
+  window.addEventListener("pageshow", () => {
+    form.querySelector("button").disabled = false;
+    status.textContent = "";
+  });
+}
+
+async function look() {
+  const line = watched.querySelector("[data-line]");
+  const bar = watched.querySelector("progress");
+  let told;
+  try {
+    const answer = await fetch(watched.dataset.watch, { headers: { Accept: "application/json" } });
+    told = answer.redirected || !answer.ok ? { state: "gone" } : await answer.json();
+  } catch {
+    told = null; // the server may be back in a moment
+  }
+  if (told !== null && told.state !== watched.dataset.state) {
+    location.reload();
+    return;
+  }
+  if (told !== null) {
+    if (line.textContent !== told.line) line.textContent = told.line; // said once to those who listen
+    if (told.part === null) bar.removeAttribute("value");
+    else bar.value = told.part;
+  }
+  setTimeout(look, LOOK_MS);
+}
+
+if (form) prepare();
+if (watched) setTimeout(look, LOOK_MS);
