@@ -34,6 +34,16 @@ WITHOUT_NAMES = {
     "tarry.study": "a folder of modules",
     "tarry.study.attack": "a folder of attacks",
 }
+REQUEST = "takes a request: the tests of the pages send them"
+NEED_A_REQUEST = (
+    "forms.read_form",
+    "pages.error_page",
+    "pages.guarded",
+    "pages.page",
+    "pages.same_origin",
+    "people.actor_of",
+    "people.remember",
+)
 SENT = "its docstring is a sentence of the OpenAPI page, which has examples that are sent"
 PROTOCOL = "a protocol: its implementations have examples"
 OPTIONS = "options of a command: docs/cli.md is generated from them"
@@ -43,8 +53,9 @@ FILE = "reads a file or standard input: docs/cli.md shows how"
 COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
 #: Public names without an example, and why.
 WITHOUT_EXAMPLE = {
-    **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__},
-    "tarry.gateway.middleware.django_call.call_view": "needs a site: tests/gateway/middleware/test_django.py has one",
+    **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__ if not name.isupper()},
+    **{f"tarry.console.{name}": REQUEST for name in NEED_A_REQUEST},
+    "tarry.gateway.middleware.django_call.call_view": "needs a site: see tests/gateway/middleware",
     "tarry.core.entropy.Entropy": PROTOCOL,
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,

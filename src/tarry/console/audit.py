@@ -51,7 +51,15 @@ _FILES = {
 
 
 def add_audits(app: Starlette) -> None:
-    """Give an app a place for audits; what a server that crashed has left of them is deleted now."""
+    """Give an app a place for audits; what a server that crashed has left of them is deleted now.
+
+    >>> from tarry.console.settings import ConsoleSettings
+    >>> app = Starlette()
+    >>> app.state.settings = ConsoleSettings()
+    >>> add_audits(app)
+    >>> app.state.audits.of("somebody's session")
+    []
+    """
     app.state.audits = audits = Audits(app.state.settings)
     inner = app.router.lifespan_context
 

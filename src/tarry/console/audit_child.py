@@ -24,7 +24,17 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
-    """Do the task that standard input tells, and leave."""
+    r"""Do the task that standard input tells, and leave.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tarry.console.audit_process import Limits, run_child
+    >>> limits = Limits(seconds=60, memory_bytes=2 << 30)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.csv"
+    ...     _ = path.write_text("user,page,time\n")
+    ...     run_child(path.parent, {"do": "look", "path": str(path)}, limits, hear=print).problem
+    'the history votes.csv must have rows, found only the names of columns'
+    """
     task = json.loads(_first_line())
     _limit(int(task["seconds"]), int(task["memory_bytes"]))
     tell = _voice()

@@ -29,7 +29,11 @@ _UPLOAD = "upload"
 
 @dataclass(eq=False, kw_only=True)
 class Job:
-    """One upload and what becomes of it."""
+    """One upload and what becomes of it.
+
+    >>> Job(id="x", owner="somebody's session", folder=Path()).is_of("another one's")
+    False
+    """
 
     id: str  # 256 random bits
     owner: str  # the session that made it

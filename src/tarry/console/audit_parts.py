@@ -18,7 +18,11 @@ _UNREADABLE = "this form cannot be read"
 
 
 class Part(NamedTuple):
-    """The head of a part; what it holds follows."""
+    """The head of a part; what it holds follows.
+
+    >>> Part("history", "votes.csv").filename
+    'votes.csv'
+    """
 
     name: str
     filename: str | None  # None: a plain field

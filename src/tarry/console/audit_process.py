@@ -61,7 +61,11 @@ def run_child(
     hold: Callable[["subprocess.Popen[bytes]"], None] = lambda _: None,
     program: str = "tarry.console.audit_child",
 ) -> Ending:
-    """Run a task in a folder and wait. `hear` is told how far it is, `hold` gets the process itself."""
+    """Run a task in a folder and wait. `hear` is told how far it is, `hold` gets the process itself.
+
+    >>> run_child(Path.cwd(), {}, Limits(seconds=60, memory_bytes=2 << 30), hear=print, program="this").why
+    'broken'
+    """
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", program],
         stdin=subprocess.PIPE,

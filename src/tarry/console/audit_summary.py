@@ -29,7 +29,19 @@ def summary(
     compared: tuple[Audit, Question] | str | None,
     choices: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The history in short, the recommendation and the comparison. No name of anybody is in it."""
+    """The history in short, the recommendation and the comparison. No name of anybody is in it.
+
+    >>> import polars as pl
+    >>> from tarry.readers.frames import read_frame
+    >>> from tarry.study.audit import audit
+    >>> from tarry.study.table import table_of
+    >>> columns = read_frame(
+    ...     pl.DataFrame({"user": ["a", "a"], "page": [1, 2], "time": [1.6e9, 1.6e9 + 60]})
+    ... )
+    >>> found = audit(table_of(columns), Question(practices=[]))
+    >>> summary(columns, found, "too few events", None, {"window": "5m"})["linked"]
+    '1'
+    """
     m = found.measures
     return {
         "events": number(m.events),

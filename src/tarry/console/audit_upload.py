@@ -22,9 +22,19 @@ _DRAINED = 256 << 20
 async def receive(
     request: Request, folder: Path, most: int, check: Callable[[Mapping[str, str]], None]
 ) -> Path:
-    """Write the file of a form to a folder; where it is.
+    r"""Write the file of a form to a folder; where it is.
 
     `check` hears of the fields before the file, and refuses by raising, before anything is written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> head = b'--x\r\nContent-Disposition: form-data; name="history"; filename="a/votes.csv"\r\n\r\n'
+    >>> async def sent():
+    ...     return {"type": "http.request", "body": head + b"1,2,3\r\n--x--\r\n"}
+    >>> kind = (b"content-type", b"multipart/form-data; boundary=x")
+    >>> with TemporaryDirectory() as folder:
+    ...     request = Request({"type": "http", "headers": [kind]}, sent)
+    ...     asyncio.run(receive(request, Path(folder), 100, lambda fields: None)).name
+    'votes.csv'
     """
     parts, taker = Parts(request.headers.get("content-type", "")), _Taker(folder, most, check)
     try:
@@ -42,7 +52,12 @@ async def receive(
 
 
 async def drain(request: Request) -> None:
-    """Read what is left of a request and throw it away, within bounds of size and time."""
+    """Read what is left of a request and throw it away, within bounds of size and time.
+
+    >>> async def sent():
+    ...     return {"type": "http.request", "body": b"whatever"}
+    >>> asyncio.run(drain(Request({"type": "http", "headers": []}, sent)))
+    """
     left = _DRAINED
     try:
         async with asyncio.timeout(_SILENCE_S):

@@ -31,7 +31,13 @@ def for_pages(sentence: str) -> str:
 
 
 def stage_words(job: "Job", place: int) -> tuple[str, float | None]:
-    """How far a job is, in words, and which part of its step is done (None: nobody can tell)."""
+    """How far a job is, in words, and which part of its step is done (None: nobody can tell).
+
+    >>> from pathlib import Path
+    >>> from tarry.console.audit_jobs import Job
+    >>> stage_words(Job(id="", owner="", folder=Path(), state="looking"), place=2)[0]
+    'In the queue at place 2: others are before it'
+    """
     told = texts()["audit"]
     if place:
         return told["waiting"].format(place=place), None

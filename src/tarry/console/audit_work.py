@@ -38,9 +38,20 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 def work(path: Path, choices: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """Audit a file and write what was found into the folder at hand; the answer is what a page shows.
+    r"""Audit a file and write what was found into the folder at hand; the answer is what a page shows.
 
     The file is gone as soon as it was read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tarry.console.audit_choices import USUAL, read_choices
+    >>> form = {**USUAL, "actor": "user", "target": "page", "time": "at"}
+    >>> choices = read_choices(form, ["user", "page", "at"], {})
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "one.csv"
+    ...     _ = path.write_text("user,page,at\nann,p1,1700000000\n")
+    ...     work(path, choices, [].append)
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: a history needs at least 2 events to have pairs, and 1 is left of 1 ...
     """
     tell({"stage": "reading"})
     columns, table = _read(path, choices)
