@@ -20,7 +20,8 @@ HEAD = """\
 Written by `docs/generate_cli.py` from the commands' own help texts; do not edit it by hand.
 
 Every command answers with a table for people, or with `--json` for programs: durations there are in
-seconds, under names that end in `_s`. Exit codes: 0 done, 1 a promise is broken (`tarry verify`), 2
+seconds, under names that end in `_s`, moments in seconds since 1970 (UTC), under names that end in `_at`,
+and the ids of posts are texts. Exit codes: 0 done, 1 a promise is broken (`tarry verify`), 2
 something given is wrong or impossible, told in one sentence on standard error. Numbers are read as
 decimals and durations with their units, as in [the policy file](policy-file.md).
 """

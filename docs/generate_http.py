@@ -19,11 +19,13 @@ ORDER = ("/posts", "/batches", "/receipt", "/feed", "/policy", "/accounts", "/v1
 HEAD = """\
 # The HTTP API
 
-Written by `docs/generate_http.py` from the gateway's own OpenAPI page (`/openapi.json`); do not edit it by hand.
+Written by `docs/generate_http.py` from the gateway's own OpenAPI page (`/openapi.json`); do not edit it
+by hand.
 
-A token goes into the header `Authorization: Bearer tarry_...`, a receipt into the header `Tarry-Receipt`: neither
-belongs into an address, which proxies write down. Every refusal is `application/problem+json` with one sentence in
-`detail`. Moments are ISO 8601 in UTC. [The gateway](gateway.md) explains what all this is for.
+A token goes into the header `Authorization: Bearer tarry_...`, a receipt into the header
+`Tarry-Receipt`: neither belongs into an address, which proxies write down. Every refusal is
+`application/problem+json` with one sentence in `detail`. Moments are ISO 8601 in UTC. [The
+gateway](gateway.md) explains what all this is for.
 """
 
 

@@ -7,9 +7,14 @@ Sign in, post to two threads, and see both posts appear at moments of their own.
 another pseudonym; that one person is behind both is what the delays hide. With other words it is the site's
 `manage.py`: the keeper may run in a process of its own with `python examples/django_forum.py tarry_keeper`,
 if both are told the same FORUM_FOLDER.
+
+It needs Django: `pip install 'tarry[fast]' django`, or in a checkout the .venv that
+`scripts/test --version` makes.
 """
 
+import atexit
 import os
+import shutil
 import sys
 from pathlib import Path
 from tempfile import mkdtemp
@@ -30,6 +35,8 @@ from tarry import Policy
 from tarry.gateway.middleware.django import app_hold
 
 FOLDER = Path(os.environ.get("FORUM_FOLDER") or mkdtemp(prefix="forum-"))
+if not os.environ.get("FORUM_FOLDER"):
+    atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)  # gone at the end, with the key in it
 PORT = os.environ.get("FORUM_PORT", "8000")
 THREADS = ("cats", "dogs")
 #: Seconds, to be watched. A real forum's are minutes and hours: docs/choosing.md.
@@ -54,8 +61,12 @@ settings.configure(
         "django.contrib.auth.middleware.AuthenticationMiddleware",
         "tarry.gateway.middleware.django.HoldPostsMiddleware",
     ],
-    # No access log: it would tell who posted when.
-    LOGGING={"version": 1, "loggers": {"django.server": {"level": "CRITICAL"}}},
+    # No access log: it would tell who posted when. Ours stays: it tells of calls that nobody could make.
+    LOGGING={
+        "version": 1,
+        "disable_existing_loggers": False,
+        "loggers": {"django.server": {"level": "CRITICAL"}},
+    },
     TARRY={
         "DATABASE": FOLDER / "held.db",
         "KEY_FILE": FOLDER / "held.key",  # on a real server: somewhere else

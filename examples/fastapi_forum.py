@@ -5,6 +5,9 @@
 
 Sign in, post to two threads, and see both posts appear at moments of their own. In each thread you have
 another pseudonym; that one person is behind both is what the delays hide.
+
+It needs FastAPI: `pip install 'tarry[gateway]' fastapi`, or in a checkout the .venv that
+`scripts/test --version` makes.
 """
 
 import argparse
@@ -12,7 +15,7 @@ import hmac
 import secrets
 from html import escape
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -85,18 +88,26 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--folder", type=Path, help="where posts wait; a new one each time, unless named")
     arguments = parser.parse_args()
-    folder = arguments.folder or Path(mkdtemp(prefix="forum-"))
+    if arguments.folder:
+        serve(arguments.folder, arguments.port)
+        return
+    with TemporaryDirectory(prefix="forum-") as folder:  # gone at the end, with the key in it
+        serve(Path(folder), arguments.port)
+
+
+def serve(folder: Path, port: int) -> None:
+    """Serve it until Ctrl-C; what waits, waits in a folder."""
     settings = HoldSettings(
         database=folder / "held.db",
         key_file=folder / "held.key",  # on a real server: somewhere else
         policy=POLICY,
         paths=["/threads/{thread}/posts"],
-        origin=f"http://127.0.0.1:{arguments.port}",
+        origin=f"http://127.0.0.1:{port}",
     )
     app = HoldPosts(forum(), settings, user=signed_in)
-    print(f"A forum at http://127.0.0.1:{arguments.port}; its posts wait in {folder}", flush=True)  # noqa: T201
+    print(f"A forum at http://127.0.0.1:{port}; its posts wait in {folder}", flush=True)  # noqa: T201
     # No access log: it would tell who posted when.
-    uvicorn.run(app, port=arguments.port, access_log=False, log_level="warning")
+    uvicorn.run(app, port=port, access_log=False, log_level="warning")
 
 
 if __name__ == "__main__":

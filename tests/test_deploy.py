@@ -64,19 +64,41 @@ def test_the_unit_is_hardened(path, line):
     assert line in path.read_text().splitlines()
 
 
-def test_both_units_differ_in_what_they_run_alone():
-    def rest(path):
-        return [
-            line for line in path.read_text().splitlines() if not line.startswith(("ExecStart", "Descr"))
-        ]
+def test_both_units_differ_in_what_they_run_and_in_what_an_audit_needs():
+    """Its process compiles while it runs (memory that is written, then executed) and limits itself."""
 
-    assert rest(UNITS[0]) == rest(UNITS[1])
+    def rest(path):
+        lines = path.read_text().splitlines()
+        return {line for line in lines if not line.startswith(("ExecStart", "Descr", "#"))}
+
+    serve, worker = map(rest, UNITS)
+    assert serve - worker == {"SystemCallFilter=~@privileged"}
+    assert worker - serve == {"SystemCallFilter=~@privileged @resources", "MemoryDenyWriteExecute=yes"}
 
 
 def test_the_example_settings_are_settings():
     path = DEPLOY / "gateway.toml"
 
     assert read_config({}, str(path)).database == tomllib.loads(path.read_text())["database"]
+
+
+def test_the_key_is_not_beside_the_database():
+    config, text = read_config({}, str(DEPLOY / "gateway.toml")), (DEPLOY / "README.md").read_text()
+    state = Path("/var/lib/tarry")
+
+    assert (state / config.database).parent == state
+    assert (state / config.key_file).parent != state
+    assert f"install -m 640 -o root -g tarry /dev/null {config.key_file}\n" in text
+    assert "install -m 640 -o root -g tarry deploy/gateway.toml " in text
+    assert f"ENV TARRY_KEY_FILE={config.key_file}\n" in (DEPLOY / "Containerfile").read_text()
+
+
+def test_the_steps_make_all_that_they_use():
+    """A policy before its space, a space before its token, all before the service."""
+    text = (DEPLOY / "README.md").read_text()
+    for steps in text.split("## ")[2:]:
+        places = [steps.index(step) for step in ("talk.toml\n", "space add", "token add", "8420:8420")[:3]]
+        assert places == sorted(places)
 
 
 def test_the_container_takes_the_hashed_lock_runs_as_nobody_special_and_names_no_host():
@@ -94,5 +116,5 @@ def test_every_command_that_is_named_exists():
     text = "\n".join(path.read_text() for path in (*UNITS, DEPLOY / "README.md"))
 
     named = set(re.findall(r"/bin/tarry (\w+)", text))
-    assert named == {"serve", "worker", "space"}
+    assert named == {"serve", "worker", "space", "token", "plan"}
     assert named <= set(COMMANDS)

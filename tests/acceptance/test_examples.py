@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -94,3 +95,23 @@ def test_a_post_without_a_user_or_from_elsewhere_is_refused(forum):
     submit(browser, "/sign-in", name="ann")
     elsewhere = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
     assert browser.post("/threads/cats/posts", data={"text": "boo"}, headers=elsewhere).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["fastapi", "django"])
+def test_ctrl_c_leaves_nothing_behind(name, tmp_path):
+    """Unless a folder was named: the key of what waits would lie in it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    told = {**os.environ, "FORUM_PORT": port, "TMPDIR": str(tmp_path), "FORUM_FOLDER": ""}
+    command = [sys.executable, EXAMPLES / f"{name}_forum.py", *(["--port", port] * (name == "fastapi"))]
+    process = subprocess.Popen(
+        command, env=told, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}") as browser:
+        wait_for(lambda: is_up(browser, process))
+    assert list(tmp_path.glob("forum-*/held.key"))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE_S)
+
+    assert list(tmp_path.iterdir()) == []

@@ -1,10 +1,11 @@
-"""`scripts/serve`: what it prints works as printed, and the post appears within a minute."""
+"""`scripts/serve`: what it prints works as printed, and the post appears within half a minute."""
 
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -46,6 +47,7 @@ def test_the_printed_lines_work_and_ctrl_c_ends_it(script, tmp_path):
         told.append(line)
         if line.startswith("Ctrl-C"):
             break
+    assert "This is a demonstration." in "".join(told)
     hand_in, read = re.findall(r"^curl .*$", "".join(told), re.MULTILINE)
     begun = time.monotonic()
 
@@ -83,4 +85,21 @@ def test_a_port_that_is_no_port_ends_it(tmp_path):
 
     assert done.returncode != 0
     assert "--port is a whole number" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_ends_it_and_nothing_is_said_to_listen(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = subprocess.run(
+            [ROOT / "scripts" / "serve", "--port", str(taken.getsockname()[1])],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=MINUTE_S,
+        )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("error: the server has ended.\n")
+    assert len(done.stderr.splitlines()) > 1  # why
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 import pytest
 
 from contracts.house import House, new_database
-from tarry.gateway.keyfile import make_key
 from tarry.testing import ManualClock
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
@@ -15,7 +14,8 @@ def house(operator, monkeypatch):
     clock = ManualClock()
     for store in ("sqlite.SqliteStore", "postgres.PostgresStore"):
         monkeypatch.setattr(f"tarry.keep.{store}.clock", lambda _: clock)
-    make_key(operator.key)
+    operator.key.write_bytes(bytes(range(32)))  # as the house has it
+    operator.key.chmod(0o600)
     house = House(operator.database, clock)
     yield house
     house.store.close()
@@ -35,6 +35,9 @@ def test_a_backup_comes_back_and_what_may_have_left_is_parked(request, operator,
     assert told["paused"] is True
     (post,) = told["may_have_left"]
     assert (post["space"], post["target"]) == ("talk", "a\x1bthread")
+    assert isinstance(post["post"], str)  # a number of this size is rounded by many readers of JSON
+    assert int(post["post"]) > 1 << 53
+    assert post["due_at"] <= house.clock.wall / 1_000_000
     assert operator.ask("status")["paused"] is True
 
     assert operator.ask("resume") == {"paused": False, "parked": 1}
@@ -66,6 +69,24 @@ def test_with_nothing_due_nothing_is_listed(operator, house, monkeypatch):
     assert operator.tell("resume") == "it works again\n"
 
 
+def test_another_key_does_not_resume_it(operator, house, monkeypatch):
+    operator.tell("backup", "b.db")
+    monkeypatch.setenv("TARRY_DATABASE", "other.db")
+    operator.tell("restore", "b.db")
+    operator.key.write_bytes(bytes(32))
+
+    assert "this key is not the one that this store was begun with" in operator.refusal("resume")
+
+
+def test_what_is_not_there_yet_is_made_by_adding_a_space(operator):
+    operator.tell("migrate")
+    operator.key.write_bytes(bytes(32))
+    operator.key.chmod(0o600)
+
+    for command in ("status", "resume"):
+        assert operator.refusal(command).endswith("has no space yet: make one with tarry space add")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -74,10 +95,17 @@ def test_with_nothing_due_nothing_is_listed(operator, house, monkeypatch):
             ["backup", "there"],
             "tarry backup: a backup is written to a new file, found 'there', which is there",
         ),
-        (["backup", "no/where"], "tarry backup: the store cannot be used: No such file or directory"),
+        (
+            ["backup", "no/where"],
+            "tarry backup: no backup can be written to 'no/where': there is no such folder",
+        ),
         (
             ["restore", "none"],
             "tarry restore: a backup is a file that tarry backup has written, found 'none'",
+        ),
+        (
+            ["restore", "gateway.db"],
+            "tarry restore: a backup is a file that tarry backup has written, found a database that is",
         ),
         (["restore", "there"], "tarry restore: the store cannot be opened: file is not a database"),
         (["resume"], "tarry resume: this gateway is not paused: there is nothing to resume"),

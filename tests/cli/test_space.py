@@ -67,7 +67,7 @@ def test_a_space_is_paused_and_opened(operator):
     )
     assert not listed(operator)["is_open"]
     assert operator.tell("space", "list").splitlines()[1].endswith("paused")
-    assert operator.ask("space", "open", "talk") == {"space": "talk", "is_open": True}
+    assert operator.ask("space", "open", "talk") == {"space": "talk", "is_open": True, "resumes_at": None}
     assert listed(operator)["is_open"]
 
 
@@ -92,21 +92,87 @@ def test_a_change_at_once_tells_what_it_costs(operator):
     assert not told["unbounded"]
     assert listed(operator)["resumes_at"] is None
 
-    out = operator.tell("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle")
+    back = ("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle", "--yes")
+    out = operator.tell(*back)
     assert "each may lose more than was promised, without bound\nthe worst: " in out
-    told = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER), "--accept-straddle")
-    operator.ask("space", "policy", "talk", operator.file("s.toml", SLOW))
-    told = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER), "--accept-straddle")
+
+
+def test_while_a_pause_goes_on_a_change_at_once_is_compared_with_what_was_admitted(operator):
+    """Nothing came in under the policy that waits: not it, but the one before it still reaches on."""
+    operator.add_space("talk", LONGER)
+    shorter, middle = operator.file("s.toml", SLOW), operator.file("m.toml", SLOW.replace("1h", "90m"))
+    operator.ask("space", "policy", "talk", shorter)  # waits
+    told = operator.ask("space", "policy", "talk", middle, "--dry-run")
+
+    assert told["unbounded"]  # from 2 h to 90 min; from 1 h to 90 min it would cost little
+    assert told["version"] is None
+    assert listed(operator)["version"] == 2
+
+
+def test_a_loss_without_bound_needs_a_second_word(operator):
+    operator.add_space("talk", LONGER)
+    words = ("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle")
+
+    assert "or give --yes too" in operator.refusal(*words)
+    assert listed(operator)["version"] == 1
+    assert operator.tell(*words, "--dry-run").startswith("talk keeps the policy it has\nacts that straddle")
+    assert listed(operator)["version"] == 1
+    told = operator.ask(*words, "--yes")
+    assert (told["version"], told["unbounded"], told["extra_nats"]) == (2, True, None)
     assert json.dumps(told, allow_nan=False)
+    assert "--yes goes with --accept-straddle" in operator.refusal(*words[:4], "--yes")
+
+
+def test_a_space_that_is_opened_during_a_pause_says_when_it_takes_posts_in(operator):
+    operator.add_space()
+    at = operator.ask("space", "policy", "talk", operator.file("l.toml", LONGER))["resumes_at"]
+
+    assert operator.tell("space", "open", "talk").startswith("talk takes posts in from 20")
+    assert operator.ask("space", "open", "talk")["resumes_at"] == at
+
+
+def test_title_and_outlet_are_set_later(operator):
+    operator.add_space()
+    told = operator.ask("space", "set", "talk", "--title", "Talk!", "--webhook", "http://127.0.0.1:1/in")
+    assert told == {
+        "space": "talk",
+        "title": "Talk!",
+        "outlet": {"kind": "webhook", "url": "http://127.0.0.1:1/in"},
+    }
+    operator.tell("space", "secret", "talk")
+    assert (
+        operator.tell("space", "set", "talk", "--feed")
+        == "talk is called 'Talk!' and releases to its feed\n"
+    )
+    found = listed(operator)
+    assert (found["title"], found["outlet"], found["is_open"]) == ("Talk!", {"kind": "feed"}, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "more", "--policy", "{policy}"),
+        ("secret", "talk"),
+        ("together", "talk={policy}"),
+    ],
+)
+def test_another_key_is_refused(operator, words):
+    operator.add_space("talk", SLOW, "--webhook", "http://127.0.0.1:1/in")
+    operator.key.write_bytes(bytes(32))
+    words = [word.format(policy=operator.file("p.toml", SLOW)) for word in words]
+
+    assert "this key is not the one that this store was begun with" in operator.refusal("space", *words)
 
 
 def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     operator.add_space()
     operator.add_space("reviews")
     coarse = operator.file("coarse.toml", COARSE)
-    assert "has the tick, window and labels of its store" in operator.refusal(
-        "space", "policy", "talk", coarse
+    refusal = operator.refusal("space", "policy", "talk", coarse)
+    assert (
+        "has the tick, window and labels of its store, found tick 2m, window 10m, labels 'held'" in refusal
     )
+    assert refusal.endswith("this store has tick 1m, window 10m, labels 'held'")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
     assert "waits until every space is paused" in operator.refusal(*both)
     for name in ("talk", "reviews"):
@@ -154,6 +220,12 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         (["add", "talk", "--policy", "talk.toml"], "a new space has a name of its own, found another"),
         (["add", "x", "--policy", "talk.toml", "--webhook", "ftp://x"], "the address of a webhook"),
         (["add", "x", "--policy", "none.toml"], "the policy file must be a file one can read"),
+        ([], "the following arguments are required: ACTION (see"),
+        (["set", "talk"], "tarry space set changes something, found nothing to change: give --title,"),
+        (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
+        (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
+        (["set", "talk", "--circle", "x"], "--circle does not belong to tarry space set"),
+        (["pause", "talk", "--dry-run"], "--dry-run does not belong to tarry space pause"),
         (["remove", "talk"], "argument ACTION: invalid choice: 'remove'"),
     ],
 )
@@ -163,10 +235,26 @@ def test_what_is_wrong_gets_one_sentence(operator, words, sentence):
     assert operator.refusal("space", *words).startswith(f"tarry space: {sentence}")
 
 
+@pytest.mark.parametrize(
+    "words", [("X!",), ("x", "--title", "\n"), ("x", "--circle", "?"), ("x", "--webhook", "ftp://x")]
+)
+def test_a_space_that_cannot_be_makes_nothing(operator, words):
+    operator.refusal("space", "add", *words, "--policy", operator.file("p.toml", SLOW))
+
+    assert [path.name for path in operator.folder.iterdir()] == ["p.toml"]
+
+
 def test_a_wrong_policy_makes_nothing(operator):
     operator.refusal("space", "add", "talk", "--policy", operator.file("p.toml", "epsilon = 0"))
 
     assert [path.name for path in operator.folder.iterdir()] == ["p.toml"]
+
+
+def test_a_database_that_cannot_be_made_is_named(operator, monkeypatch):
+    monkeypatch.setenv("TARRY_DATABASE", "no/where.db")
+    refusal = operator.refusal("space", "add", "talk", "--policy", operator.file("p.toml", SLOW))
+
+    assert refusal.endswith("the store 'no/where.db' cannot be used: No such file or directory")
 
 
 def test_without_a_space_it_says_how_to_make_one(operator):

@@ -27,9 +27,9 @@ def test_a_gateway_in_use_is_told(operator, house):
     house.clock.sleep(90)
     told = operator.ask("status")
 
-    assert told["now"] == house.clock.wall / 1_000_000
+    assert told["clock_at"] == house.clock.wall / 1_000_000
     assert (told["lag_s"], told["late_s"], told["paused"]) == (90, 0, False)
-    assert told["hours"] == [{"at": 1767225600, "admissions": 4}]
+    assert told["hours"] == [{"begins_at": 1767225600, "admissions": 4}]
     assert told["ahead"][0]["posts"] == 1
     assert told["accounts_above_3_nats"] == 0
 

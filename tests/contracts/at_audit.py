@@ -36,7 +36,8 @@ folder = os.getcwd()
 told = {look!r} if task["do"] == "look" else {answer!r}
 if task["do"] != "look":
     print(json.dumps({{"stage": "advising", "done": 1, "all": 4}}), flush=True)
-    while not os.path.exists({go!r}):
+    until = time.monotonic() + 120  # whoever waits for it may be gone
+    while not os.path.exists({go!r}) and time.monotonic() < until:
         time.sleep(0.01)
 {more}
     os.unlink(task["path"])

@@ -176,6 +176,12 @@ REFUSED = [
     (LEAST + "from = 2026-01-01T00:00:00", "from", "is a moment with its offset", "'2026-01-01 00:00:00'"),
     (LEAST + "until = 2026-01-01", "until", "is a moment with its offset", "'2026-01-01'"),
     (LEAST + "deadline = 'soon'", "deadline", "is a moment with its offset", "'soon'"),
+    (
+        LEAST + "deadline = '2020-01-01T00:00:00Z'",
+        "deadline",
+        "is a moment with its offset",
+        "'2020-01-01T00:00:00Z': write it like 2026-01-31T12:00:00Z, without quotes",
+    ),
     (LEAST + "from = 1e9", "from", "is a moment with its offset", "'1E+9'"),
     (
         LEAST + "from = 2026-01-02T00:00:00Z\nuntil = 2026-01-01T00:00:00Z",

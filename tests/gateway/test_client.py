@@ -1,16 +1,23 @@
 """The client: what it sends, what it tries again, and how it tells of refusals."""
 
+import http.server
+import logging
+import threading
+from contextlib import contextmanager
+
 import httpx2
 import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from tarry.core.errors import BadInput
 from tarry.gateway import client as client_module
 from tarry.gateway.app import create_app
 from tarry.gateway.bodies import PostIn
 from tarry.gateway.client import Client, Refusal
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.closing import close_ticks
+from tarry.keep.errors import Unavailable
 from tarry.keep.releaser import Releaser
 
 
@@ -130,9 +137,63 @@ def test_it_gives_up_in_the_end():
     script = Flaky(*[httpx2.ConnectError("away")] * 5)
     client = Client("http://x", "tarry_a", http=httpx2.Client(transport=script))
 
-    with pytest.raises(httpx2.ConnectError):
+    with pytest.raises(Unavailable, match=r"^no answer from the gateway at http://x: away$"):
         client.submit("talk", a_post())
     assert len(script.asked) == 5
+
+
+def test_an_answer_of_something_else_is_told_in_one_sentence():
+    script = Flaky(httpx2.Response(200, text="<html>"), httpx2.Response(200, json={"hello": "there"}))
+    client = Client("http://x", "tarry_a", http=httpx2.Client(transport=script))
+
+    for _ in range(2):
+        with pytest.raises(Refusal, match="what answers at http://x is no gateway"):
+            client.policy("talk")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8420", "localhost", "ftp://x", "http://", ""])
+def test_an_address_that_is_none_is_refused_at_once(url):
+    with pytest.raises(BadInput, match="begins with http:// or https://"):
+        Client(url)
+
+
+class OneAnswer(http.server.BaseHTTPRequestHandler):
+    """Accepts everything."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = receipt_answer().content
+        self.send_response(202)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Nothing."""
+
+
+@contextmanager
+def served():
+    """A server on this machine."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneAnswer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_no_request_reaches_the_log_of_whoever_hands_posts_in(caplog):
+    """An app that logs everything would else write down the moment of each arrival."""
+    caplog.set_level(logging.DEBUG)
+    with served() as url, Client(url, "tarry_a") as client:
+        client.submit("talk", a_post())
+    with pytest.raises(Unavailable), Client(url, "tarry_a") as client:
+        client.submit("talk", a_post())
+
+    assert caplog.records == []
 
 
 def test_a_refusal_is_not_asked_for_again():

@@ -57,6 +57,8 @@ def test_without_anything_all_is_as_documented():
             {"TARRY_XYZZY": "1"},
             "a setting has a known name, found TARRY_XYZZY: docs/operating.md lists them",
         ),
+        ({"TARRY_FOO": "1"}, "a setting has a known name, found TARRY_FOO: docs/operating.md lists them"),
+        ({"TARRY_PAGES": "0"}, "TARRY_PAGES is one of the words true and false, found '0'"),
         ({"TARRY_PORT": "tcp://10.0.0.1:80"}, "TARRY_PORT is a whole number, found 'tcp://10.0.0.1:80'"),
         ({"TARRY_PORT": ""}, "TARRY_PORT is a whole number, found ''"),
         ({"TARRY_PORT": "٣"}, "TARRY_PORT is a whole number, found '٣'"),

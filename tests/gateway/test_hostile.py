@@ -54,8 +54,9 @@ BODIES = {
     "minus nothing": (body(b"[-0, -0.0]"), 202),
     "a hexadecimal number": (body(b"[0x10]"), 400),
     "a leading nought": (body(b"[01]"), 400),
-    "the same key twice": (body(b'{"a":1,"a":2}'), 202),
-    "the same field twice": (body(b'"a"')[:-1] + b',"content":"b"}', 202),
+    "the same key twice": (body(b'{"a":1,"a":2}'), 400),
+    "the same field twice": (body(b'"a"')[:-1] + b',"content":"b"}', 400),
+    "an actor twice": (body(b'"a"')[:-1] + b',"actor":"bob"}', 400),
     "nested without end": (body(b"[" * DEEP), 422),
     "nested and closed": (body(b"[" * DEEP + b"]" * DEEP), 422),
     "nested objects": (body(b'{"a":' * DEEP + b"1" + b"}" * DEEP), 422),
@@ -93,6 +94,22 @@ BODIES = {
     "a truth that is a number": (body(b'""', more_to_come=b"1"), 422),
     "null for a name": (body(b'""', actor=b"null"), 422),
 }
+
+
+@pytest.mark.parametrize(
+    ("why", "word"),
+    [
+        ("a lone surrogate", "surrogate"),
+        ("a lone surrogate in a name", "surrogate"),
+        ("an actor twice", "a name twice: 'actor'"),
+        ("half of it", "truncated"),
+    ],
+)
+def test_the_sentence_names_the_reason(site, why, word):
+    """And no other one."""
+    answer = site.http.post("/v1/spaces/talk/posts", content=BODIES[why][0], headers=JSON)
+
+    assert word in answer.json()["detail"]
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,22 @@
 
 import pytest
 
-from contracts.house import KINDS, new_database
+from contracts.house import KINDS, POLICY, new_database
 from tarry.core.errors import NotPossible
 from tarry.gateway.config import Config
+from tarry.gateway.gateway import Gateway
+from tarry.gateway.keyfile import make_key
 from tarry.gateway.migrations import applied, bring_up_to_date
-from tarry.gateway.opening import open_database, open_gateway
+from tarry.gateway.opening import open_database, open_gateway, opened
+from tarry.gateway.spaces import add_space
 from tarry.gateway.stores import ROOMS, open_store
+from tarry.gateway.testing import small_gateway
 from tarry.keep.errors import Unavailable
+from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.queries import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
+from tarry.testing import ManualClock
 
 
 @pytest.fixture(params=KINDS)
@@ -68,3 +74,29 @@ def test_what_cannot_be_opened_is_unavailable_in_one_line(where, tmp_path, monke
         applied(where)
     assert str(caught.value).startswith("the store cannot be opened: ")
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_gateway_keeps_to_its_key(where, tmp_path):
+    """Nobody would be known again under another one, and nothing could be opened."""
+    config = Config(database=where, key_file=str(tmp_path / "key"))
+    other = Config(database=where, key_file=str(tmp_path / "other"))
+    with opened(config, make=True) as store, store.transaction("closing") as transaction:
+        add_space(transaction, make_key(config.key_file), ManualClock(), "talk", POLICY)
+    make_key(other.key_file)
+
+    for _ in range(2):
+        with pytest.raises(NotPossible, match="this key is not the one that this store was begun with"):
+            open_gateway(other)
+        open_gateway(config).store.close()
+
+
+def test_a_store_that_has_no_mark_yet_takes_the_first_key(where):
+    """One of an earlier version."""
+    gateway = small_gateway(store=open_store(where))
+    with gateway.store.transaction("working"):
+        gateway.store.connection().execute("UPDATE settings SET fingerprint = NULL")
+    Gateway(gateway.store, gateway.keys)
+
+    with pytest.raises(NotPossible, match="this key is not"):
+        Gateway(gateway.store, Keys(bytes(32)))
+    gateway.store.close()

@@ -69,8 +69,11 @@ def test_a_post_that_waits_is_not_put_back_and_so_not_released_early(new_site):
 @pytest.mark.parametrize("number", ["0", "1", "-1", "x", "9" * 19, "9" * 30, "%00", "1e3", "٣", "1%2F2"])
 @pytest.mark.parametrize("act", [("POST", "/retry"), ("DELETE", "")])
 def test_a_post_that_is_not_there_is_not_found(site, number, act):
-    """Whatever stands in its place."""
-    assert site.http.request(act[0], f"/v1/spaces/talk/parked/{number}{act[1]}").status_code == 404
+    """Whatever stands in its place; and no receipt is spoken of, where none was asked for."""
+    answer = site.http.request(act[0], f"/v1/spaces/talk/parked/{number}{act[1]}")
+
+    assert answer.status_code == 404
+    assert "receipt" not in answer.json()["detail"]
 
 
 def test_a_post_of_another_space_is_as_good_as_none(site, parked):

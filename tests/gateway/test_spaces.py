@@ -37,6 +37,7 @@ def test_everybody_may_read_the_spaces_and_their_promises(new_site):
         "title": "talk",
         "version": 1,
         "is_open": True,
+        "resumes_at": None,
         "window_s": 3.0,
         "deadline_at": None,
         "adoption": "everyone",
@@ -147,6 +148,33 @@ def test_a_pause_reaches_back_over_changes_that_were_made_at_once(site, since):
     holds_from = seconds(site.http.get("/v1/spaces/talk/policy").json()["holds_from"])
 
     assert holds_from == max(last + quiet_ticks(wide, STRICTER), site.now + quiet_ticks(POLICY, STRICTER))
+
+
+def test_a_pause_before_a_new_policy_says_when_it_ends(site):
+    """On the page of the space, in the refusal, and to who opens it; when it is over nothing is said."""
+    site.change_policy(STRICTER)
+    holds_from = site.http.get("/v1/spaces/talk/policy").json()["holds_from"]
+    refused = site.post()
+
+    assert site.http.get("/v1/spaces/talk").json()["resumes_at"] == holds_from
+    assert site.http.get("/v1/spaces").json()["spaces"][0]["resumes_at"] == holds_from
+    assert site.http.post("/v1/spaces/talk/open").json()["resumes_at"] == holds_from
+    assert refused.status_code == 409
+    site.pass_ticks(int(refused.headers["retry-after"]) - 1)
+    assert site.post().status_code == 409
+    assert site.http.get("/v1/spaces/talk").json()["resumes_at"] == holds_from
+    site.pass_ticks(1)
+    assert site.post().status_code == 202
+    assert site.http.get("/v1/spaces/talk").json()["resumes_at"] is None
+
+
+def test_a_pause_whose_end_nobody_knows_names_no_moment(site):
+    """An operator's."""
+    site.http.post("/v1/spaces/talk/pause")
+    refused = site.post()
+
+    assert refused.status_code == 409
+    assert "retry-after" not in refused.headers
 
 
 def test_every_version_of_a_policy_stays_public(site):

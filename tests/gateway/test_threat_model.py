@@ -19,6 +19,7 @@ OBSERVERS = (
     "A thief of the database",
     "A backup",
     "An operator",
+    "A visitor of the pages",
     "The receiver of a webhook",
     "The app behind the middleware",
     "Attacks that were considered",

@@ -1,6 +1,5 @@
 """Another tick, window or label mode: all spaces together, while nothing is on its way."""
 
-
 import pytest
 
 from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database

@@ -15,8 +15,9 @@ from tarry.keep.clock import MICROS, SystemClock
 from tarry.keep.errors import Unavailable, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
+from tarry.keep.patience import Patience
 from tarry.keep.posts import Post
-from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
 from tarry.testing import ListOutlet, ManualClock, memory_vault
 
 DEADLINE_S = 60.0
@@ -295,6 +296,44 @@ def test_a_failed_delivery_is_told_without_saying_whose(home):
         wait_for(lambda: "failed" in "".join(home.told), "the failure is told")
 
     assert home.told[-1] == "a delivery by list failed (the server is asleep): it will be tried again"
+
+
+def test_of_many_failed_tries_the_first_and_the_last_are_told(home):
+    """An outage of an hour is not a line for every post and every try."""
+    home.vault.outlets["list"].broken = Unreachable("asleep")
+    receipt = home.admit()
+    keeper = Keeper(home.vault, tell=home.told.append)
+    home.clock.sleep(4)
+    keeper._close()
+    tries = 0
+    while home.state(receipt) == "waiting":
+        releaser = Releaser(home.vault)
+        if claim := releaser.claim("list"):
+            keeper._deliver(releaser, claim, Patience(keeper._stopping, keeper._tell))
+            tries += 1
+        home.clock.sleep(60)
+        releaser.sweep()
+
+    assert tries == MOST_ATTEMPTS
+    assert home.told == [
+        "a delivery by list failed (asleep): it will be tried again",
+        "a delivery by list failed (asleep): parked",
+    ]
+
+
+def test_what_cannot_be_opened_is_parked_and_told(home):
+    """Otherwise nobody would know that the store was changed."""
+    receipt = home.admit()
+    with home.vault.store.transaction("working"):
+        home.vault.store.connection().execute("UPDATE posts SET options = x'00'")
+    with home.kept():
+        home.clock.sleep(4)
+        wait_for(lambda: home.told, "somebody tells")
+
+    assert home.state(receipt) == "parked"
+    (told,) = home.told
+    assert told.startswith("1 deliveries by list failed (its content cannot be opened: ")
+    assert told.endswith(": parked")
 
 
 def test_what_was_claimed_for_a_worker_is_delivered_by_whoever_is_left(home):

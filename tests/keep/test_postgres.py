@@ -292,3 +292,14 @@ def test_a_server_that_is_gone_without_a_word_is_noticed(dsn):
 
     assert told[0]["keepalives_idle"] == "10"
     assert [each["tcp_user_timeout"] for each in told] == ["30000", "90000"]
+
+
+def test_a_connection_that_was_cut_while_nobody_used_it_is_made_anew(dsn):
+    """Every thread has one: after a restart of the server each would fail once, long after it is back."""
+    store = PostgresStore(dsn)
+    with psycopg.connect(dsn, autocommit=True) as other:
+        mine = store.connection().info.backend_pid
+        assert other.execute("SELECT pg_terminate_backend(%s, 10000)", (mine,)).fetchone() == (True,)
+    with store.transaction("reading") as transaction:
+        assert transaction.wall()
+    store.close()

@@ -14,7 +14,7 @@ from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
 from tarry.gateway.backup import restore
 from tarry.gateway.opening import opened
-from tarry.gateway.resume import may_have_left
+from tarry.gateway.resume import MayHaveLeft, may_have_left
 
 __all__ = ["add_arguments", "run"]
 
@@ -32,8 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
         with store.transaction("reading") as transaction:
             overdue = may_have_left(transaction, store.clock())
     if arguments.json:
-        print_json({"rows": rows, "paused": True, "may_have_left": [vars(each) for each in overdue]})
+        print_json({"rows": rows, "paused": True, "may_have_left": list(map(_plain, overdue))})
         return 0
     print(f"brought {sum(rows.values())} rows back; paused until tarry resume")
     tell_overdue(overdue)
     return 0
+
+
+def _plain(post: MayHaveLeft) -> dict[str, object]:
+    """The key as text: many readers of JSON round numbers of this size."""
+    return {"post": str(post.post), "space": post.space, "target": post.target, "due_at": post.at}

@@ -10,8 +10,7 @@ import argparse
 
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
-from tarry.gateway.keyfile import read_key
-from tarry.gateway.opening import opened
+from tarry.gateway.opening import keys_of, opened
 from tarry.gateway.resume import resume
 
 __all__ = ["add_arguments", "run"]
@@ -26,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Resume."""
     config = config_from(arguments)
     with opened(config) as store:
-        keys = read_key(config.key_file)
+        keys = keys_of(config, store)
         with store.transaction("closing") as transaction:
             parked = resume(transaction, keys, store.clock())
     if arguments.json:

@@ -1,55 +1,68 @@
 """Make and change the spaces of a gateway: the forums that posts appear in.
 
-`add` makes one, and with the first one the database and its key. `list`, `pause` and `open` do what they
-say. `policy` gives one another policy: it takes nothing in until no two acts can straddle the change; with
---accept-straddle it changes at once, and the loss is told. Tick, window and labels belong to all spaces:
-`together` changes them, while every space is paused and nothing waits. `secret` tells what signs a webhook.
+`add` makes one, and with the first one the database and its key; `set` changes its title, or where it
+releases to. `pause` and `open` close and open it: what waits leaves all the same, and a space that is done
+with stays paused. `policy` gives one another policy: it takes nothing in until no two acts can straddle the
+change; with --accept-straddle it changes at once, and the loss is told. Tick, window and labels belong to
+all spaces: `together` changes them, while every space is paused and nothing waits. `secret` tells what
+signs a webhook.
 
   tarry space add talk --policy policy.toml --title "Talk"
   tarry space add reviews --policy policy.toml --webhook https://forum.example/hooks/tarry
-  tarry space policy talk new.toml
+  tarry space set reviews --feed
+  tarry space policy talk new.toml --dry-run
   tarry space together talk=coarse.toml reviews=coarse.toml
 """
 
 import argparse
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tarry.cli.options import read_policy_path
-from tarry.cli.settings import add_settings, config_from
+from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json
-from tarry.cli.spaces import list_spaces, tell_change, tell_straddle
+from tarry.cli.space_policy import change
+from tarry.cli.spaces import list_spaces, resumes_at
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.core.straddle import straddle_loss
 from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
-from tarry.gateway.keyfile import read_key
-from tarry.gateway.opening import first_keys, opened
+from tarry.gateway.opening import first_keys, keys_of, opened
 from tarry.gateway.outlets import webhook_secret
-from tarry.gateway.spaces import add_space, change_policy, open_space
+from tarry.gateway.spaces import add_space, change_space, new_space, open_space
 from tarry.gateway.together import change_together
 from tarry.keep.store import Store, place
 
 __all__ = ["add_arguments", "run"]
 
 _ADDING = ("policy", "title", "circle", "webhook", "adoption")
+_CHANGING = ("accept_straddle", "yes", "dry_run")
+_SETTING = "give --title, --webhook or --feed"
+_WORDS = (
+    "none for list; FILE after it for policy; NAME=FILE, for every space, for together; "
+    "just its name for all others"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry space`."""
     parser.add_argument("action", metavar="ACTION", choices=list(_ACTIONS), help=", ".join(_ACTIONS))
-    parser.add_argument("words", metavar="NAME", nargs="*", help="its name; what else, the examples show")
+    # With a default of its own argparse does not ask for a name where none is needed.
+    parser.add_argument("words", metavar="NAME", nargs="*", default=[], help=_WORDS)
     parser.add_argument("--policy", metavar="FILE", help="add: its policy file")
-    parser.add_argument("--title", help="add: its title for people (default its name)")
+    parser.add_argument("--title", help="add, set: its title for people (default its name)")
     parser.add_argument("--circle", help="add: spaces of one circle share their actors (default all)")
-    parser.add_argument("--webhook", metavar="URL", help="add: send releases there, not to the feed")
+    parser.add_argument("--webhook", metavar="URL", help="add, set: send releases there, not to the feed")
+    parser.add_argument("--feed", action="store_true", help="set: send releases to the feed again")
     told = "add: whose posts are delayed: everyone, opt-out or opt-in (default everyone)"
     parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=told)
-    parser.add_argument(
-        "--accept-straddle", action="store_true", help="policy: change at once, and tell what it costs"
-    )
+    told = "policy: change at once, and tell what it costs"
+    parser.add_argument("--accept-straddle", action="store_true", help=told)
+    told = "policy: with --accept-straddle, also where the loss has no bound"
+    parser.add_argument("--yes", action="store_true", help=told)
+    told = "policy: tell what --accept-straddle would cost, and change nothing"
+    parser.add_argument("--dry-run", action="store_true", help=told)
     add_settings(parser)
 
 
@@ -58,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     action = _ACTIONS[arguments.action]
     _check_words(arguments, action)
     config, arguments.chosen = config_from(arguments), _policies(arguments)
+    if arguments.action == "add":
+        new_space(**_wanted(arguments))  # refused before a database or a key is made
     with opened(config, make=arguments.action == "add") as store:
         action.do(arguments, config, store)
     return 0
@@ -78,23 +93,29 @@ def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:
 
 
 def _add(arguments: argparse.Namespace, config: Config, store: Store) -> None:
-    ((name, policy),) = arguments.chosen.items()
-    keys = first_keys(config, store)
-    outlet = {"kind": "webhook", "url": arguments.webhook} if arguments.webhook else {"kind": "feed"}
+    keys, sealed = first_keys(config, store), find_spec("cryptography") is not None
     with store.transaction("closing") as transaction:
-        space = add_space(
-            transaction,
-            keys,
-            store.clock(),
-            name,
-            policy,
-            title=arguments.title or "",
-            circle=arguments.circle or "all",
-            outlet=outlet,
-            adoption=arguments.adoption or "everyone",
-            sealed=find_spec("cryptography") is not None,
-        )
+        space = add_space(transaction, keys, store.clock(), **_wanted(arguments), sealed=sealed)
     _done(arguments, f"made the space {space.name}", space=space.name, version=space.version.number)
+
+
+def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The space that is to be made."""
+    ((name, policy),) = arguments.chosen.items()
+    return {
+        "name": name,
+        "policy": policy,
+        "title": arguments.title or "",
+        "circle": arguments.circle or "all",
+        "outlet": _outlet(arguments),
+        "adoption": arguments.adoption or "everyone",
+    }
+
+
+def _outlet(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.webhook and arguments.feed:
+        raise BadInput("a space", "releases to one place", found="--webhook and --feed")
+    return {"kind": "webhook", "url": arguments.webhook} if arguments.webhook else {"kind": "feed"}
 
 
 def _list(arguments: argparse.Namespace, _: Config, store: Store) -> None:
@@ -108,26 +129,27 @@ def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     (name,), opens = arguments.words, arguments.action == "open"
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
-    told = "takes posts in" if opens else "takes nothing in; what waits leaves at its time"
-    _done(arguments, f"{name} {told}", space=name, is_open=opens)
+        space, here = read_book(transaction).space(name), place(transaction)
+    resumes = resumes_at(space, here, store.clock())
+    told = "takes nothing in; what waits leaves at its time"
+    if opens:
+        told = "takes posts in" if resumes is None else f"takes posts in from {told_at(resumes)}"
+    _done(arguments, f"{name} {told}", space=name, is_open=opens, resumes_at=resumes)
 
 
-def _policy(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    ((name, policy),), accepted = arguments.chosen.items(), arguments.accept_straddle
-    with store.transaction("reading") as transaction:
-        old, settings = read_book(transaction).space(name).version.policy, place(transaction).settings
-    settings.check(policy)
-    loss = straddle_loss(old, policy) if accepted else None  # before the doors stand still
+def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
+    (name,) = arguments.words
+    if arguments.title is None and not arguments.webhook and not arguments.feed:
+        raise BadInput("tarry space set", "changes something", found="nothing to change", fix=_SETTING)
+    outlet = _outlet(arguments) if arguments.webhook or arguments.feed else None
     with store.transaction("closing") as transaction:
-        version = change_policy(transaction, store.clock(), name, policy, accept_straddle=accepted)
-    if loss is None:
-        tell_change(name, version, as_json=arguments.json)
-    else:
-        tell_straddle(name, version, loss, as_json=arguments.json)
+        space = change_space(transaction, name, title=arguments.title, outlet=outlet)
+    told = f"{name} is called {space.title!r} and releases to its {space.outlet['kind']}"
+    _done(arguments, told, space=name, title=space.title, outlet=dict(space.outlet))
 
 
 def _together(arguments: argparse.Namespace, config: Config, store: Store) -> None:
-    keys = read_key(config.key_file)
+    keys = keys_of(config, store)
     with store.transaction("closing") as transaction:
         changed = change_together(transaction, keys, store.clock(), arguments.chosen)
     names = ", ".join(changed)
@@ -141,7 +163,7 @@ def _secret(arguments: argparse.Namespace, config: Config, store: Store) -> None
         space: Space = read_book(transaction).space(name)
     if space.outlet.get("kind") != "webhook":
         raise BadInput("a signing secret", "belongs to a webhook", found=f"a {space.outlet.get('kind')}")
-    secret = webhook_secret(read_key(config.key_file), space).hex()
+    secret = webhook_secret(keys_of(config, store), space).hex()
     _done(arguments, secret, space=name, secret_hex=secret)
 
 
@@ -155,9 +177,10 @@ class _Action(NamedTuple):
 _ACTIONS = {
     "add": _Action(_add, "NAME", 1, _ADDING),
     "list": _Action(_list, "", 0),
+    "set": _Action(_set, "NAME", 1, ("title", "webhook", "feed")),
     "pause": _Action(_open, "NAME", 1),
     "open": _Action(_open, "NAME", 1),
-    "policy": _Action(_policy, "NAME FILE", 2, ("accept_straddle",)),
+    "policy": _Action(change, "NAME FILE", 2, _CHANGING),
     "together": _Action(_together, "NAME=FILE ...", 0),
     "secret": _Action(_secret, "NAME", 1),
 }
@@ -172,8 +195,8 @@ def _check_words(arguments: argparse.Namespace, action: _Action) -> None:
         raise BadInput(
             f"tarry space {arguments.action}", f"is called as {told}", found=" ".join(words) or "no words"
         )
-    for option in (*_ADDING, "accept_straddle"):
-        if option not in action.options and getattr(arguments, option):
+    for option in (*_ADDING, "feed", *_CHANGING):
+        if option not in action.options and getattr(arguments, option) not in (None, False):
             flag = "--" + option.replace("_", "-")
             raise BadInput(flag, f"does not belong to tarry space {arguments.action}", found="it there")
 

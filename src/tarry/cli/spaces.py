@@ -11,7 +11,7 @@ from tarry.gateway.book import Space, Version
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.store import Place
 
-__all__ = ["list_spaces", "tell_change", "tell_straddle"]
+__all__ = ["list_spaces", "resumes_at", "tell_change", "tell_straddle"]
 
 
 def list_spaces(spaces: Sequence[Space], here: Place | None, clock: Clock, *, as_json: bool) -> None:
@@ -49,16 +49,17 @@ def tell_change(name: str, version: Version, *, as_json: bool) -> None:
     print("can straddle the change; what waits leaves at its time")
 
 
-def tell_straddle(name: str, version: Version, loss: Straddle, *, as_json: bool) -> None:
-    """What it costs that a policy has changed at once."""
+def tell_straddle(name: str, version: int | None, loss: Straddle, *, as_json: bool) -> None:
+    """What it costs that a policy changes at once; without a version nothing has been changed."""
     if as_json:
         extra = None if loss.extra == inf else loss.extra  # JSON has no infinity
         plain = {"extra_nats": extra, "unbounded": loss.extra == inf, "extra_chance": loss.chance}
-        print_json({"space": name, "version": version.number, **plain, "at": loss.at})
+        print_json({"space": name, "version": version, **plain, "worst": loss.at})
         return
-    print(f"{name} has policy {version.number} from now on")
+    changed = version is not None
+    print(f"{name} has policy {version} from now on" if changed else f"{name} keeps the policy it has")
     if loss.free:
-        print("the change costs nothing")
+        print("the change costs nothing" if changed else "the change would cost nothing")
         return
     if loss.chance:
         print(f"acts that straddle the change: delta grows by {loss.chance:.6g}")
@@ -68,6 +69,11 @@ def tell_straddle(name: str, version: Version, loss: Straddle, *, as_json: bool)
     print(f"the worst: {loss.at}")
 
 
+def resumes_at(space: Space, here: Place, clock: Clock) -> Fraction | None:
+    """When the pause before a new policy is over; None: there is none."""
+    return _resumes(space, _now_tick(here, clock))
+
+
 def _state(space: Space, tick: int) -> str:
     if not space.is_open:
         return "paused"
@@ -75,7 +81,6 @@ def _state(space: Space, tick: int) -> str:
 
 
 def _plain(space: Space, tick: int) -> dict[str, object]:
-    pending = space.version.first_tick > tick
     return {
         "name": space.name,
         "title": space.title,
@@ -84,8 +89,12 @@ def _plain(space: Space, tick: int) -> dict[str, object]:
         "adoption": space.adoption,
         "version": space.version.number,
         "is_open": space.is_open,
-        "resumes_at": _begins(space.version) if pending else None,
+        "resumes_at": _resumes(space, tick),
     }
+
+
+def _resumes(space: Space, tick: int) -> Fraction | None:
+    return _begins(space.version) if space.version.first_tick > tick else None
 
 
 def _begins(version: Version) -> Fraction:

@@ -60,14 +60,14 @@ def _print(found: Report) -> None:
 
 def _plain(found: Report) -> dict[str, object]:
     return {
-        "now": found.now,
+        "clock_at": found.now,
         "closed_at": found.closed_at,
         "lag_s": found.lag,
         "late_s": found.late,
         "paused": found.paused,
         "parked": dict(found.parked),
-        "hours": [{"at": each.at, "admissions": each.admissions} for each in found.hours],
-        "ahead": [{"space": each.space, "at": each.at, "posts": each.posts} for each in found.ahead],
+        "hours": [{"begins_at": each.at, "admissions": each.admissions} for each in found.hours],
+        "ahead": [{"space": each.space, "begins_at": each.at, "posts": each.posts} for each in found.ahead],
         "accounts": found.accounts,
         "accounts_above_3_nats": found.spent,
     }

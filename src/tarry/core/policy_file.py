@@ -117,7 +117,7 @@ def _seconds(key: str, moment: Any) -> Fraction:
             key,
             "is a moment with its offset",
             found=repr(str(moment)),
-            fix="write it like 2026-01-31T12:00:00Z",
+            fix="write it like 2026-01-31T12:00:00Z, without quotes",
         )
     return Fraction((moment - _EPOCH) // timedelta(microseconds=1), 1_000_000)
 

@@ -7,18 +7,20 @@ others on purpose: a lone post is admitted at once.
 import asyncio
 import threading
 from collections.abc import Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import NamedTuple, Self
 
 from tarry.core.errors import TarryError
 from tarry.gateway.gateway import Answer, Gateway, Request
 from tarry.keep.errors import Unavailable
 from tarry.keep.posts import Receipt
+from tarry.keep.sqlite import SqliteStore
 
 __all__ = ["Admissions", "Unsure"]
 
-#: How many requests share a transaction at most.
-_MOST = 128
+#: How many requests share a transaction at most, and how many posts, unless one request has more: no tick
+#: closes meanwhile, and a database server has room for so many locks.
+_MOST, _MOST_POSTS = 128, 500
 
 
 class Unsure(Unavailable):
@@ -52,7 +54,10 @@ class Admissions:
     'waiting'
     """
 
-    def __init__(self, gateway: Gateway, *, threads: int = 1) -> None:
+    def __init__(self, gateway: Gateway, *, threads: int | None = None) -> None:
+        if threads is None:
+            # While one waits for a database server the other one prepares; a file has a single writer.
+            threads = 1 if isinstance(gateway.store, SqliteStore) else 2
         self._gateway = gateway
         self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
         self._threads = [
@@ -91,12 +96,17 @@ class Admissions:
         first = self._queue.get()
         if first is None:
             return None
-        group = [first]
-        while len(group) < _MOST and not self._queue.empty():
-            if (more := self._queue.get()) is None:
+        group, posts = [first], len(first.request.posts)
+        while len(group) < _MOST and posts < _MOST_POSTS:
+            try:
+                more = self._queue.get_nowait()
+            except Empty:
+                break
+            if more is None:
                 self._queue.put(None)  # for the next turn
                 break
             group.append(more)
+            posts += len(more.request.posts)
         return group
 
     def _answers(self, requests: Sequence[Request]) -> Sequence[Answer | Exception]:

@@ -18,10 +18,11 @@ from tarry.gateway.migrations import applied, check_not_newer
 from tarry.gateway.stores import ROOMS
 from tarry.keep.errors import Unavailable
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store
+from tarry.keep.store import Store, place
 
 __all__ = ["back_up", "restore"]
 
+_IS_BACKUP = "is a file that tarry backup has written"
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
@@ -45,6 +46,8 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     path = Path(path)
     if path.exists():
         raise BadInput("a backup", "is written to a new file", found=f"{str(path)!r}, which is there")
+    if not path.parent.is_dir():
+        raise NotPossible(f"no backup can be written to {str(path)!r}: there is no such folder")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         counts = _write(store, draft)
@@ -71,7 +74,10 @@ def restore(store: Store, path: str | Path) -> dict[str, int]:
     ...     restore(open_store(":memory:"), f"{folder}/backup.db") == rows
     True
     """
-    with _copy_of(Path(path)) as source, source.transaction("reading"):
+    with _copy_of(Path(path)) as source, source.transaction("reading") as transaction:
+        if transaction.values("place") is None or not place(transaction).settings.paused:
+            fix = "tarry backup makes one of it"
+            raise BadInput("a backup", _IS_BACKUP, found="a database that is in use", fix=fix)
         tables = _tables(source)
         with store.transaction("closing"):
             _check_empty(store, tables)
@@ -159,10 +165,10 @@ def _check_empty(store: Store, tables: list[_Table]) -> None:
 def _copy_of(path: Path) -> Iterator[SqliteStore]:
     """A private copy, brought up to date: the backup itself is left as it is."""
     if not path.is_file():
-        raise BadInput("a backup", "is a file that tarry backup has written", found=repr(str(path)))
+        raise BadInput("a backup", _IS_BACKUP, found=repr(str(path)))
     check_not_newer(applied(str(path)))
     if not applied(str(path)):
-        raise BadInput("a backup", "is a file that tarry backup has written", found=repr(str(path)))
+        raise BadInput("a backup", _IS_BACKUP, found=repr(str(path)))
     with tempfile.TemporaryDirectory(prefix="tarry-restore-") as folder:
         copy = Path(folder, "copy.db")
         os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

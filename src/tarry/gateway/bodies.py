@@ -58,10 +58,16 @@ class PostIn(Struct, kw_only=True, forbid_unknown_fields=True):
     target: Annotated[Name, Meta(description="the visible thing acted on: a paper, page or thread")]
     content: Annotated[Content, Meta(description="text, or JSON")]
     options: Annotated[Options, Meta(description="for the outlet; never an address")] = {}
-    track: Name | None = None
+    track: Annotated[
+        Name | None, Meta(description="a kind of act with a gap of its own, if the policy names it")
+    ] = None
     more_to_come: Annotated[bool, Meta(description="the author will post more within the window")] = False
     depends_on: Annotated[
-        ReceiptOf | None, Meta(description="a released post, or one's own waiting one on the same target")
+        ReceiptOf | None,
+        Meta(
+            description="a receipt of one's own waiting post on the same target, or the id (or receipt) of "
+            "a post that is visible"
+        ),
     ] = None
 
 
@@ -97,6 +103,10 @@ class ReceiptOut(StatusOut, kw_only=True):
 
     receipt: str
 
+    def __repr__(self) -> str:
+        """Not the secret: what is printed ends up in logs."""
+        return f"{type(self).__name__}(state={self.state!r})"
+
 
 class ReceiptsOut(Struct, kw_only=True):
     """The receipts of several posts, in the order of the request."""
@@ -130,7 +140,10 @@ class SpaceOut(Struct, kw_only=True):
     name: str
     title: str
     version: Annotated[int, Meta(description="of its policy")]
-    is_open: bool
+    is_open: Annotated[bool, Meta(description="false: an operator has paused it")]
+    resumes_at: Annotated[
+        Moment | None, Meta(description="nothing is taken in until then: the policy changes")
+    ]
     window_s: float
     deadline_at: Moment | None
     adoption: Annotated[Adoption, Meta(description="whose posts are delayed")]
@@ -219,6 +232,10 @@ class TokenMadeOut(TokenOut, kw_only=True):
     """A token that was just made; nobody can be told it again."""
 
     token: str
+
+    def __repr__(self) -> str:
+        """Not the secret."""
+        return f"{type(self).__name__}(id={self.id!r})"
 
 
 class TokenListOut(Struct, kw_only=True):

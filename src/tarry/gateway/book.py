@@ -17,11 +17,13 @@ from tarry.core.policy_file import read_policy
 from tarry.keep.candidates import Adoption, Terms
 from tarry.keep.store import Transaction
 
-__all__ = ["SCOPES", "Book", "NoSuchSpace", "Scope", "Space", "Token", "Version", "read_book"]
+__all__ = ["NO_SPACE", "SCOPES", "Book", "NoSuchSpace", "Scope", "Space", "Token", "Version", "read_book"]
 
 #: What a token allows: hand posts in; look after what is parked, pause and withdraw; everything.
 Scope = Literal["submit", "operate", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+#: What is said where there is nothing yet.
+NO_SPACE = "this gateway has no space yet: make one with tarry space add"
 
 
 class NoSuchSpace(TarryError):

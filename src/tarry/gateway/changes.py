@@ -13,8 +13,10 @@ from tarry.keep.posts import Status
 from tarry.keep.receipts import Receipts
 from tarry.keep.store import Row, Store, Transaction
 
-__all__ = ["Changes"]
+__all__ = ["NOT_PARKED", "Changes"]
 
+#: What is said of an id that no post of a space has.
+NOT_PARKED = "this space has no parked post with this id"
 T = TypeVar("T")
 
 
@@ -106,6 +108,6 @@ class Changes:
         with self.store.transaction("reading") as transaction:
             row = transaction.one("by_id", id=post)
         if row is None or row["outlet"] != space:
-            raise NoSuchPost
+            raise NoSuchPost(NOT_PARKED)
         if row["state"] != "parked":
             raise TooLate(str(row["state"]))

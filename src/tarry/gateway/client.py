@@ -1,17 +1,22 @@
 """A small client of the gateway, for programs that hand posts in.
 
 Each request brings a key of its own: one whose answer was lost is sent again, and not accepted twice.
+
+Importing this lets the loggers of httpx2 and httpcore2 say warnings and nothing less: at a lower level they
+write a line for each request, with its time, into the logs of whoever hands posts in.
 """
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
 
-from tarry.core.errors import TarryError
+from tarry.core.errors import BadInput, TarryError
 from tarry.gateway.bodies import (
     AccountIn,
     AccountOut,
@@ -27,6 +32,7 @@ from tarry.gateway.bodies import (
     ReplaceIn,
     StatusOut,
 )
+from tarry.keep.errors import Unavailable
 
 __all__ = ["Client", "Refusal"]
 
@@ -35,6 +41,10 @@ _FIRST_WAIT_S = 0.2
 _FOLLOW_AGAIN_S = 1.0
 _AGAIN = frozenset({429, 502, 503, 504})
 T = TypeVar("T", bound=msgspec.Struct)
+
+for _name in ("httpx2", "httpcore2"):  # a line for each request would tell when somebody posted
+    _logger = logging.getLogger(_name)
+    _logger.setLevel(max(_logger.level, logging.WARNING))
 
 
 class Refusal(TarryError):
@@ -51,6 +61,9 @@ class Refusal(TarryError):
 
 class Client:
     """One gateway, as one token sees it. Without a token: the feeds, and what a receipt allows.
+
+    Each call raises `Refusal` where the gateway says no, and `Unavailable` where it does not answer: then a
+    post may or may not have been accepted, and is best sent again with the same `key`.
 
     >>> from starlette.testclient import TestClient
     >>> from tarry.gateway.app import create_app
@@ -72,7 +85,7 @@ class Client:
         timeout_s: float = 30.0,
     ) -> None:
         self._http = http or httpx2.Client(timeout=timeout_s)
-        self._url = url.rstrip("/")
+        self._url = _checked(url)
         self._token = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def __enter__(self) -> Self:
@@ -170,12 +183,28 @@ class Client:
         content = None if body is None else msgspec.json.encode(body)
         # A withdrawal that is repeated would be told that it is too late.
         tries = 1 if method == "DELETE" else _TRIES
-        answer = _patiently(
-            lambda: self._http.request(method, self._url + path, content=content, headers=headers), tries
-        )
+        try:
+            answer = _patiently(
+                lambda: self._http.request(method, self._url + path, content=content, headers=headers),
+                tries,
+            )
+        except httpx2.TransportError as error:
+            why = str(error) or type(error).__name__
+            raise Unavailable(f"no answer from the gateway at {self._url}: {why}") from error
         if answer.status_code >= 400:
             raise _refusal(answer)
-        return msgspec.json.decode(answer.content, type=kind)
+        try:
+            return msgspec.json.decode(answer.content, type=kind)
+        except msgspec.DecodeError:
+            raise Refusal(answer.status_code, f"what answers at {self._url} is no gateway") from None
+
+
+def _checked(url: str) -> str:
+    """An address without a scheme would be met as an error of another library, at the first request."""
+    if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
+        rule, fix = "begins with http:// or https://", "write it like http://127.0.0.1:8420"
+        raise BadInput("the address of a gateway", rule, found=repr(url), fix=fix)
+    return url.rstrip("/")
 
 
 def _key(key: str | None) -> str:

@@ -20,7 +20,7 @@ __all__ = ["Config", "config_table", "read_config"]
 _PREFIX = "TARRY_"
 #: Names with our prefix that are no settings of a gateway.
 _OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "SMTP", "TOKEN", "URL"}
-_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_KINDS = {str: "text", int: "a whole number", float: "a number", bool: "one of the words true and false"}
 _LARGEST_FILE = 1 << 20
 
 
@@ -129,10 +129,14 @@ def config_table() -> str:
     """
     lines = ["| setting | in the environment | default | what it is |", "| --- | --- | --- | --- |"]
     for each in fields(Config):
-        default = "none" if each.default is None else f"`{each.default}`"
+        default = "none" if each.default is None else f"`{_as_in_toml(each.default)}`"
         shouted = _PREFIX + each.name.upper()
         lines.append(f"| `{each.name}` | `{shouted}` | {default} | {each.metadata['meaning']} |")
     return "\n".join(lines) + "\n"
+
+
+def _as_in_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read_file(path: str) -> dict[str, Any]:
@@ -153,8 +157,11 @@ def _read_file(path: str) -> dict[str, Any]:
 
 def _check_known(name: str, known: Collection[str]) -> None:
     if name not in known:
-        near = get_close_matches(name.upper() if name.startswith(_PREFIX) else name, known, n=1)
-        fix = f"is {near[0]} meant?" if near else "docs/operating.md lists them"
+        # What all names begin with makes none of them more alike.
+        bare = {each.removeprefix(_PREFIX): each for each in known}
+        asked = name.removeprefix(_PREFIX).upper() if name.startswith(_PREFIX) else name
+        near = get_close_matches(asked, bare, n=1)
+        fix = f"is {bare[near[0]]} meant?" if near else "docs/operating.md lists them"
         raise BadInput("a setting", "has a known name", found=name, fix=fix)
 
 

@@ -4,6 +4,7 @@ The event loop never touches the store: whatever may block runs in a few threads
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ _THREADS = 4
 _LONG = 64 << 10  # bytes of JSON that are not read in the event loop
 _KEY_MOST = 200
 _KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
@@ -156,13 +158,17 @@ class Door:
         if (decoder := self._decoders.get(kind)) is None:
             decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
-            return decoder.decode(body)  # type: ignore[return-value]  # the decoder of this kind
+            sent = decoder.decode(body)
+            _check_names(body)
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not fit: {error}") from None
         except RecursionError:
             raise TooDeep(self.limits.nesting) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadRequest(400, f"the request is not JSON: {error}") from None
+            half = _SURROGATE.search(body) and "truncated" in str(error)
+            why = "half of a surrogate pair stands in it, or it was cut off" if half else error
+            raise BadRequest(400, f"the request is not JSON: {why}") from None
+        return sent  # type: ignore[return-value]  # the decoder of this kind
 
     async def _body(self, request: Request) -> bytes:
         most, parts = self.limits.body_bytes, []
@@ -184,3 +190,16 @@ def _one(request: Request, name: str) -> str | None:
     """A header that makes sense only once: of two, nobody knows which one a proxy has looked at."""
     values = request.headers.getlist(name)
     return values[0] if len(values) == 1 else None
+
+
+def _check_names(body: bytes) -> None:
+    """Of two actors nobody knows which one another reader of the same JSON takes."""
+    json.loads(body, object_pairs_hook=_once, parse_int=str, parse_float=str)
+
+
+def _once(pairs: list[tuple[str, object]]) -> None:
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise BadRequest(400, f"an object of the request has a name twice: {name[:40]!r}")
+        seen.add(name)

@@ -133,7 +133,7 @@ def _fitting(sizes: Sequence[Row], enough: int) -> int:
 
     Asked before they are read: nothing is taken into memory that would not be told.
     """
-    totals = accumulate(row["bytes"] for row in sizes)
+    totals = accumulate(int(row["bytes"]) for row in sizes)
     return max(sum(total <= enough for total in totals), min(1, len(sizes)))
 
 

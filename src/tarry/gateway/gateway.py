@@ -5,23 +5,24 @@ Everything here may block; nothing here knows HTTP.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import blake2b
 from threading import Lock
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import NotPossible, TarryError
-from tarry.gateway.book import Book, Space, read_book
+from tarry.gateway.book import NO_SPACE, Book, Space, read_book
 from tarry.gateway.changes import Changes
 from tarry.gateway.outlets import SpaceOutlets
 from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, prepare
-from tarry.keep.clock import Clock
+from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.errors import Paused
 from tarry.keep.keys import Keys
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.receipts import Receipts
-from tarry.keep.store import Store
+from tarry.keep.store import Store, place
 from tarry.keep.vault import Vault
 
 __all__ = ["Answer", "Gateway", "Request"]
@@ -78,7 +79,7 @@ class Gateway(Changes):
         self._reading, self.book = Lock(), Book(generation=0)
         self.refresh()
         if not self.book.spaces:
-            raise NotPossible("this gateway has no space yet: make one with tarry space add")
+            raise NotPossible(NO_SPACE)
         # Outlets are asked for inside transactions: they look at the last reading, and never at the store.
         self.vault = Vault(store, keys, SpaceOutlets(lambda: self.book, keys, own), clock)
         self.clock: Clock = self.vault.clock
@@ -101,6 +102,14 @@ class Gateway(Changes):
             self.vault.settings = replace(
                 self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
             )
+
+    def resumes_at(self, space: Space) -> Fraction | None:
+        """When the pause before a new policy is over, in seconds since 1970; None: there is none."""
+        with self.store.transaction("reading") as transaction:
+            here = place(transaction)
+        length, first = here.settings.tick, space.version.first_tick
+        now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
+        return first * length if first > max(now, here.closed + 1) else None
 
     def admit(self, requests: Sequence[Request]) -> list[Answer]:
         """Accept requests in one transaction, each whole or not at all; what each is answered."""

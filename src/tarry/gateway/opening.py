@@ -1,22 +1,24 @@
 """Opening what the settings name: the database, its key, the gateway."""
 
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tarry.core.errors import NotPossible
+from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.config import Config
 from tarry.gateway.keyfile import make_key, read_key
 from tarry.gateway.migrations import applied, check_not_newer
 from tarry.gateway.stores import is_file, open_store
 from tarry.keep.keys import Keys
+from tarry.keep.own_key import check_key
 from tarry.keep.store import Store
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway
 
-__all__ = ["first_keys", "open_database", "open_gateway", "opened"]
+__all__ = ["first_keys", "keys_of", "open_database", "open_gateway", "opened"]
 
 
 def open_database(config: Config, *, make: bool = False) -> Store:
@@ -29,8 +31,18 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     where = config.database
     if (path := is_file(where)) and not make and not path.exists():
         raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
+    if path and path.exists():
+        _check_private(path)
     check_not_newer(applied(where))
     return open_store(where)
+
+
+def _check_private(path: Path) -> None:
+    """Who reads the file knows what waits, and the arrivals of the last windows. A group may share it."""
+    rights = stat.S_IMODE(path.stat().st_mode)
+    if rights & stat.S_IRWXO:
+        fix = f"chmod o= {str(path)!r}"
+        raise BadInput("the database", "is closed to others", found=f"rights {rights:o}", fix=fix)
 
 
 @contextmanager
@@ -79,4 +91,18 @@ def first_keys(config: Config, store: Store) -> Keys:
         is_new = transaction.values("place") is None
     if is_new and not Path(config.key_file).exists():
         return make_key(config.key_file)
-    return read_key(config.key_file)
+    return keys_of(config, store)
+
+
+def keys_of(config: Config, store: Store) -> Keys:
+    """The key of a store that is there.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     keys = make_key(f"{folder}/key")
+    ...     keys_of(Config(key_file=f"{folder}/key"), open_store(":memory:")).seal == keys.seal
+    True
+    """
+    keys = read_key(config.key_file)
+    check_key(store, keys)
+    return keys

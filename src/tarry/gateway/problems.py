@@ -114,7 +114,7 @@ def refuse(error: Exception) -> Response:
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        if isinstance(error, TooMany):
+        if isinstance(error, TooMany | Paused) and error.wait_s is not None:
             headers["Retry-After"] = str(error.wait_s)
         is_away = isinstance(error, Unavailable) and not isinstance(error, Unsure)
         return problem(status, _AWAY if is_away else str(error), headers)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tarry.core.errors import NotPossible
 from tarry.core.promise import MEANINGLESS
-from tarry.gateway.book import Book, read_book
+from tarry.gateway.book import NO_SPACE, Book, read_book
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import hour_ticks
 from tarry.keep.store import Place, Transaction, place
@@ -77,6 +78,8 @@ def report(transaction: Transaction, clock: Clock) -> Report:
     ...     report(transaction, gateway.clock).parked
     {}
     """
+    if transaction.values("place") is None:
+        raise NotPossible(NO_SPACE)
     here = place(transaction)
     tick, hour = here.settings.tick, hour_ticks(here.settings)
     now = advance(here.anchor, clock.read(here.now)).time

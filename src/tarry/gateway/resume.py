@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tarry.core.errors import NotPossible
+from tarry.gateway.book import NO_SPACE
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
@@ -61,6 +62,8 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     ...     resume(transaction, gateway.keys, gateway.clock)
     0
     """
+    if transaction.values("place") is None:
+        raise NotPossible(NO_SPACE)
     here = place(transaction)
     if not here.settings.paused:
         raise NotPossible("this gateway is not paused: there is nothing to resume")

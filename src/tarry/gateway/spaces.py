@@ -11,18 +11,28 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.straddle import quiet_ticks
 from tarry.gateway.book import Space, Version, read_book
 from tarry.gateway.outlets import make_outlet
+from tarry.gateway.straddling import first_quiet
 from tarry.keep.candidates import Adoption
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.keys import Keys
+from tarry.keep.own_key import own_key
 from tarry.keep.store import Place, Settings, Transaction, found, place
 
-__all__ = ["add_space", "adopt_delays", "change_outlet", "change_policy", "first_quiet", "open_space"]
+__all__ = [
+    "add_space",
+    "adopt_delays",
+    "change_policy",
+    "change_space",
+    "last_tick",
+    "new_space",
+    "open_space",
+]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+_ANY_KEY = Keys(bytes(32))  # whether an outlet can be made does not depend on it
 
 
 def add_space(
@@ -47,22 +57,13 @@ def add_space(
     ...     add_space(transaction, Keys(bytes(32)), ManualClock(), "talk", policy).title
     'talk'
     """
-    _check_names(name, title or name, circle)
+    space = new_space(name, policy, title=title, circle=circle, outlet=outlet, adoption=adoption)
     if name in read_book(transaction).spaces:
         raise BadInput("a new space", "has a name of its own", found=f"another space {name!r}")
     found(transaction, Settings.of(policy, sealed=sealed), clock)
+    own_key(transaction, keys)
     here = place(transaction)
     here.settings.check(policy)
-    version = Version(number=1, text=write_policy(policy), first_tick=0)
-    space = Space(
-        name=name,
-        title=title or name,
-        circle=circle,
-        outlet=dict(outlet or {"kind": "feed"}),
-        versions=(version,),
-        adoption=adoption,
-    )
-    make_outlet(space, keys)  # refuses what could never work, while somebody reads why
     transaction.tell(
         "insert_space",
         name=name,
@@ -71,8 +72,34 @@ def add_space(
         outlet=json.dumps(dict(space.outlet), sort_keys=True),
         adoption=adoption,
     )
-    _insert_version(transaction, name, version)
+    _insert_version(transaction, name, space.version)
     transaction.tell("turn_page")
+    return space
+
+
+def new_space(
+    name: str,
+    policy: Policy,
+    *,
+    title: str = "",
+    circle: str = "all",
+    outlet: Mapping[str, Any] | None = None,
+    adoption: Adoption = "everyone",
+) -> Space:
+    """A space that is nowhere yet, or why it cannot be one: told before anything is made.
+
+    >>> new_space("talk", Policy(epsilon="1", gap="11m")).title
+    'talk'
+    """
+    space = Space(
+        name=name,
+        title=title or name,
+        circle=circle,
+        outlet=dict(outlet or {"kind": "feed"}),
+        versions=(Version(number=1, text=write_policy(policy), first_tick=0),),
+        adoption=adoption,
+    )
+    _check(space)
     return space
 
 
@@ -88,19 +115,29 @@ def open_space(transaction: Transaction, name: str, *, is_open: bool) -> None:
     _change(transaction, read_book(transaction).space(name), is_open=is_open)
 
 
-def change_outlet(transaction: Transaction, keys: Keys, name: str, outlet: Mapping[str, Any]) -> None:
-    """Send what a space releases elsewhere, from the next delivery on.
+def change_space(
+    transaction: Transaction,
+    name: str,
+    *,
+    title: str | None = None,
+    outlet: Mapping[str, Any] | None = None,
+) -> Space:
+    """Give a space another title, or send what it releases elsewhere from the next delivery on.
+
+    Whose posts are delayed, and whom a space shares its actors with, stay as they are: both were promised.
 
     >>> from tarry.gateway.stores import open_store
     >>> with open_store(":memory:").transaction("closing") as transaction:
-    ...     change_outlet(transaction, Keys(bytes(32)), "talk", {"kind": "feed"})
+    ...     change_space(transaction, "talk", outlet={"kind": "feed"})
     Traceback (most recent call last):
     tarry.gateway.book.NoSuchSpace: this gateway has no space 'talk'
     """
     space = read_book(transaction).space(name)
-    changed = Space(**{**vars(space), "outlet": dict(outlet)})
-    make_outlet(changed, keys)
+    told = {"title": space.title if title is None else title, "outlet": dict(outlet or space.outlet)}
+    changed = Space(**{**vars(space), **told})
+    _check(changed)
     _change(transaction, changed, is_open=space.is_open)
+    return changed
 
 
 def change_policy(
@@ -108,7 +145,7 @@ def change_policy(
 ) -> Version:
     """Give a space another policy; admission pauses until no pair can straddle the change.
 
-    With `accept_straddle` it takes effect at once; `straddle_loss` tells what that costs.
+    With `accept_straddle` it takes effect at once; `cost_at_once` tells what that costs.
 
     >>> from tarry.gateway.stores import open_store
     >>> from tarry.testing import ManualClock
@@ -124,7 +161,7 @@ def change_policy(
     here.settings.check(policy)
     if write_policy(policy) == space.version.text:
         raise BadInput("a new version", "differs from the one that holds", found="the same policy")
-    tick = _last_arrival(here, clock)
+    tick = last_tick(here, clock)
     first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)
     version = Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
     _insert_version(transaction, name, version)
@@ -155,45 +192,34 @@ def adopt_delays(
     if not actor:
         raise BadInput("an account", "has a name", found="none")
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
-    tick = _last_arrival(place(transaction), clock)
+    tick = last_tick(place(transaction), clock)
     first = max(first_quiet(each, each.version.policy, tick) for each in circle)
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
     return first
 
 
-def first_quiet(space: Space, policy: Policy, last: int) -> int:
-    """The first arrival that a policy may have if the last one under all those before it was at this tick.
-
-    Not only the newest of them counts: one that waits itself may not have its pause cut short, and one that
-    was replaced at once, without a pause, still reaches on. Those with ticks of another length do not: what
-    they promised was over when the ticks changed.
-
-    >>> policy = write_policy(Policy(epsilon="1", gap="11m"))
-    >>> versions = (Version(number=1, text=policy, first_tick=0),)
-    >>> space = Space(name="talk", title="Talk", circle="all", outlet={}, versions=versions)
-    >>> first_quiet(space, Policy(epsilon="2", gap="11m"), 1000)
-    1961
-    """
-    ends = [*(min(last, later.first_tick) for later in space.versions[1:]), last]
-    return max(
-        end + quiet_ticks(old.policy, policy)
-        for old, end in zip(space.versions, ends, strict=True)
-        if old.policy.tick == space.version.policy.tick
-    )
-
-
-def _check_names(name: str, title: str, circle: str) -> None:
+def _check(space: Space) -> None:
     rule = "is 1 to 63 small letters, digits and hyphens, no hyphen first"
-    for what, text in (("space", name), ("circle", circle)):
+    for what, text in (("space", space.name), ("circle", space.circle)):
         if not _NAME.fullmatch(text):
             raise BadInput(f"the name of a {what}", rule, found=repr(text))
-    if not _TITLE.fullmatch(title):
-        raise BadInput("the title of a space", "is 1 to 200 characters on one line", found=repr(title))
+    if not _TITLE.fullmatch(space.title):
+        raise BadInput(
+            "the title of a space", "is 1 to 200 characters on one line", found=repr(space.title)
+        )
+    make_outlet(space, _ANY_KEY)  # refuses what could never work, while somebody reads why
 
 
-def _last_arrival(here: Place, clock: Clock) -> int:
-    """The latest tick that an arrival may have had by now."""
+def last_tick(here: Place, clock: Clock) -> int:
+    """The latest tick that an arrival may have had by now.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     last_tick(place(transaction), gateway.clock) - gateway.clock.wall // 1_000_000
+    0
+    """
     now = advance(here.anchor, clock.read(here.now)).time
     return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
 

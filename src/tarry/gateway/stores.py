@@ -1,7 +1,9 @@
 """Where a gateway keeps its tables: a SQLite file, or a PostgreSQL database by its URL."""
 
+import re
 from pathlib import Path
 
+from tarry.core.errors import BadInput
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.queries import KEEPER
 from tarry.keep.sqlite import SqliteStore
@@ -11,6 +13,7 @@ __all__ = ["ROOMS", "is_file", "open_store"]
 
 #: The gateway's tables lie beside the keeper's: one transaction changes both.
 ROOMS = (*KEEPER, "tarry.gateway")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def open_store(where: str) -> Store:
@@ -29,6 +32,13 @@ def is_file(where: str) -> Path | None:
     >>> is_file("gateway.db"), is_file("postgresql://tarry@db/tarry")
     (PosixPath('gateway.db'), None)
     """
-    if where.startswith(("postgresql://", "postgres://")):
+    scheme = _SCHEME.match(where)
+    if scheme is None:
+        return Path(where)
+    if scheme[1] in {"postgresql", "postgres"}:
         return None
-    return Path(where.removeprefix("sqlite://"))
+    if scheme[1] == "sqlite":
+        return Path(where.removeprefix("sqlite://"))
+    # Never quoted whole: there may be a password in it.
+    rule = "is the path of a SQLite file, or begins with postgresql://"
+    raise BadInput("the address of a database", rule, found=f"{scheme[1]}://")

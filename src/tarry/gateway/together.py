@@ -11,7 +11,7 @@ from tarry.core.policy_file import write_policy
 from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
 from tarry.gateway.moments import moment
-from tarry.gateway.spaces import first_quiet
+from tarry.gateway.straddling import first_quiet
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks, hour_ticks
 from tarry.keep.keys import Keys

@@ -44,7 +44,8 @@ def accept(
     now = advance(here.anchor, vault.clock.read(here.now)).time
     clerk = _Clerk(transaction, vault, here, max(now_tick(now, here.settings.tick), here.closed + 1))
     everything = [each for request in requests for each in request]
-    names = {each.receipt for each in everything if each.body is not None}
+    # The first of a request stands for all of them: the same key has the same first receipt.
+    names = {request[0].receipt for request in requests if request and request[0].body is not None}
     if clerk.looks_back:
         names |= {each.actor for each in everything}
     if names:
@@ -86,7 +87,7 @@ class _Clerk:
             raise Paused(_CLOSED)
         if self._tick < terms.first_tick:
             wait = ceil((terms.first_tick - self._tick) * terms.policy.tick)
-            raise Paused(_CHANGING.format(wait=wait))
+            raise Paused(_CHANGING.format(wait=wait), wait_s=wait)
         check_period(terms.policy, self._tick)
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
@@ -252,7 +253,8 @@ def _parent(transaction: Transaction, each: Candidate) -> Row | None:
     ):
         raise BadInput(
             "depends_on",
-            "is the receipt of a visible post, or of one's own waiting post on the same target",
+            "is a receipt of one's own waiting post on the same target, or the id (or receipt) of a post "
+            "that is visible",
             found="another",
         )
     return parent

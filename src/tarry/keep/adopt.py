@@ -12,6 +12,7 @@ from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
+from tarry.keep.own_key import own_key
 from tarry.keep.store import Place, Transaction, anchor_row, place
 
 __all__ = ["adopt"]
@@ -26,6 +27,7 @@ def adopt(transaction: Transaction, keys: Keys, clock: Clock, policy: Policy) ->
     ...     adopt(transaction, Keys(bytes(32)), clock, Policy(epsilon="2", gap="11m"))
     True
     """
+    own_key(transaction, keys)
     if place(transaction).policy == (text := write_policy(policy)):
         return False
     close_ticks(transaction, keys, clock)

@@ -22,8 +22,10 @@ class NoSuchPost(TarryError):
     no post has this receipt: it is mistyped, or the post left long ago
     """
 
-    def __init__(self) -> None:
-        super().__init__("no post has this receipt: it is mistyped, or the post left long ago")
+    def __init__(
+        self, sentence: str = "no post has this receipt: it is mistyped, or the post left long ago"
+    ) -> None:
+        super().__init__(sentence)
 
 
 class TooLate(TarryError):
@@ -67,6 +69,10 @@ class Paused(TarryError):
     Traceback (most recent call last):
     tarry.keep.errors.Paused: the store was brought back from a backup and waits for tarry resume
     """
+
+    def __init__(self, sentence: str, *, wait_s: int | None = None) -> None:
+        self.wait_s = wait_s  # where it is known when the pause ends
+        super().__init__(sentence)
 
 
 class Unreachable(TarryError):

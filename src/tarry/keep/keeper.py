@@ -14,7 +14,7 @@ from tarry.keep.clock import MICROS
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
-from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser, due_outlets
+from tarry.keep.releaser import LEASE_S, SHUT, Claim, Outcome, Releaser, due_outlets
 from tarry.keep.store import Transaction
 from tarry.keep.vault import Vault
 
@@ -202,8 +202,10 @@ class Keeper:
         finally:
             self._claims.discard(claim.token)
             self._leave(claim.outlet)
+        if claim.shut:
+            self._tell(f"{claim.shut} deliveries by {claim.outlet} failed ({SHUT}): parked")
         for outcome in outcomes:
-            if outcome.problem:
+            if outcome.problem and (outcome.attempt == 1 or outcome.parked):  # not all tries between
                 self._tell(_failed(claim, outcome))
 
     def _enter(self, outlet: str) -> bool:

@@ -75,6 +75,15 @@ class Keys:
         """
         return blake2b(purpose.encode(), key=self._key, digest_size=KEY_BYTES).digest()
 
+    @property
+    def fingerprint(self) -> bytes:
+        """What a store knows its key by; the key is random, so nobody finds it from this.
+
+        >>> Keys(bytes(32)).fingerprint == Keys(bytes(range(32))).fingerprint
+        False
+        """
+        return self.secret("fingerprint")
+
     def actor(self, actor: str) -> bytes:
         """What labels know an actor by, until erasure.
 

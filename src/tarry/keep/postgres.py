@@ -5,13 +5,14 @@ Needs psycopg (`pip install 'tarry[postgres]'`).
 
 import os
 import re
+import select
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tarry.core.errors import NotPossible
+from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.queries import KEEPER, migrations, queries
@@ -20,7 +21,7 @@ from tarry.keep.store import Kind, Row
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore", "statements"]
+__all__ = ["PostgresStore", "statements", "told_in"]
 
 #: A server that is gone without a word is noticed within half a minute, and not after two hours; what the
 #: URL says goes first.
@@ -49,7 +50,7 @@ class PostgresStore:
             raise NotPossible(
                 "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
             ) from None
-        self.dsn = dsn
+        self.dsn, self._told = dsn, told_in(dsn)
         self.rooms, self.statements = rooms, statements(rooms)
         self._psycopg, self._rows = psycopg, dict_row
         self._away = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
@@ -68,6 +69,7 @@ class PostgresStore:
     def transaction(self, kind: Kind) -> Iterator["PostgresTransaction"]:
         """One unit of work, durable when the block ends."""
         try:
+            self._let_go_if_cut()
             connection = self.connection()
             try:
                 # What asks for no answer is sent along with what comes next: few trips to the server.
@@ -98,13 +100,21 @@ class PostgresStore:
         """This thread's connection."""
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
         if connection is None or connection.closed or self._mine.process != os.getpid():
-            told = self._psycopg.conninfo.conninfo_to_dict(self.dsn)
-            where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **told})
+            where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **self._told})
             connection = self._psycopg.connect(where, autocommit=True, row_factory=self._rows)
             self._mine.connection, self._mine.process = connection, os.getpid()
             # What is acknowledged is on the disk, whatever the server's default is.
             connection.execute("SET synchronous_commit = on")
         return connection
+
+    def _let_go_if_cut(self) -> None:
+        """Between transactions a server says nothing, unless it ends: then the next one finds it back."""
+        connection = getattr(self._mine, "connection", None)
+        if connection is not None and not connection.closed and self._mine.process == os.getpid():
+            waiting = select.poll()
+            waiting.register(connection.fileno(), select.POLLIN)
+            if waiting.poll(0):
+                self.close()
 
     def _roll_back(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
         try:
@@ -178,6 +188,24 @@ class PostgresTransaction:
         """One change for each of many rows, without waiting for the answers."""
         if rows:
             self._connection.cursor().executemany(self._statements[name], rows)
+
+
+def told_in(dsn: str) -> dict[str, Any]:
+    """What a URL says. One that cannot be read is never quoted: there may be a password in it.
+
+    >>> told_in("postgresql://tarry@db/tarry")["host"]
+    'db'
+    """
+    from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - an extra
+
+    try:
+        return dict(conninfo.conninfo_to_dict(dsn))
+    except ProgrammingError:
+        raise BadInput(
+            "the address of a database",
+            "is a URL such as postgresql://user@host/name",
+            found="something else",
+        ) from None
 
 
 @cache

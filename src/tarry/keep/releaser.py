@@ -26,7 +26,7 @@ __all__ = ["LEASE_S", "MOST_ATTEMPTS", "Claim", "Outcome", "Releaser", "retry_de
 LEASE_S = 10
 MOST_ATTEMPTS = 12
 _LONGEST_DELAY_S = 300
-_SHUT = "its content cannot be opened: the key is another one, or the store was changed"
+SHUT = "its content cannot be opened: the key is another one, or the store was changed"
 _PARKED_ABOVE = "what it depends on is parked: repeat that first, or withdraw this"
 _CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
@@ -42,6 +42,7 @@ class Claim:
     token: int
     outlet: str
     posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
+    shut: int = 0  # posts that were parked instead: they cannot be opened
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,9 @@ class Releaser:
         posts = [(row["id"], self._leaving(row)) for row in rows]
         for post, release in posts:
             if release is None:  # nothing that a later try would change
-                transaction.tell("mark_parked", id=post, claim=token, problem=_SHUT)
-        return Claim(
-            token, outlet, tuple((post, release) for post, release in posts if release is not None)
-        )
+                transaction.tell("mark_parked", id=post, claim=token, problem=SHUT)
+        opened = tuple((post, release) for post, release in posts if release is not None)
+        return Claim(token, outlet, opened, shut=len(posts) - len(opened))
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""

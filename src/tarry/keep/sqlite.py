@@ -146,7 +146,9 @@ class SqliteStore:
         if connection is not None and self._mine.file[0] == os.getpid():
             connection.close()
 
-    def give_up(self, connection: sqlite3.Connection | None, error: BaseException) -> None:
+    def give_up(
+        self, connection: sqlite3.Connection | None, error: BaseException, what: str = "store"
+    ) -> None:
         """Undo what was begun; where the store is to blame, begin anew next time, and say so."""
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):  # the error that led here is the one to tell
@@ -155,7 +157,7 @@ class SqliteStore:
         # The bare class is what a file that is no database, or is damaged, gives.
         if isinstance(error, sqlite3.OperationalError | OSError) or type(error) is sqlite3.DatabaseError:
             self._forget_connection()
-            raise Unavailable(f"the store cannot be used: {_why(error)}") from error
+            raise Unavailable(f"the {what} cannot be used: {_why(error)}") from error
 
     def _migrate(self) -> None:
         """Apply the scripts that this store has not seen, each with its number in one transaction."""
@@ -174,7 +176,7 @@ class SqliteStore:
                     connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
             connection.execute("COMMIT")
         except BaseException as error:
-            self.give_up(connection, error)
+            self.give_up(connection, error, f"store {self.path!r}")  # who opens it has just named it
             raise
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
+from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
@@ -128,8 +129,8 @@ class Settings:
             raise BadInput(
                 "a policy",
                 "has the tick, window and labels of its store",
-                found=f"tick {policy.tick} s, window {policy.window} s, labels {policy.labels!r}",
-                fix=f"this store has tick {self.tick} s, {self.window_ticks} ticks, {self.labels!r}",
+                found=_told(Settings.of(policy)),
+                fix=f"this store has {_told(self)}",
             )
 
 
@@ -207,6 +208,11 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
     """The columns of an anchor."""
     reading = anchor.reading
     return {"time": anchor.time, "wall": reading.wall, "steady": reading.steady, "boot": reading.boot}
+
+
+def _told(settings: Settings) -> str:
+    tick, window = settings.tick, settings.window_ticks * settings.tick
+    return f"tick {format_duration(tick)}, window {format_duration(window)}, labels {settings.labels!r}"
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tarry.keep.clock import Clock, advance
 from tarry.keep.keys import Keys
 from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.own_key import check_key
 from tarry.keep.seal import Open, Seal, Sealed
 from tarry.keep.store import Settings, Store, Transaction, place
 
@@ -26,6 +27,7 @@ class Vault:
     ) -> None:
         self.store, self.keys, self.outlets = store, keys, outlets
         self.clock: Clock = clock or store.clock()
+        check_key(store, keys)
         with store.transaction("reading") as transaction:
             self.settings: Settings = place(transaction).settings
         self.seal: Seal = Sealed(keys.seal) if self.settings.sealed else Open()

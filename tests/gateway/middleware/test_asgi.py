@@ -1,6 +1,7 @@
 """Held views of a real FastAPI app and a real Starlette app, under a clock moved by hand."""
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
@@ -262,7 +263,7 @@ def test_a_browser_gets_a_page(site):
 
     assert page.status_code == 202
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "It will appear at 2026-01-01T00:00:" in page.text
+    assert "It will appear at 2026-01-01 00:00:" in page.text
     refused = client.post("/odd/x", headers={"Accept": "text/html"})
     assert (refused.status_code, "sign in first" in refused.text) == (401, True)
 
@@ -424,3 +425,27 @@ def test_importing_it_needs_neither_fastapi_nor_django():
 
 def test_the_built_in_check_wants_a_word_from_a_browser():
     assert not same_origin(Request({"type": "http", "headers": [(b"host", b"a.example")]}))
+
+
+# --- the page of a browser ------------------------------------------------------------------------
+
+
+def form_of(answer):
+    """The address of the form on a page, and what it would send."""
+    (address,) = re.findall('<form method="post" action="([^"]+)">', answer.text)
+    return address, dict(re.findall('<input type="hidden" name="([^"]+)" value="([^"]+)">', answer.text))
+
+
+def test_a_browser_takes_its_call_back_with_the_form_on_the_page(site, seen):
+    held, client = site
+    page = client.post("/papers/3/reviews", json={}, headers=MINE | {"Accept": "text/html"})
+    address, fields = form_of(page)
+
+    assert client.post(address, data=fields, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    answer = client.post(address, data=fields, headers=MINE)
+    assert (answer.status_code, "It will not appear." in answer.text) == (200, True)
+    assert client.post(address, data=fields, headers=MINE).status_code == 409
+    assert client.get(address, headers=MINE).status_code == 405
+    assert client.post(address, content=b"." * 5000, headers=MINE).status_code == 413
+    let_out(held.hold)
+    assert seen == []

@@ -4,6 +4,7 @@ import io
 import re
 import signal
 import threading
+from urllib.parse import urlencode
 
 import pytest
 
@@ -236,7 +237,7 @@ def test_a_browser_gets_a_page(site):
     page = client.post("/papers/3/reviews", headers={"X-CSRFToken": token, "Accept": "text/html"})
 
     assert (page.status_code, page.headers["Cache-Control"]) == (202, "no-store")
-    assert "It will appear at 2026-01-01T00:00:" in page.text
+    assert "It will appear at 2026-01-01 00:00:" in page.text
 
 
 # --- releases ---------------------------------------------------------------------------------------
@@ -408,3 +409,27 @@ def test_a_store_that_is_away_is_told_in_a_sentence(open_site, tmp_path):
     assert (answer.status_code, "the store cannot be used" in answer.text) == (503, True)
     with pytest.raises(Unavailable):
         site.gate.posts()
+
+
+# --- the page of a browser ------------------------------------------------------------------------
+
+
+def test_a_browser_takes_its_call_back_with_the_form_on_the_page(site):
+    client, token = visitor(ann())
+    accept = {"Accept": "text/html"}
+    form = {"text": "I agree.", "csrfmiddlewaretoken": token}
+    page = client.post("/papers/3/reviews", form, headers=accept).content.decode()
+    (address,) = re.findall('<form method="post" action="([^"]+)">', page)
+    fields = dict(re.findall('<input type="hidden" name="([^"]+)" value="([^"]+)">', page))
+
+    assert set(fields) == {"csrfmiddlewaretoken", "receipt"}
+    sent = {"data": urlencode(fields), "content_type": "application/x-www-form-urlencoded"}
+    without = {**sent, "data": urlencode({"receipt": fields["receipt"]})}
+    assert client.post(address, **without).status_code == 403
+    answer = client.post(address, **sent, headers={"Origin": "http://testserver"})
+    assert (answer.status_code, "It will not appear." in answer.content.decode()) == (200, True)
+    assert client.post(address, **sent).status_code == 409
+    assert client.get(address).status_code == 405
+    assert client.post(address, {"x": "." * 5000}).status_code == 413
+    let_out(site)
+    assert django_site.SEEN == []

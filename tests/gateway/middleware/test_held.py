@@ -322,3 +322,18 @@ def test_calls_wait_in_postgresql_as_well(tmp_path, postgres_server):
     assert hold.gate.status(receipt.secret).state == "released"
     assert [call.user for call in calls] == [USER]
     hold.vault.store.close()
+
+
+def test_a_call_that_is_parked_is_logged_without_saying_whose(tmp_path, caplog):
+    """Somebody has to look at it, and nobody asks by himself."""
+    hold = Hold(quick(tmp_path / "a"), lambda call, release: 403)
+    hold.admit(some_call(user="user-17"), "/posts/secret")
+    hold.start_keeper()
+    try:
+        wait_until(lambda: "parked" in caplog.text, meanwhile=lambda: hold.settings.clock.sleep(1))
+    finally:
+        hold.stop_keeper()
+
+    sentences = [record.getMessage() for record in caplog.records if record.name == "tarry.middleware"]
+    assert sentences[-1] == "a delivery by view failed (the view answered 403): parked"
+    assert not any(word in caplog.text for word in ("user-17", "secret"))

@@ -118,6 +118,28 @@ def test_the_request_is_the_release_and_nothing_else(world):
     }
 
 
+JSON = {"content_type": "application/json"}
+
+
+def test_json_arrives_as_json(world):
+    """As in a feed: whoever receives it need not parse twice, nor know of the option."""
+    release = release_of(
+        world, content='{"note": "é", "score": [3]}'.encode(), options={"mood": "glad"} | JSON
+    )
+    world.outlet.deliver(release)
+
+    told = json.loads(world.receiver.received[0].body)
+    assert (told["content"], told["options"]) == ({"note": "é", "score": [3]}, {"mood": "glad"})
+
+
+@pytest.mark.parametrize("content", [b"[1", b"1e999", b"[NaN]", b"[" * 100_000, b""])
+def test_what_is_said_to_be_json_and_is_not_arrives_as_text(world, content):
+    world.outlet.deliver(release_of(world, content=content, options=JSON))
+
+    told = json.loads(world.receiver.received[0].body)
+    assert (told["content"], told["options"]) == (content.decode(), JSON)
+
+
 @pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
 def test_any_answer_of_the_second_hundred_is_success(world, code):
     """What else the server says does not matter."""
@@ -293,12 +315,29 @@ def test_only_the_right_signature_is_right(body, other, signature):
     assert not verify_webhook(SECRET, body, right[:-1])
 
 
-@pytest.mark.parametrize("secret", [b"", b"fifteen bytes..", "a text that is long enough", None])
+@given(body=some.binary())
+def test_the_secret_may_be_given_as_it_is_printed(body):
+    """`tarry space secret` prints hex, and a text is taken for that."""
+    signature = f"sha256={hmac.new(SECRET, body, 'sha256').hexdigest()}"
+
+    assert verify_webhook(SECRET.hex(), body, signature)
+    assert not verify_webhook(SECRET[::-1].hex(), body, signature)
+
+
+@pytest.mark.parametrize("secret", [b"", b"fifteen bytes..", None])
 def test_a_secret_that_can_be_guessed_is_refused(secret):
     """By the sender and by the receiver: an empty one would let everybody sign."""
     with pytest.raises(BadInput, match="the secret of a webhook has 16 bytes or more"):
         Webhook("https://forum.example/", secret)
     with pytest.raises(BadInput, match="the secret of a webhook has 16 bytes or more"):
+        verify_webhook(secret, b"{}", "sha256=")
+
+
+@pytest.mark.parametrize("secret", ["", "0f" * 15, "a text that is long enough"])
+def test_a_text_that_is_no_secret_in_hex_is_refused(secret):
+    with pytest.raises(BadInput, match="the secret of a webhook has 16 bytes or more"):
+        Webhook("https://forum.example/", secret)
+    with pytest.raises(BadInput, match=r"the secret of a webhook (has 16 bytes or more|is bytes, or hex)"):
         verify_webhook(secret, b"{}", "sha256=")
 
 

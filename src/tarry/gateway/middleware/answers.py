@@ -5,9 +5,12 @@ be cached or shared.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
+from urllib.parse import parse_qs
 
 from tarry.core.errors import TarryError
 from tarry.gateway.middleware.held import HeldCall, Hold
@@ -15,20 +18,39 @@ from tarry.gateway.moments import moment
 from tarry.keep.errors import NoSuchPost, Paused, TooLate, Unavailable
 from tarry.keep.posts import Status
 
-__all__ = ["RECEIPT_HEADER", "RECEIPT_PATH", "Answer", "about_receipt", "admit", "refusal"]
+__all__ = [
+    "MOST_FORM_BYTES",
+    "RECEIPT_HEADER",
+    "RECEIPT_PATH",
+    "WITHDRAW_PATH",
+    "Answer",
+    "about_receipt",
+    "admit",
+    "refusal",
+    "withdraw_by_form",
+]
 
 #: Where a receipt is asked for (GET) and a call taken back (DELETE).
 RECEIPT_PATH = "/_tarry/receipt"
 #: Where the secret stands. In an address it would be found in logs.
 RECEIPT_HEADER = "Tarry-Receipt"
+#: Where the page of somebody without programs sends a receipt, in a form, to take a call back (POST).
+WITHDRAW_PATH = "/_tarry/withdraw"
+MOST_FORM_BYTES = 4096
 _STATUS: dict[type[TarryError], int] = {NoSuchPost: 404, TooLate: 409, Paused: 409, Unavailable: 503}
 _PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept"}
+#: Without a referrer a browser calls the origin of a form "null", and the site would refuse its own page.
+_PRIVATE_PAGE = {**_PRIVATE, "Referrer-Policy": "same-origin"}
 #: Bytes of an answer about a held call: were they not of one length, an eavesdropper would see more.
 _SIZE = 1024
+_PAGE_SIZE = 4096
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body><h1>{title}</h1>{text}</body></html>
 """
+_FORM = """<form method="post" action="{action}">{fields}<button>Take it back</button></form>"""
+_FIELD = """<input type="hidden" name="{name}" value="{value}">"""
+_BACK = """<p><a href="{front}">Back to the site</a></p>"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +66,15 @@ class Answer:
     body: bytes
 
 
-def admit(hold: Hold, call: HeldCall, target: str, *, html: bool = False) -> Answer:
-    """Hold a call, or say why not.
+def admit(
+    hold: Hold,
+    call: HeldCall,
+    target: str,
+    *,
+    html: bool = False,
+    fields: Mapping[str, str] | None = None,
+) -> Answer:
+    """Hold a call, or say why not. `fields` go into the form of the page, beside the receipt.
 
     >>> from types import SimpleNamespace
     >>> def admit_nothing(call, target):
@@ -58,14 +87,14 @@ def admit(hold: Hold, call: HeldCall, target: str, *, html: bool = False) -> Ans
         receipt = hold.admit(call, target)
     except TarryError as error:
         return _refused(error, html=html)
-    told = {"receipt": receipt.secret, **_told(receipt.status)}
     if not html:
-        return _json(202, told)
+        return _json(202, {"receipt": receipt.secret, **_told(receipt.status)})
     sentences = [
         f"It will appear {_when(receipt.status)}. Nobody but you is told.",
-        f"With this receipt you can ask for it, or take it back: {receipt.secret}",
+        f"Until then you can take it back, here or with its receipt: {receipt.secret}",
     ]
-    return _page(202, "Accepted", sentences)
+    hidden = {**(fields or {}), "receipt": receipt.secret}
+    return _page(202, "Accepted", sentences, _form(hold, hidden) + _back(hold))
 
 
 def about_receipt(hold: Hold, method: str, secret: str | None) -> Answer:
@@ -83,6 +112,27 @@ def about_receipt(hold: Hold, method: str, secret: str | None) -> Answer:
     except TarryError as error:
         return _refused(error, html=False)
     return _json(200, _told(status))
+
+
+def withdraw_by_form(hold: Hold, method: str, body: bytes) -> Answer:
+    """Take a call back whose receipt stands in a form.
+
+    >>> withdraw_by_form(None, "GET", b"").status
+    405
+    """
+    if method != "POST":
+        return refusal(405, "a call is taken back with POST", html=True)
+    try:
+        fields = parse_qs(body.decode(), max_num_fields=10) if len(body) <= MOST_FORM_BYTES else {}
+    except ValueError:
+        fields = {}
+    try:
+        if "receipt" not in fields:
+            raise NoSuchPost
+        hold.gate.withdraw(fields["receipt"][0].strip())
+    except TarryError as error:
+        return _refused(error, html=True)
+    return _page(200, "Taken back", ["It will not appear."], _back(hold))
 
 
 def refusal(status: int, sentence: str, *, html: bool = False) -> Answer:
@@ -116,9 +166,23 @@ def _told(status: Status) -> dict[str, str | None]:
 
 def _when(status: Status) -> str:
     if status.release_at is not None or status.between is None:
-        return "soon" if status.release_at is None else f"at {moment(status.release_at)}"
-    earliest, latest = map(moment, status.between)
+        return "soon" if status.release_at is None else f"at {_clock_time(status.release_at)}"
+    earliest, latest = map(_clock_time, status.between)
     return f"at {earliest} or at {latest}; which of them, your other posts decide"
+
+
+def _clock_time(at: Fraction) -> str:
+    """For people: to the second, and not before it appears."""
+    return moment(math.ceil(at)).replace("T", " ").replace("Z", " UTC")
+
+
+def _form(hold: Hold, hidden: Mapping[str, str]) -> str:
+    fields = "".join(_FIELD.format(name=escape(name), value=escape(hidden[name])) for name in hidden)
+    return _FORM.format(action=escape(hold.settings.address.path + WITHDRAW_PATH), fields=fields)
+
+
+def _back(hold: Hold) -> str:
+    return _BACK.format(front=escape(hold.settings.address.path + "/"))
 
 
 def _json(status: int, told: Mapping[str, object], kind: str = "application/json") -> Answer:
@@ -128,11 +192,11 @@ def _json(status: int, told: Mapping[str, object], kind: str = "application/json
     return Answer(status=status, headers={"Content-Type": kind, **_PRIVATE}, body=body)
 
 
-def _page(status: int, title: str, sentences: list[str]) -> Answer:
-    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+def _page(status: int, title: str, sentences: list[str], more: str = "") -> Answer:
+    """`more` is HTML already."""
+    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + more
     body = _PAGE.format(title=escape(title), text=text).encode()
     if status < 300:
-        body = body.ljust(_SIZE)
-    return Answer(
-        status=status, headers={"Content-Type": "text/html; charset=utf-8", **_PRIVATE}, body=body
-    )
+        body = body.ljust(_PAGE_SIZE)
+    headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE_PAGE}
+    return Answer(status=status, headers=headers, body=body)

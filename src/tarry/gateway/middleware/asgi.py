@@ -27,12 +27,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarry.core.errors import NotPossible
 from tarry.gateway.middleware.answers import (
+    MOST_FORM_BYTES,
     RECEIPT_HEADER,
     RECEIPT_PATH,
+    WITHDRAW_PATH,
     Answer,
     about_receipt,
     admit,
     refusal,
+    withdraw_by_form,
 )
 from tarry.gateway.middleware.asgi_call import fresh_scope, run_app
 from tarry.gateway.middleware.held import HeldCall, Hold
@@ -128,6 +131,8 @@ class HoldPosts:
         if path == RECEIPT_PATH:
             secret = request.headers.get(RECEIPT_HEADER)
             return await self._in_thread(partial(about_receipt, self.hold, request.method, secret))
+        if path == WITHDRAW_PATH:
+            return await self._withdraw(request)
         target = self.settings.target_of(request.method, path)
         return None if target is None else await self._hold(request, path, target)
 
@@ -138,7 +143,7 @@ class HoldPosts:
             return None if self.settings.anonymous == "pass" else refusal(401, _WHO, html=html)
         if not await _settled(self._csrf(request)):
             return refusal(403, _WHENCE, html=html)
-        body = await self._body(request)
+        body = await self._body(request, self.settings.most_bytes)
         if body is None:
             return refusal(413, f"a body has at most {self.settings.most_bytes} bytes", html=html)
         call = HeldCall(
@@ -152,16 +157,26 @@ class HoldPosts:
         )
         return await self._in_thread(partial(admit, self.hold, call, target, html=html))
 
+    async def _withdraw(self, request: Request) -> Answer:
+        """For the form on our page: only a page of this site may send it."""
+        if not await _settled(self._csrf(request)):
+            return refusal(403, _WHENCE, html=True)
+        body = await self._body(request, MOST_FORM_BYTES)
+        if body is None:
+            return refusal(413, f"a form has at most {MOST_FORM_BYTES} bytes", html=True)
+        return await self._in_thread(partial(withdraw_by_form, self.hold, request.method, body))
+
     async def _in_thread(self, ask: Callable[[], Answer]) -> Answer:
         """The event loop never touches the store."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
 
-    async def _body(self, request: Request) -> bytes | None:
+    @staticmethod
+    async def _body(request: Request, most: int) -> bytes | None:
         """The body; None if it is too large."""
         body = b""
         async for chunk in request.stream():
             body += chunk
-            if len(body) > self.settings.most_bytes:
+            if len(body) > most:
                 return None
         return body
 

@@ -24,17 +24,20 @@ from django import conf  # not its settings: whoever looks at them configures th
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpResponse
 from django.http.request import RawPostDataException
-from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.utils.module_loading import import_string
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.middleware.answers import (
+    MOST_FORM_BYTES,
     RECEIPT_HEADER,
     RECEIPT_PATH,
+    WITHDRAW_PATH,
     Answer,
     about_receipt,
     admit,
     refusal,
+    withdraw_by_form,
 )
 from tarry.gateway.middleware.django_call import call_view
 from tarry.gateway.middleware.held import HeldCall, Hold
@@ -109,7 +112,10 @@ class HoldPostsMiddleware:
         if request.path_info == RECEIPT_PATH:
             secret = request.headers.get(RECEIPT_HEADER)
             return self._ask(partial(about_receipt, self.hold, request.method, secret))
-        if self._target(request) is not None and (refused := self._read(request)) is not None:
+        if request.path_info == WITHDRAW_PATH:
+            return self._withdraw(request)
+        most = self.hold.settings.most_bytes
+        if self._target(request) is not None and (refused := _read(request, most)) is not None:
             return _response(refused)
         return self._get_response(request)
 
@@ -135,7 +141,18 @@ class HoldPostsMiddleware:
             user=str(request.user.pk),
             language=request.headers.get("Accept-Language", "") if self.hold.settings.keep_language else "",
         )
-        return self._ask(partial(admit, self.hold, call, target, html=_wants_page(request)))
+        if not _wants_page(request):
+            return self._ask(partial(admit, self.hold, call, target))
+        fields = {"csrfmiddlewaretoken": get_token(request)}
+        return self._ask(partial(admit, self.hold, call, target, html=True, fields=fields))
+
+    def _withdraw(self, request: Any) -> Any:
+        """For the form on our page: Django checks its token."""
+        if (refused := _read(request, MOST_FORM_BYTES)) is not None:
+            return _response(refused)
+        if (forbidden := self._csrf.process_view(request, _not_exempt, (), {})) is not None:
+            return forbidden
+        return self._ask(partial(withdraw_by_form, self.hold, request.method, request.body))
 
     def _ask(self, ask: Callable[[], Answer]) -> Any:
         """Leave no connection behind: a server may have a thread for every request."""
@@ -147,21 +164,22 @@ class HoldPostsMiddleware:
     def _target(self, request: Any) -> str | None:
         return self.hold.settings.target_of(request.method, request.path_info)
 
-    def _read(self, request: Any) -> Answer | None:
-        """Read the body before the CSRF check does: of a form with files it would leave nothing behind."""
-        most, html = self.hold.settings.most_bytes, _wants_page(request)
-        try:
-            length = int(request.META.get("CONTENT_LENGTH") or 0)
-            if length <= most and len(request.body) <= most:
-                return None
-        except ValueError:
-            return refusal(400, "Content-Length is a number", html=html)
-        except RequestDataTooBig:
-            pass
-        except RawPostDataException:
-            taken = "another middleware has taken the body of this request: it has to come later"
-            raise NotPossible(taken) from None
-        return refusal(413, f"a body has at most {most} bytes", html=html)
+
+def _read(request: Any, most: int) -> Answer | None:
+    """Read the body before the CSRF check does: of a form with files it would leave nothing behind."""
+    html = _wants_page(request)
+    try:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        if length <= most and len(request.body) <= most:
+            return None
+    except ValueError:
+        return refusal(400, "Content-Length is a number", html=html)
+    except RequestDataTooBig:
+        pass
+    except RawPostDataException:
+        taken = "another middleware has taken the body of this request: it has to come later"
+        raise NotPossible(taken) from None
+    return refusal(413, f"a body has at most {most} bytes", html=html)
 
 
 def _response(answer: Answer) -> Any:

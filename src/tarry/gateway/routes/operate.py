@@ -19,6 +19,7 @@ from tarry.gateway.bodies import (
     WithdrawnOut,
 )
 from tarry.gateway.book import Token
+from tarry.gateway.changes import NOT_PARKED
 from tarry.gateway.door import Door, answer
 from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
@@ -144,13 +145,13 @@ async def revoke_token(door: Door, request: Request) -> Response:
 async def _open(door: Door, request: Request, *, is_open: bool) -> Response:
     door.token(request, "operate")
     await door.call(partial(door.gateway.open_space, door.space(request).name, is_open=is_open))
-    return answer(space_out(door.space(request)))
+    return answer(await space_out(door, door.space(request)))
 
 
 def _post(request: Request) -> int:
     text = request.path_params["post"]
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63):
-        raise NoSuchPost
+        raise NoSuchPost(NOT_PARKED)
     return int(text)
 
 

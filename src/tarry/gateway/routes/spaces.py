@@ -27,13 +27,14 @@ _NOT_ALL: dict[Adoption, tuple[str, ...]] = {
 @operation("GET", "/v1/spaces", gives=SpacesOut)
 async def list_spaces(door: Door, _: Request) -> Response:
     """The spaces of this gateway."""
-    return answer(SpacesOut(spaces=[space_out(space) for space in door.gateway.book.spaces.values()]))
+    spaces = list(door.gateway.book.spaces.values())
+    return answer(SpacesOut(spaces=[await space_out(door, space) for space in spaces]))
 
 
 @operation("GET", "/v1/spaces/{space}", gives=SpaceOut, refusals=(404,))
 async def read_space(door: Door, request: Request) -> Response:
     """One space."""
-    return answer(space_out(door.space(request)))
+    return answer(await space_out(door, door.space(request)))
 
 
 @operation(
@@ -95,13 +96,16 @@ def _version(request: Request, space: Space) -> Version:
     raise BadRequest(404, "the policy of this space has no such version")
 
 
-def space_out(space: Space) -> SpaceOut:
+async def space_out(door: Door, space: Space) -> SpaceOut:
     policy = space.version.policy
+    # A first policy holds from the start; of another the store's clock tells whether it holds yet.
+    resumes = await door.call(partial(door.gateway.resumes_at, space)) if space.version.first_tick else None
     return SpaceOut(
         name=space.name,
         title=space.title,
         version=space.version.number,
         is_open=space.is_open,
+        resumes_at=None if resumes is None else moment(resumes),
         window_s=float(policy.window),
         deadline_at=None if policy.deadline_at is None else moment(policy.deadline_at),
         adoption=space.adoption,

@@ -5,9 +5,10 @@ headers: target, content and options travel in the body, as data. The body is
 
     {"id": ..., "space": ..., "target": ..., "at": ..., "content": ..., "options": {...}}
 
-with `content_base64` in place of `content` where the content is no text in UTF-8. `Tarry-Id` repeats the
-id, and `Tarry-Signature` is `sha256=` and the HMAC-SHA256 of the body under the secret, in hex. No header
-holds a time, and every try sends the same bytes.
+with `content_base64` in place of `content` where the content is no text in UTF-8. Where the option
+`content_type` says application/json, `content` is that JSON value, and the option is left out. `Tarry-Id`
+repeats the id, and `Tarry-Signature` is `sha256=` and the HMAC-SHA256 of the body under the secret, in hex.
+No header holds a time, and every try sends the same bytes.
 
 At least once: an answer that is lost on its way leaves open whether the release has arrived, and it is sent
 again. The receiver checks the signature and drops an id that it has seen.
@@ -103,11 +104,12 @@ class Webhook:
         _judge(call(self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls))
 
 
-def verify_webhook(secret: bytes, body: bytes, signature: str) -> bool:
+def verify_webhook(secret: bytes | str, body: bytes, signature: str) -> bool:
     """Whether a body that was received is signed with the secret: give it the `Tarry-Signature` header.
 
-    The body is taken as it came, before anything has parsed it. How long the answer takes does not tell how
-    much of a wrong signature is right.
+    A secret that is a text is in hex, as `tarry space secret` prints it. The body is taken as it came,
+    before anything has parsed it. How long the answer takes does not tell how much of a wrong signature is
+    right.
 
     >>> signature = "sha256=d2e273e40f97e239d2865bbc70ae76dfe867e7559253fe3589fb1cba55bd1134"
     >>> verify_webhook(b"sixteen bytes or more", b"{}", signature)
@@ -115,7 +117,7 @@ def verify_webhook(secret: bytes, body: bytes, signature: str) -> bool:
     >>> verify_webhook(b"sixteen bytes or more", b"{} ", signature)
     False
     """
-    right = _signature(_checked_secret(secret), body)
+    right = _signature(_checked_secret(_from_hex(secret) if isinstance(secret, str) else secret), body)
     return hmac.compare_digest(right.encode(), signature.encode(errors="replace"))
 
 
@@ -131,8 +133,16 @@ def _judge(answer: Answer) -> None:
 
 
 def _body(release: Release, space: str) -> bytes:
+    """The same JSON that a feed of the gateway tells, but for the position."""
     told = {"id": release.id, "space": space, "target": release.target, "at": told_moment(release.at)}
-    return _json({**told, **told_content(release.content), "options": dict(release.options)})
+    options = dict(release.options)
+    if options.get("content_type") == "application/json":
+        try:
+            without = {name: value for name, value in options.items() if name != "content_type"}
+            return _json({**told, "content": json.loads(release.content.decode()), "options": without})
+        except (ValueError, RecursionError):  # it is not what it says: the receiver gets it as it is
+            pass
+    return _json({**told, **told_content(release.content), "options": options})
 
 
 def _json(told: dict[str, Any]) -> bytes:
@@ -142,6 +152,14 @@ def _json(told: dict[str, Any]) -> bytes:
 
 def _signature(secret: bytes, body: bytes) -> str:
     return f"sha256={hmac.digest(secret, body, 'sha256').hex()}"
+
+
+def _from_hex(secret: str) -> bytes:
+    try:
+        return bytes.fromhex(secret)
+    except ValueError:
+        found, fix = "another text", "tarry space secret prints it"
+        raise BadInput("the secret of a webhook", "is bytes, or hex", found=found, fix=fix) from None
 
 
 def _checked_secret(secret: Any) -> bytes:

@@ -21,6 +21,13 @@ VALUES (1, :time, :wall, :steady, :boot, :closed)
 INSERT INTO settings (one, tick, window_ticks, labels, personal, sealed, policy)
 VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
 
+-- name: fingerprint
+SELECT fingerprint FROM settings
+
+-- name: mark_key
+-- Whoever is first.
+UPDATE settings SET fingerprint = :fingerprint WHERE fingerprint IS NULL
+
 -- name: change_settings
 -- Another policy for an empty store.
 UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels, policy = :policy
