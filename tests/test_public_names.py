@@ -72,6 +72,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.service.install_service": PRINTS,
     "tarry.cli.settings.add_settings": OPTIONS,
     "tarry.cli.settings.config_from": FILE,
+    "tarry.cli.space_policy.change": PRINTS,
     "tarry.cli.spaces.list_spaces": PRINTS,
     "tarry.cli.spaces.tell_change": PRINTS,
     "tarry.cli.spaces.tell_straddle": PRINTS,

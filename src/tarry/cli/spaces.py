@@ -70,7 +70,14 @@ def tell_straddle(name: str, version: int | None, loss: Straddle, *, as_json: bo
 
 
 def resumes_at(space: Space, here: Place, clock: Clock) -> Fraction | None:
-    """When the pause before a new policy is over; None: there is none."""
+    """When the pause before a new policy is over; None: there is none.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> from tarry.keep.store import place
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     resumes_at(gateway.book.space("talk"), place(transaction), gateway.clock)
+    """
     return _resumes(space, _now_tick(here, clock))
 
 
