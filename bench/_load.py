@@ -1,4 +1,4 @@
-"""A server in a process of its own, and load on it: by wrk, or by a few threads to prove that it runs."""
+"""Servers in processes of their own, and load on them: by wrk, or by threads to prove that it runs."""
 
 import http.client
 import os
@@ -8,6 +8,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -122,3 +124,25 @@ class Served:
 
 def has_wrk() -> bool:
     return shutil.which("wrk") is not None
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str | None]:
+    """A Redis that has everything on the disk before it answers; its socket."""
+    if shutil.which("redis-server") is None:
+        print("!!! redis-server is not installed, and Celery is left out", file=sys.stderr)
+        yield None
+        return
+    socket = folder / "redis.sock"
+    settings = {"port": "0", "unixsocket": str(socket), "dir": str(folder), "save": ""}
+    settings |= {"appendonly": "yes", "appendfsync": "always"}
+    flags = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    server = subprocess.Popen(["redis-server", *flags], stdout=subprocess.DEVNULL)
+    try:
+        while not socket.exists():
+            assert server.poll() is None, "redis-server does not start"
+            time.sleep(0.02)
+        yield str(socket)
+    finally:
+        server.terminate()
+        server.wait()

@@ -58,3 +58,16 @@ def test_a_thread_does_not_wait_for_what_another_one_has_taken(monkeypatch):
             return await asyncio.wait_for(admissions.admit(batch("a", 1)), timeout=5)
 
     assert len(asyncio.run(alone())) == 1
+
+
+def test_what_has_come_in_is_admitted_before_the_end():
+    """Also what came in the very turn of the loop in which the door is closed."""
+
+    async def cut_short() -> list:
+        admissions = Admissions(small_gateway())
+        asked = asyncio.ensure_future(admissions.admit(batch("a", 2)))
+        await asyncio.sleep(0)  # it has been asked, and not yet handed over
+        admissions.close()
+        return await asyncio.wait_for(asked, timeout=5)
+
+    assert len(asyncio.run(cut_short())) == 2
