@@ -10,9 +10,11 @@ from tarry.console.people import name_on
 from tarry.console.settings import ConsoleSettings
 from tarry.console.site import create_site
 from tarry.gateway.feed import Feed
+from tarry.gateway.gateway import Request
 from tarry.gateway.spaces import open_space
 from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
+from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
 
 OURS = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
@@ -152,6 +154,18 @@ def test_markup_in_posts_and_threads_stays_text(gateway, visitor):
     assert "<img src=x" not in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+@pytest.mark.parametrize("options", [{}, {"by": ""}, {"by": 7}, {"by": ["x"]}, {"title": "other"}])
+def test_posts_that_came_another_way_are_shown_too(gateway, visitor, options):
+    """What was handed in over the API has no name of the board's, or any that its sender chose."""
+    post = Post(actor="ann", target="cats", outlet="", content=b'{"score": 3}', options=options)
+    gateway.admit([Request(space="talk", posts=[post])])
+    pass_ticks(gateway, 200)
+    answer = visitor.get("/board/talk")
+
+    assert answer.status_code == 200
+    assert "{&#34;score&#34;: 3}" in answer.text
 
 
 def test_no_page_changes_at_an_arrival(gateway, visitor):

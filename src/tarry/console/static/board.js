@@ -30,7 +30,7 @@ function show(item) {
   const thread = threadOf(item.target);
   const post = element("div", "post");
   const line = element("p", "small faint");
-  line.append(element("strong", "", item.options.by || box.dataset.nobody), " · ");
+  line.append(element("strong", "", String(item.options.by || box.dataset.nobody)), " · ");
   const time = element("time", "", item.at);
   time.dateTime = item.at;
   line.append(time);
