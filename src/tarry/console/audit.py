@@ -21,8 +21,8 @@ from tarry.console.pages import error_page, page, same_origin
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.console.texts import texts
 from tarry.core.errors import BadInput, TarryError
-from tarry.gateway.moments import moment
 from tarry.gateway.problems import BadRequest, refuse
+from tarry.keep.moments import moment
 
 __all__ = ["ROUTES", "add_audits"]
 

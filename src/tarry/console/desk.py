@@ -17,10 +17,10 @@ from tarry.console.texts import texts
 from tarry.core.promise import promise
 from tarry.gateway.book import SCOPES, Space, Version
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.moments import moment
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
 from tarry.gateway.tokens import find_token
 from tarry.keep.errors import Unavailable
+from tarry.keep.moments import moment
 
 if TYPE_CHECKING:
     from tarry.gateway.door import Door

@@ -14,10 +14,10 @@ from tarry.console.texts import texts
 from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.metrics import last_hour
-from tarry.gateway.moments import moment
 from tarry.gateway.report import report
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import hour_ticks
+from tarry.keep.moments import moment
 from tarry.keep.store import Row, Transaction, place
 
 __all__ = ["Ledger", "Line", "Parked", "Standing", "health", "look", "parked"]

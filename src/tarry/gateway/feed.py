@@ -7,13 +7,14 @@ everybody: these rows are all that the public's questions are answered from.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.clock import MICROS
+from tarry.keep.moments import moment
 from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction
@@ -44,8 +45,7 @@ class Item:
     @property
     def moment(self) -> str:
         """ISO 8601 in UTC."""
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.at)
-        return moment.isoformat().replace("+00:00", "Z")
+        return moment(Fraction(self.at, MICROS))
 
 
 class FeedOutlet:

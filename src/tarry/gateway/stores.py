@@ -16,14 +16,14 @@ ROOMS = (*KEEPER, "tarry.gateway")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-def open_store(where: str) -> Store:
+def open_store(where: str, rooms: tuple[str, ...] = ROOMS) -> Store:
     """A store at a path, or at a URL that begins with postgresql:// (or postgres://).
 
     >>> open_store(":memory:").path
     ':memory:'
     """
     path = is_file(where)
-    return PostgresStore(where, ROOMS) if path is None else SqliteStore(path, ROOMS)
+    return PostgresStore(where, rooms) if path is None else SqliteStore(path, rooms)
 
 
 def is_file(where: str) -> Path | None:

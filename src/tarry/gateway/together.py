@@ -10,11 +10,11 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
-from tarry.gateway.moments import moment
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks, hour_ticks
 from tarry.keep.keys import Keys
+from tarry.keep.moments import moment
 from tarry.keep.store import Place, Settings, Transaction, anchor_row, place
 
 __all__ = ["change_together"]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarry.keep.outlets.telling import told_content, told_moment
+from tarry.keep.moments import moment as told_moment
+from tarry.keep.outlets.telling import told_content
 
 
 @given(some.datetimes(min_value=datetime(1970, 1, 1), timezones=some.just(UTC)))  # noqa: DTZ001 - its zone is given

@@ -22,16 +22,16 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy_file import write_policy
 from tarry.gateway.keyfile import make_key, read_key
 from tarry.gateway.middleware.settings import HoldSettings, policy_of
+from tarry.gateway.stores import open_store
 from tarry.keep.adopt import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.outlets.outlet import Delivery
-from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Receipt, Release
+from tarry.keep.queries import KEEPER
 from tarry.keep.seal import Sealed
-from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, Store, Transaction, found, place
+from tarry.keep.store import Settings, Transaction, found, place
 from tarry.keep.vault import Vault
 
 __all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "unpack"]
@@ -142,7 +142,7 @@ class Hold:
 
     def __init__(self, settings: HoldSettings, call: Callable[[HeldCall, str], int]) -> None:
         self.settings, self.policy = settings, policy_of(settings.policy)
-        store = _store(str(settings.database))
+        store = open_store(str(settings.database), KEEPER)
         clock = settings.clock or store.clock()
         with store.transaction("reading") as transaction:
             is_new = transaction.one("place") is None
@@ -199,12 +199,6 @@ def _keep(keeper: Keeper) -> None:
 
 def _log(sentence: str) -> None:
     _LOG.warning("%s", sentence)
-
-
-def _store(where: str) -> Store:
-    if where.startswith(("postgresql://", "postgres://")):
-        return PostgresStore(where)
-    return SqliteStore(where.removeprefix("sqlite://"))
 
 
 def _check_store(transaction: Transaction) -> None:

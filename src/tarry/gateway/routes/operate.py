@@ -21,11 +21,11 @@ from tarry.gateway.bodies import (
 from tarry.gateway.book import Token
 from tarry.gateway.changes import NOT_PARKED
 from tarry.gateway.door import Door, answer
-from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.spaces import space_out
 from tarry.keep.errors import NoSuchPost
+from tarry.keep.moments import moment
 
 __all__: list[str] = []
 

@@ -12,8 +12,8 @@ from tarry.gateway.door import Door, answer
 from tarry.gateway.gateway import Request
 from tarry.gateway.items import JSON, content_of
 from tarry.gateway.limits import Limits, check_nesting
-from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
+from tarry.keep.moments import moment
 from tarry.keep.posts import Post, Receipt, Status
 
 __all__: list[str] = []

@@ -9,10 +9,10 @@ from tarry.core.promise import promise
 from tarry.gateway.bodies import AccountIn, AccountOut, PolicyOut, SpaceOut, SpacesOut
 from tarry.gateway.book import Space, Version
 from tarry.gateway.door import MOST_NUMBER, Door, answer, number
-from tarry.gateway.moments import moment
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
 from tarry.keep.candidates import Adoption
+from tarry.keep.moments import moment
 
 __all__: list[str] = []
 

@@ -22,8 +22,9 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.moments import moment
 from tarry.keep.outlets.outlet import Delivery
-from tarry.keep.outlets.telling import told_content, told_moment
+from tarry.keep.outlets.telling import told_content
 from tarry.keep.posts import Release
 
 __all__ = ["FeedFile"]
@@ -157,5 +158,5 @@ def _head(release: Release) -> bytes:
 
 def _line(release: Release) -> bytes:
     """Plain ASCII: no reader sees a line end inside."""
-    told = {"id": release.id, "target": release.target, "at": told_moment(release.at)}
+    told = {"id": release.id, "target": release.target, "at": moment(release.at)}
     return json.dumps(told | told_content(release.content)).encode() + b"\n"

@@ -26,9 +26,10 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.moments import moment
 from tarry.keep.outlets.http_call import Answer, call, read_address
 from tarry.keep.outlets.outlet import Delivery
-from tarry.keep.outlets.telling import told_content, told_moment
+from tarry.keep.outlets.telling import told_content
 from tarry.keep.posts import Release
 
 __all__ = ["Webhook", "verify_webhook"]
@@ -134,7 +135,7 @@ def _judge(answer: Answer) -> None:
 
 def _body(release: Release, space: str) -> bytes:
     """The same JSON that a feed of the gateway tells, but for the position."""
-    told = {"id": release.id, "space": space, "target": release.target, "at": told_moment(release.at)}
+    told = {"id": release.id, "space": space, "target": release.target, "at": moment(release.at)}
     options = dict(release.options)
     if options.get("content_type") == "application/json":
         try:

@@ -1,4 +1,4 @@
-"""Moments as the API writes them."""
+"""Moments as everything that leaves writes them."""
 
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
