@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tarry.readers.columns import Columns, Unreadable
+from tarry.readers.columns import Columns
 
 
 def test_columns_are_as_many_as_the_rows_and_do_not_change():
@@ -17,8 +17,3 @@ def test_columns_are_as_many_as_the_rows_and_do_not_change():
     assert len(columns) == 2
     with pytest.raises(FrozenInstanceError):
         columns.actor = "b"
-
-
-def test_a_fault_says_where_and_why():
-    """As a person is shown it."""
-    assert str(Unreadable(12, "actor is missing")) == "line 12: actor is missing"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from readers.kinds import FRAMES, MOMENTS, OnlyAStream, small
 from tarry.core.errors import BadInput
-from tarry.readers.columns import SHOWN
+from tarry.readers.faults import SHOWN
 from tarry.readers.frames import read_frame
 from tarry.readers.times import HINT
 

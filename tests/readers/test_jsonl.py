@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from readers.kinds import stored_zstd
 from tarry.core.errors import BadInput
 from tarry.readers import jsonl
-from tarry.readers.columns import SHOWN
+from tarry.readers.faults import SHOWN
 from tarry.readers.files import read_history
 
 GOOD = b'{"actor": "a", "target": 7, "time": 1}'

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from readers.kinds import stored_zstd
 from tarry.core.errors import BadInput
 from tarry.readers import separated
-from tarry.readers.columns import SHOWN
+from tarry.readers.faults import SHOWN
 from tarry.readers.files import read_history
 from tarry.readers.lines import TextFile
 from tarry.readers.rows import Wanted

@@ -1,11 +1,15 @@
 """What may be admitted: refused at the door, while somebody reads why."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
+from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
-__all__ = ["check_content", "check_period", "check_post"]
+__all__ = ["check_delivery", "check_period", "check_post"]
 
 _MOST_CONTENT = 16 << 20
 _MOST_NAME = 4096
@@ -25,17 +29,20 @@ def check_post(vault: Vault, post: Post) -> None:
         raise BadInput("an outlet", f"is one of {known}", found=repr(post.outlet))
     _check_name("actor", post.actor)
     _check_name("target", post.target)
-    check_content(post.content)
-    outlet.check(post.options)
+    check_delivery(outlet, post.options, post.content)
 
 
-def check_content(content: bytes) -> None:
-    """Refuse what is too large to be kept.
+def check_delivery(outlet: Outlet, options: Mapping[str, Any], content: bytes) -> None:
+    """Refuse what is too large to be kept, or what its outlet could never deliver.
 
-    >>> check_content(b"I agree.")
+    >>> from tarry.testing import ListOutlet
+    >>> check_delivery(ListOutlet(), {}, b"I agree.")
     """
     if len(content) > _MOST_CONTENT:
         raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(content)} bytes")
+    outlet.check(options)
+    if check_content := getattr(outlet, "check_content", None):
+        check_content(options, content)
 
 
 def check_period(policy: Policy, tick: int) -> None:

@@ -7,12 +7,22 @@ TarryError
 ├── AlreadyUsed   a request's own key has come with another request
 ├── Paused        the store takes nothing in at the moment
 ├── Unreachable   an outlet cannot be reached now: it is tried again
+│   └── LockedOut     only for one account: all that waits for it moves later by the same time
 └── Unavailable   the store cannot be reached now; nothing was accepted
 """
 
 from tarry.core.errors import TarryError
 
-__all__ = ["AlreadyUsed", "NoSuchPost", "Paused", "Refused", "TooLate", "Unavailable", "Unreachable"]
+__all__ = [
+    "AlreadyUsed",
+    "LockedOut",
+    "NoSuchPost",
+    "Paused",
+    "Refused",
+    "TooLate",
+    "Unavailable",
+    "Unreachable",
+]
 
 
 class NoSuchPost(TarryError):
@@ -82,6 +92,21 @@ class Unreachable(TarryError):
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the mail server does not answer
     """
+
+
+class LockedOut(Unreachable):
+    """One account cannot get in at the moment: its login fails, or the other side makes it wait.
+
+    `wait_s` is how long the other side wants to be left alone. The sentence does not name the account.
+
+    >>> raise LockedOut("the wiki refuses this account's login", wait_s=60)
+    Traceback (most recent call last):
+    tarry.keep.errors.LockedOut: the wiki refuses this account's login
+    """
+
+    def __init__(self, sentence: str, *, wait_s: int = 0) -> None:
+        self.wait_s = wait_s
+        super().__init__(sentence)
 
 
 class Unavailable(TarryError):

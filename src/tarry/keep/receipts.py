@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.keep.checks import check_content
+from tarry.keep.checks import check_delivery
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.posts import Status
 from tarry.keep.prospects import status_of
@@ -42,9 +42,8 @@ class Receipts:
         """Change what will be said; when it will be said stays as it is."""
         with self.vault.store.transaction("working") as transaction:
             row = _find(transaction, receipt)
-            check_content(content)
             kept = self._options(transaction, row) if options is None else options
-            self.vault.outlets[row["outlet"]].check(kept)
+            check_delivery(self.vault.outlets[row["outlet"]], kept, content)
             seal, number = self.vault.seal, row["id"]
             if not transaction.run(
                 "replace",

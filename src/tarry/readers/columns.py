@@ -5,25 +5,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from tarry.core.lanes import IntArray
+from tarry.readers.faults import Unreadable
 
-__all__ = ["SHOWN", "Columns", "Unreadable"]
-
-SHOWN = 20  # faults that are told one by one; the others are only counted
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """One row that could not be read.
-
-    >>> print(Unreadable(7, "time is missing"))
-    line 7: time is missing
-    """
-
-    line: int  # in a text file (the header is line 1); in a table the row, from 1
-    reason: str  # what is wrong with it
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.reason}"
+__all__ = ["Columns"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from tarry.core.errors import BadInput
 from tarry.readers.columns import Columns
+from tarry.readers.faults import clip
 from tarry.readers.frames import take_columns
 from tarry.readers.jsonl import read_jsonl
 from tarry.readers.lines import TextFile
-from tarry.readers.rows import Rows, Wanted, clip
+from tarry.readers.rows import Rows, Wanted
 from tarry.readers.separated import read_separated
 from tarry.readers.starts import check_start, check_text
 from tarry.readers.tables import read_arrow, read_parquet

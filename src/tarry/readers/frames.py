@@ -9,10 +9,11 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.readers.columns import SHOWN, Columns, Unreadable
+from tarry.readers.columns import Columns
+from tarry.readers.faults import CONVERT, SHOWN, Faults, Unreadable, clip
 from tarry.readers.names import choose_columns, faults_of_names, name_column
 from tarry.readers.nested import unnest
-from tarry.readers.rows import CONVERT, Faults, Rows, Wanted, clip, refusing
+from tarry.readers.rows import Rows, Wanted, refusing
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
 __all__ = ["read_frame", "take_columns"]

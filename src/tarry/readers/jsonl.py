@@ -6,11 +6,12 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
+from tarry.readers.faults import Faults
 from tarry.readers.lines import TextFile
 from tarry.readers.names import choose_columns
 from tarry.readers.nested import unnest
 from tarry.readers.objects import read_objects, whole_names
-from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted
+from tarry.readers.rows import TROUBLE, Rows, Wanted
 
 __all__ = ["read_jsonl"]
 

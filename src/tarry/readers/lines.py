@@ -11,7 +11,8 @@ from typing import BinaryIO
 import polars as pl
 
 from tarry.core.errors import BadInput
-from tarry.readers.rows import NOT_TEXT, TROUBLE, refusing
+from tarry.readers.faults import NOT_TEXT
+from tarry.readers.rows import TROUBLE, refusing
 from tarry.readers.zstd import ZSTD, beginning, stated_size
 
 __all__ = ["HEAD", "Illegible", "TextFile", "text_of"]

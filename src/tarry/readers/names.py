@@ -7,7 +7,8 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray
-from tarry.readers.rows import Wanted, clip
+from tarry.readers.faults import clip
+from tarry.readers.rows import Wanted
 
 __all__ = ["choose_columns", "faults_of_names", "name_column"]
 

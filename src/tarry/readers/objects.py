@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from tarry.core.errors import BadInput
+from tarry.readers.faults import Faults
 from tarry.readers.lines import Illegible, TextFile, text_of
 from tarry.readers.names import choose_columns
 from tarry.readers.nested import add_inner, paths_of
-from tarry.readers.rows import TROUBLE, Faults, Rows, Wanted, refusing
+from tarry.readers.rows import TROUBLE, Rows, Wanted, refusing
 
 __all__ = ["read_objects", "whole_names"]
 

@@ -10,10 +10,11 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.faults import CONVERT, NOT_TEXT, Faults
 from tarry.readers.lines import HEAD, TextFile
 from tarry.readers.names import choose_columns
 from tarry.readers.records import Record, records
-from tarry.readers.rows import CONVERT, NOT_TEXT, TROUBLE, Faults, Rows, Wanted
+from tarry.readers.rows import TROUBLE, Rows, Wanted
 
 __all__ = ["read_separated"]
 

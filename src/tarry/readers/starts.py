@@ -3,8 +3,8 @@
 import re
 
 from tarry.core.errors import BadInput
+from tarry.readers.faults import CONVERT
 from tarry.readers.lines import HEAD, TextFile
-from tarry.readers.rows import CONVERT
 
 __all__ = ["check_start", "check_text"]
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 
 from tarry.core.errors import BadInput
+from tarry.readers.faults import Faults
 from tarry.readers.numbers import UNITS
-from tarry.readers.rows import TROUBLE, Faults, Rows, refusing
+from tarry.readers.rows import TROUBLE, Rows, refusing
 
 __all__ = ["read_arrow", "read_parquet"]
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
+from tarry.readers.faults import clip, shown
 from tarry.readers.iso import iso_moments
 from tarry.readers.numbers import FAR, FINE, MISSING, NO_MOMENT, UNITS, in_reach, read_numbers
-from tarry.readers.rows import clip, shown
 
 __all__ = ["HINT", "Moments", "check_unit", "moments"]
 

@@ -99,7 +99,7 @@ def test_what_is_no_address_is_refused(url):
     with pytest.raises(BadInput, match=r"^the address of a webhook ") as told:
         read_address(url)
     assert "pass" not in str(told.value).removesuffix(
-        "holds no user or password, found one: sign with the secret instead"
+        "holds no user or password, found one: leave them out"
     )
     assert str(told.value).isprintable()
 

@@ -13,7 +13,8 @@ import socket
 import ssl
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -54,19 +55,21 @@ class Answer:
 
     status: int
     reason: str  # one line without control characters
+    body: bytes = field(default=b"", repr=False)  # as far as it was asked for
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # by names in lower case
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         return f"{self.status} {self.reason}".strip()
 
 
-def read_address(url: str) -> Address:
+def read_address(url: str, what: str = "the address of a webhook") -> Address:
     """Check a URL that an operator gives.
 
     >>> read_address("ftp://example.org")
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the address of a webhook begins with http:// or https://, found another
     """
-    what = "the address of a webhook"
     # Before it is taken apart: urlsplit removes line ends and tabs without a word.
     if not (url.isascii() and url.isprintable()) or " " in url:
         fix = "write other characters as percent codes"
@@ -79,7 +82,7 @@ def read_address(url: str) -> Address:
     if parts.scheme not in {"http", "https"}:
         raise BadInput(what, "begins with http:// or https://", found="another")
     if "@" in parts.netloc:
-        raise BadInput(what, "holds no user or password", found="one", fix="sign with the secret instead")
+        raise BadInput(what, "holds no user or password", found="one", fix="leave them out")
     if "#" in url:
         raise BadInput(what, "has no fragment", found="a #", fix="leave it out")
     if not _is_host(parts.netloc, host) or port == 0:
@@ -114,15 +117,19 @@ def one_line(text: str) -> str:
 
 def call(
     address: Address,
-    headers: dict[str, str],
+    headers: Mapping[str, str],
     body: bytes,
     *,
     timeout_s: float,
     tls: ssl.SSLContext | None = None,
+    method: str = "POST",
+    who: str = "the webhook",
+    most: int = 0,
 ) -> Answer:
-    """POST once; `Unreachable` when there was no answer in time. What is not HTTP is no answer.
+    """Ask once; `Unreachable` when there was no answer in time. What is not HTTP is no answer.
 
-    The server's certificate is checked: against what the system trusts, unless `tls` says otherwise.
+    The server's certificate is checked: against what the system trusts, unless `tls` says otherwise. Up to
+    `most` bytes of what it says are returned; an answer that is longer is no answer.
 
     >>> call(read_address("http://127.0.0.1:9"), {}, b"", timeout_s=5)
     Traceback (most recent call last):
@@ -131,28 +138,62 @@ def call(
     end = time.monotonic() + timeout_s
     try:
         with contextlib.closing(_connect(address, end, tls)) as sock:
-            return _exchange(address, _Bounded(sock, end), headers, body)
+            return _exchange(address, _Bounded(sock, end), _Asked(method, dict(headers), body, most))
     except TimeoutError as error:
-        raise Unreachable(f"the webhook did not answer within {timeout_s:g} seconds") from error
+        raise Unreachable(f"{who} did not answer within {timeout_s:g} seconds") from error
     except ConnectionResetError as error:
-        raise Unreachable("the webhook hung up") from error
+        raise Unreachable(f"{who} hung up") from error
     except OSError as error:
         told = one_line(error.strerror or str(error))
-        raise Unreachable(f"the webhook cannot be reached: {told}") from error
+        raise Unreachable(f"{who} cannot be reached: {told}") from error
+    except _TooLong as error:
+        raise Unreachable(f"{who} answered more than {most} bytes") from error
     except HTTPException as error:  # its text holds what the server said
-        raise Unreachable("the webhook answered something that is not HTTP") from error
+        raise Unreachable(f"{who} answered something that is not HTTP") from error
 
 
-def _exchange(address: Address, line: "_Bounded", headers: dict[str, str], body: bytes) -> Answer:
+class _TooLong(Exception):
+    """More was said than anybody asked for."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    method: str
+    headers: dict[str, str]
+    body: bytes
+    most: int
+
+
+def _exchange(address: Address, line: "_Bounded", asked: _Asked) -> Answer:
     connection = HTTPConnection(address.host, address.port)
     connection.default_port = 443 if address.tls else 80  # only another one is named in the Host header
     connection.sock = line
     with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
         # A server may refuse a long body before it has read it all: its answer is there to be read.
-        connection.request("POST", address.path, body, headers)
+        connection.request(asked.method, address.path, asked.body or None, asked.headers)
     with contextlib.closing(connection.getresponse()) as response:
-        _read_away(response)
-        return Answer(status=response.status, reason=one_line(response.reason))
+        status, reason = response.status, one_line(response.reason)
+        if not asked.most:
+            _read_away(response)
+            return Answer(status=status, reason=reason)
+        body = response.read(asked.most + 1)
+        if len(body) > asked.most:
+            raise _TooLong
+        if response.length:  # the connection ended before the answer did
+            raise ConnectionResetError
+        return Answer(
+            status=status,
+            reason=reason,
+            body=body,
+            headers={name.lower(): value for name, value in response.getheaders()},
+            cookies=_cookies(response),
+        )
+
+
+def _cookies(response: HTTPResponse) -> dict[str, str]:
+    """What the server wants to hear again; for how long and where is not asked: it is for this visit."""
+    pairs = (each.partition(";")[0].partition("=") for each in response.msg.get_all("Set-Cookie", []))
+    return {name.strip(): value.strip() for name, sign, value in pairs if sign}
 
 
 def _read_away(response: HTTPResponse) -> None:

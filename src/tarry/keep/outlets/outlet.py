@@ -22,6 +22,14 @@ class Outlet(Protocol):
 
     An outlet that publishes in the store itself has a method `record(transaction, releases)`: it is called
     in the transaction that marks them as released, and only for those that this worker still holds.
+
+    An outlet that cannot deliver just any bytes has a method `check_content(options, content)`, which
+    refuses with `BadInput` as `check` does, at the same moments.
+
+    An outlet that logs in on people's behalf has a method `account(options)`, which names the account that
+    a post needs, with the place it is at; None if these options name none. When that account cannot get in
+    now, `deliver` raises `LockedOut`, and everything that waits for the account, at whichever outlet, moves
+    later by the same time: it is one person's outage.
     """
 
     @property
