@@ -1,0 +1,146 @@
+"""Read somebody's export into a file of events: actor, target, time, track.
+
+KIND says what SOURCE is:
+
+  wiki-dump       a stub-meta-history dump of a MediaWiki wiki
+  wiki            the address of a wiki's api.php
+  stack-exchange  Posts.xml, Comments.xml or PostHistory.xml of a Stack Exchange dump
+  git             a git repository
+  github          a JSON export of GitHub's reviews and comments
+  gerrit          a JSON export of Gerrit's changes
+  openreview      the address of an OpenReview API, or a JSON export of its notes
+  bitcoin         the address of a Bitcoin node
+  jsonl           any file of JSON objects, with the places of actor, target and time
+
+Files may be packed (.gz, .bz2, .xz); - reads standard input. The file that is written is there whole or
+not at all, and what it holds is somebody's data: keep it as you keep the export.
+
+  tarry read wiki-dump stub-meta-history.xml.gz -o edits.csv.gz
+  7z x -so stackoverflow.com-Comments.7z | tarry read stack-exchange - -o comments.parquet
+  tarry read git ~/src/project --by path -o commits.csv
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+from tarry.cli.exports import KINDS, OPTIONS, open_export
+from tarry.cli.options import add_json
+from tarry.cli.show import print_json
+from tarry.core.errors import BadInput
+from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
+from tarry.readers.events import Event, Stream
+from tarry.readers.owners import read_owners
+
+__all__ = ["add_arguments", "run"]
+
+_SHOWN_ROWS = 5
+_OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds between two lines of progress
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry read`."""
+    parser.add_argument("kind", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("source", metavar="SOURCE", help="a file, a repository or an address")
+    told = "where to write the events: " + ", ".join(ENDINGS)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=told)
+    for name, (metavar, told) in OPTIONS.items():
+        kinds = " and ".join(kind for kind, export in KINDS.items() if name in export.options)
+        how: dict[str, Any] = {"action": "store_const", "const": True} if not metavar else {}
+        if metavar.endswith("..."):
+            how = {"action": "append", "metavar": metavar.removesuffix("...")}
+        elif metavar:
+            how = {"metavar": metavar}
+        parser.add_argument(f"--{name}", help=f"{kinds}: {told}", **how)
+    told = "a CSV of name,owner: several names of one person become one actor"
+    parser.add_argument("--owners", metavar="FILE", help=told)
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the export, write the events and say what is in them."""
+    path = check_output(arguments.output, force=arguments.force)
+    chosen = {name: getattr(arguments, name.replace("-", "_")) for name in OPTIONS}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    owners = read_owners(arguments.owners) if arguments.owners else None
+    stream, bots = open_export(arguments.kind, arguments.source, given)
+    if owners:
+        stream = owners.named(stream)
+    with _watched(stream) as events:
+        told = write_events(events, path, force=arguments.force, bots=bots)
+    facts = {"kind": arguments.kind, "file": str(path), **_facts(told, stream)}
+    if owners:
+        facts["owned_events"] = owners.events
+    if arguments.json:
+        print_json(facts)
+    else:
+        _print(facts)
+    return 0
+
+
+@contextmanager
+def _watched(stream: Stream) -> Iterator[Iterator[Event]]:
+    """The events, with a line that counts up on standard error; none where nobody looks."""
+    if not sys.stderr.isatty():
+        yield _some(stream)
+        return
+    try:
+        yield _telling(stream)
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _some(stream: Stream) -> Iterator[Event]:
+    """The events, of which there must be one: no command can do anything with none."""
+    good = False
+    for event in stream:
+        good = True
+        yield event
+    if not good and stream.faults.count:
+        stream.faults.refuse(f"none among {stream.faults.count:,}")
+    if not good:
+        raise BadInput(stream.faults.what, "must have events in it", found="none")
+
+
+def _telling(stream: Stream) -> Iterator[Event]:
+    due = time.monotonic()
+    for count, event in enumerate(_some(stream), 1):
+        yield event
+        if not count % _OFTEN and time.monotonic() >= due:
+            due = time.monotonic() + _EVERY_S
+            share = stream.share() if stream.share else None
+            part = "" if share is None else f"{share:4.0%}  "
+            print(f"\r\033[K{part}{count:,} events", end="", file=sys.stderr, flush=True)
+
+
+def _facts(told: Written, stream: Stream) -> dict[str, Any]:
+    faults = stream.faults
+    return {
+        "events": told.events,
+        "actors": told.actors,
+        "first_at": Fraction(told.first or 0, 1_000_000),
+        "last_at": Fraction(told.last or 0, 1_000_000),
+        "unreadable": faults.count,
+        "faults": [{"line": fault.line, "reason": fault.reason} for fault in faults.first],
+        "notes": list(stream.notes),
+    }
+
+
+def _print(facts: dict[str, Any]) -> None:
+    for note in facts["notes"]:
+        print(f"note: {note}", file=sys.stderr)
+    if facts["unreadable"]:
+        print(f"{facts['unreadable']:,} rows cannot be read and are left out:", file=sys.stderr)
+        for fault in facts["faults"][:_SHOWN_ROWS]:
+            print(f"  line {fault['line']}: {fault['reason']}", file=sys.stderr)
+    actors = f"more than {MANY:,}" if facts["actors"] is None else f"{facts['actors']:,}"
+    first, last = (written_time(int(facts[end] * 1_000_000)) for end in ("first_at", "last_at"))
+    print(f"{facts['events']:,} events by {actors} actors, {first} to {last}")
+    if "owned_events" in facts:
+        print(f"{facts['owned_events']:,} of them by names in the file of owners")
+    print(f"written to {facts['file']}")

@@ -1,0 +1,172 @@
+"""JSON of any length, one object at a time: arrays, lines, or values one after the other.
+
+Arrays are opened, however deep they lie in one another, and what they hold is told value by value. So one
+array, several of them (as page after page of an answer), and an object a line all read the same.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+from tarry.core.errors import BadInput
+from tarry.readers.faults import NOT_TEXT
+
+__all__ = ["MOST", "Found", "json_values"]
+
+MOST = 1 << 24  # characters of one object; nothing longer is held in memory
+_SPACE = re.compile(r"[ \t\r\n]*")
+_WORD = re.compile(r"[^\s,\[\]{}\":]*")  # a number, true, false or null
+_NEAR = 16  # an error this near to the end of what is there may be due to the end alone
+_DEEPEST = 50  # arrays in one another
+_RULE, _COPIED = "must be JSON", "was it copied to the end?"
+
+
+class Found(NamedTuple):
+    """A value and where it begins.
+
+    >>> Found(3, {"actor": "ann"}).line
+    3
+    """
+
+    line: int  # from 1
+    value: Any  # an object, or a single text, number, true, false or null; never an array
+
+
+def json_values(
+    blocks: Iterable[bytes], what: str, *, prefix: str = "", most: int = MOST
+) -> Iterator[Found]:
+    r"""Yield what a stream of bytes holds, value by value, and refuse damage with its line.
+
+    `what` is what sentences call the stream. `prefix` is passed over where it stands between values: some
+    servers put one before their answers.
+
+    >>> list(json_values([b'[{"a": 1},\n {"a"', b": 2}]\n[]\n[3]"], "the answer"))
+    [Found(line=1, value={'a': 1}), Found(line=2, value={'a': 2}), Found(line=4, value=3)]
+    >>> list(json_values([b'{"a": 1}\n{"a": 2,}\n'], "the answer"))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the answer must be JSON, found damage in line 2: Expecting property name ...
+    """
+    text = _Text(blocks, what, most)
+    depth, began = 0, 0  # in how many arrays this place lies, and on which line the outermost begins
+    state = (
+        "value"  # what may come: only a value, a value or the `]` of an `empty` array, what comes `after`
+    )
+    while sign := text.sign("" if depth else prefix):
+        if sign == "[" and state != "after":
+            began = began if depth else text.line
+            depth, state = depth + 1, "empty"
+            text.skip(1)
+        elif sign == "]" and depth and state != "value":
+            depth, state = depth - 1, "after" if depth > 1 else "value"
+            text.skip(1)
+        elif sign == "," and state == "after":
+            state = "value"
+            text.skip(1)
+        elif sign in ",]" or state == "after" or depth > _DEEPEST:
+            text.refuse(f"damage in line {text.line}: a comma or a bracket is missing or too much")
+        else:
+            line = text.line
+            yield Found(line, text.value())
+            state = "after" if depth else "value"
+    if depth:
+        text.refuse(f"an end inside the array that begins in line {began}", _COPIED)
+    if not text.is_text:
+        text.refuse("nothing but blank lines")
+
+
+class _Text:
+    """What was read and not yet told, and the line it begins on."""
+
+    def __init__(self, blocks: Iterable[bytes], what: str, most: int) -> None:
+        self._blocks, self._what, self._most = iter(blocks), what, most
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+        self._text, self._at, self._ended = "", 0, False
+        self.line = 1
+        self.is_text = False  # whether there was anything but space
+
+    def more(self) -> None:
+        """Read on, at least as much as is there already: a long object is then tried only a few times."""
+        text = [self._text[self._at :]]
+        wanted, got = len(text[0]), 0
+        while not self._ended and got <= wanted:
+            block = next(self._blocks, b"")
+            self._ended = not block
+            try:
+                text.append(self._decoder.decode(block, final=self._ended))
+            except UnicodeDecodeError as error:
+                before = "".join(text).count("\n") + bytes(error.object[: error.start]).count(b"\n")
+                self.refuse(f"damage in line {self.line + before}: {NOT_TEXT}", "convert it first")
+            got += len(text[-1])
+        self._text, self._at = "".join(text), 0
+
+    def sign(self, prefix: str) -> str:
+        """The next character that is no space, or nothing at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self.skip((space.end() if space else self._at) - self._at)
+            rest = len(self._text) - self._at
+            if rest <= len(prefix) and not self._ended:
+                self.more()
+            elif prefix and self._text.startswith(prefix, self._at):
+                self.skip(len(prefix))
+            else:
+                sign = self._text[self._at : self._at + 1]
+                self.is_text = self.is_text or bool(sign)
+                return sign
+
+    def skip(self, count: int) -> None:
+        """Leave some characters behind."""
+        self.line += self._text.count("\n", self._at, self._at + count)
+        self._at += count
+
+    def value(self) -> Any:
+        """The value that begins here."""
+        while True:
+            try:
+                value, end = self._try()
+            except json.JSONDecodeError as error:
+                self._go_on(error)
+            except BadInput:
+                raise
+            except ValueError:
+                self.refuse(f"damage in line {self.line}: a number that is none or too long")
+            except RecursionError:
+                self.refuse(f"damage in line {self.line}: too many brackets in one another")
+            else:
+                self.skip(end - self._at)
+                return value
+
+    def _try(self) -> tuple[Any, int]:
+        if self._text[self._at] in '{"':
+            return self._decode(self._text, self._at)
+        word = _WORD.match(self._text, self._at)
+        end = word.end() if word else self._at
+        if end == len(self._text) and not self._ended:  # the next block may go on with the same number
+            raise json.JSONDecodeError("Expecting value", self._text, end)
+        try:
+            return json.loads(self._text[self._at : end], parse_constant=_no_constant), end
+        except json.JSONDecodeError:
+            self.refuse(f"damage in line {self.line}: Expecting value")
+
+    def _go_on(self, error: json.JSONDecodeError) -> None:
+        """Read on if that may help, or refuse."""
+        is_open = error.msg.startswith("Unterminated string")
+        if not self._ended and (is_open or error.pos + _NEAR > len(self._text)):
+            if len(self._text) - self._at > self._most:
+                self.refuse(f"more than {self._most:,} characters in what begins in line {self.line}")
+            self.more()
+        elif is_open or error.pos >= len(self._text.rstrip()):
+            self.refuse(f"an end inside what begins in line {self.line}", _COPIED)
+        else:
+            line = self.line + self._text.count("\n", self._at, error.pos)
+            self.refuse(f"damage in line {line}: {error.msg}")
+
+    def refuse(self, found: str, fix: str = "") -> NoReturn:
+        raise BadInput(self._what, _RULE, found=found, fix=fix) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

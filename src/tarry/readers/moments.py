@@ -1,0 +1,126 @@
+"""Single moments, as exports write them, in whole microseconds since 1970 UTC: one at a time, no table."""
+
+import re
+from datetime import date
+from fractions import Fraction
+
+from tarry.readers.faults import shown
+
+__all__ = ["NoMoment", "counted_us", "moment_us", "unit_by_size"]
+
+_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+_LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}  # a number from there on is of a finer unit
+_FIRST_US, _END_US = -2_208_988_800_000_000, 7_289_654_400_000_000  # the years 1900 to 2200
+_EPOCH = date(1970, 1, 1).toordinal()
+# The forms that iso.py reads in columns: a date, a time of day to the minute or finer, a zone.
+_FORM = re.compile(
+    r"(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"
+    r"(?:[Tt ](?P<hour>[0-9]{2}):?(?P<minute>[0-9]{2})"
+    r"(?::?(?P<second>[0-9]{2})(?:[.,](?P<part>[0-9]+))?)?)?"
+    r" ?(?P<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?")
+
+
+class NoMoment(ValueError):
+    """A value that is no moment; the message is the reason, and shows nobody's data.
+
+    >>> raise NoMoment("time is missing")
+    Traceback (most recent call last):
+    tarry.readers.moments.NoMoment: time is missing
+    """
+
+
+def moment_us(text: object, *, bare_is_utc: bool = False) -> int:
+    """Read an ISO 8601 text, to the nearest microsecond.
+
+    A day without a time of day is refused: it says nothing about minutes. So is a time without a
+    zone, unless `bare_is_utc` says that the format means UTC by it.
+
+    >>> moment_us("1970-01-01T02:00:01.5+02:00"), moment_us("1970-01-01 00:00:01", bare_is_utc=True)
+    (1500000, 1000000)
+    >>> moment_us("2024-05-01T10:00:00")
+    Traceback (most recent call last):
+    tarry.readers.moments.NoMoment: time carries no zone: 2024-05-01T10:00:00
+    """
+    if text is None or text == "":
+        raise NoMoment("time is missing")
+    found = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        raise NoMoment("time is not a moment" + _told(text))
+    if found["hour"] is None:
+        raise NoMoment("time is a day without a time of day" + _told(text))
+    if found["zone"] is None and not bare_is_utc:
+        raise NoMoment("time carries no zone" + _told(text))
+    try:
+        seconds = _seconds(found) - _offset(found["zone"] or "Z")
+    except ValueError:
+        raise NoMoment("time is not a moment" + _told(text)) from None
+    # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
+    nanos = int(found["part"][:9].ljust(9, "0")) if found["part"] else 0
+    return _in_reach(seconds * 1_000_000 + (nanos + 500) // 1000, text)
+
+
+def counted_us(number: object, unit: str) -> int:
+    """Read a number, or a text that is one: seconds (`s`), `ms`, `us` or `ns` since 1970.
+
+    >>> counted_us(1.5, "s"), counted_us("1500", "ms"), counted_us(1_499_500, "ns")
+    (1500000, 1500000, 1500)
+    """
+    micros = _exact(number) * 1_000_000 / _PER_SECOND[unit]
+    return _in_reach((2 * micros.numerator + micros.denominator) // (2 * micros.denominator), number)
+
+
+def unit_by_size(number: object) -> str:
+    """The unit in which a number is a plausible moment: 1e11 seconds are three thousand years.
+
+    >>> unit_by_size(1_700_000_000), unit_by_size("1700000000000")
+    ('s', 'ms')
+    """
+    size = abs(_exact(number))
+    return next((unit for unit, limit in _LIMITS.items() if size < limit), "ns")
+
+
+def _seconds(found: re.Match[str]) -> int:
+    """Seconds since 1970 by the clock on the wall; `ValueError` for what no clock shows."""
+    day = date(int(found["year"]), int(found["month"]), int(found["day"])).toordinal() - _EPOCH
+    hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
+    # A leap second is the first moment after it: clocks have no place for it.
+    if hour > 23 or minute > 59 or second > 60:
+        raise ValueError
+    return (day * 24 + hour) * 3600 + minute * 60 + second
+
+
+def _offset(zone: str) -> int:
+    """How many seconds the clock on the wall is ahead of UTC."""
+    if zone[0] not in "+-":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[-2:]) if len(zone) > 3 else 0
+    if hours > 23 or minutes > 59:
+        raise ValueError
+    return (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+
+
+def _exact(number: object) -> Fraction:
+    """A number as it is, without a float on the way."""
+    if number is None or number == "":
+        raise NoMoment("time is missing")
+    if isinstance(number, int) and not isinstance(number, bool):
+        return Fraction(number)
+    text = number.strip() if isinstance(number, str) else repr(number) if isinstance(number, float) else ""
+    if not _NUMBER.fullmatch(text):
+        raise NoMoment("time is not a number" + _told(number))
+    return Fraction(text)
+
+
+def _in_reach(micros: int, source: object) -> int:
+    if not _FIRST_US <= micros < _END_US:
+        raise NoMoment("time is outside the years 1900 to 2200" + _told(source))
+    return micros
+
+
+def _told(value: object) -> str:
+    """What the sentence may show: nothing of lists and objects, nor of a number without an end."""
+    if isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 10**30):
+        return shown(value)
+    return ""
