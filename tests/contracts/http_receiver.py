@@ -44,7 +44,7 @@ class _Conversation(StreamRequestHandler):
                 return
             head += line
         answer = self.server.receiver.answer
-        length = int(message_from_bytes(head.partition(b"\r\n")[2])["Content-Length"])
+        length = int(message_from_bytes(head.partition(b"\r\n")[2])["Content-Length"] or 0)
         body = self.rfile.read(length if self.server.receiver.listens else 0)
         self.server.receiver.received.append(Received(head, body))
         with contextlib.suppress(OSError):  # the other side may have hung up meanwhile

@@ -31,6 +31,7 @@ __all__ = [
     "open_gate",
     "see_to_keeper",
     "tell_receipt",
+    "wait_for",
     "when",
 ]
 
@@ -74,7 +75,7 @@ def hand_in(arguments: argparse.Namespace, gate: Gate, post: dict[str, Any]) -> 
     home = Home.of(os.environ)
     output = home.output_of(gate, receipt.post) if post["outlet"] == "command" else None
     tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
-    return _wait(gate, receipt) if arguments.wait else 0
+    return wait_for(gate, receipt) if arguments.wait else 0
 
 
 def open_gate(arguments: argparse.Namespace) -> Gate:
@@ -184,7 +185,7 @@ def _start_keeper(home: Home) -> None:
         os.close(log)
 
 
-def _wait(gate: Gate, receipt: Receipt) -> int:
+def wait_for(gate: Gate, receipt: Receipt) -> int:
     """Until it has left; 1 if it did not."""
     pause = min(1.0, float(gate.policy.tick))
     while (status := gate.status(receipt.secret)).state == "waiting":

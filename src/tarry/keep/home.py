@@ -87,6 +87,11 @@ class Home:
         return self.config / "key"
 
     @property
+    def accounts_path(self) -> Path:
+        """The accounts that posts leave by, where none are named."""
+        return self.config / "accounts.toml"
+
+    @property
     def store_path(self) -> Path:
         """The store."""
         return self.state / "store.sqlite"
@@ -107,11 +112,23 @@ class Home:
 
     def outlets(self) -> "dict[str, Outlet]":
         """The outlets of one's own store."""
-        from tarry.keep.outlets.command import Command  # noqa: PLC0415 - only what is used is loaded
+        from tarry.keep.outlets.accounts import Accounts  # noqa: PLC0415 - only what is used is loaded
+        from tarry.keep.outlets.bitcoin import Bitcoin  # noqa: PLC0415 - likewise
+        from tarry.keep.outlets.command import Command  # noqa: PLC0415 - likewise
         from tarry.keep.outlets.git import Git  # noqa: PLC0415 - likewise
         from tarry.keep.outlets.mail import Mail  # noqa: PLC0415 - likewise
+        from tarry.keep.outlets.mediawiki import MediaWiki  # noqa: PLC0415 - likewise
+        from tarry.keep.outlets.openreview import OpenReview  # noqa: PLC0415 - likewise
 
-        return {"command": Command(self.outputs), "git": Git(), "mail": Mail()}
+        accounts = Accounts(self.accounts_path)
+        return {
+            "bitcoin": Bitcoin(),
+            "command": Command(self.outputs),
+            "git": Git(),
+            "mail": Mail(),
+            "mediawiki": MediaWiki(accounts, own=True),
+            "openreview": OpenReview(accounts, own=True),
+        }
 
     def is_founded(self) -> bool:
         """Whether anything was ever handed in."""

@@ -86,6 +86,12 @@ class Receipts:
         with self.vault.store.transaction("reading") as transaction:
             return self._options(transaction, by_key(transaction, post))
 
+    def content_of(self, post: int) -> bytes:
+        """What a waiting or parked post will say, for the owner of the store."""
+        with self.vault.store.transaction("reading") as transaction:
+            stored = payload_of(transaction, by_key(transaction, post))["content"]
+            return self.vault.seal.open(post, "content", stored)
+
     def reading(self, receipt: str) -> tuple[str, bytes | None]:
         """The outlet of a post and what it will say, for its author; None once nothing can be changed."""
         with self.vault.store.transaction("reading") as transaction:

@@ -31,6 +31,12 @@ def ask(receiver, path="/hook", *, body=b"{}", timeout_s=LONG_S, **headers):
     return call(address, headers, body, timeout_s=timeout_s)
 
 
+def read(receiver, *, most=100, timeout_s=LONG_S, **more):
+    """One call of it by somebody who wants to know what it says."""
+    address = read_address(f"http://127.0.0.1:{receiver.port}/api")
+    return call(address, {}, b"a=b", timeout_s=timeout_s, who="the wiki", most=most, **more)
+
+
 # --- addresses -----------------------------------------------------------------------------------
 
 
@@ -276,6 +282,92 @@ def test_the_reason_is_told_as_one_plain_line(receiver, reason, told):
     receiver.answer = says(500, reason, body=b"a secret of the server's")
 
     assert str(ask(receiver)).strip() == told
+
+
+# --- what it says --------------------------------------------------------------------------------
+
+
+def test_an_answer_is_read_where_it_is_wanted(receiver):
+    """Its body, its headers by names in lower case, and its cookies."""
+    cookies = [
+        "Set-Cookie: a=1; path=/; HttpOnly",
+        "set-cookie: b = x=y ;Max-Age=0",
+        "Set-Cookie: nonsense",
+    ]
+    receiver.answer = says(200, "OK", "X-Mood: glad", *cookies, body=b"words")
+    answer = read(receiver)
+
+    assert (str(answer), answer.body, answer.headers["x-mood"]) == ("200 OK", b"words", "glad")
+    assert answer.cookies == {"a": "1", "b": "x=y"}
+    assert "words" not in repr(answer)
+
+
+def test_an_answer_is_not_kept_where_it_is_not_wanted(receiver):
+    """Only its status counts."""
+    receiver.answer = says(200, "OK", "Set-Cookie: a=1", body=b"words")
+    answer = ask(receiver)
+
+    assert (answer.body, answer.headers, answer.cookies) == (b"", {}, {})
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 5\r\n\r\nwords",
+        b"Transfer-Encoding: chunked\r\n\r\n2\r\nwo\r\n3\r\nrds\r\n0\r\n\r\n",
+        b"\r\nwords",
+    ],
+    ids=["length", "chunks", "until it hangs up"],
+)
+def test_an_answer_may_be_as_long_as_was_said(receiver, rest):
+    """To the byte; however its end is told, one that is longer is none."""
+    receiver.answer = b"HTTP/1.1 200 OK\r\n" + rest
+
+    assert read(receiver, most=5).body == b"words"
+    with pytest.raises(Unreachable, match=r"^the wiki answered more than 4 bytes$"):
+        read(receiver, most=4)
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        (b"Content-Length: 100\r\n\r\nhalf", "the wiki hung up"),
+        (
+            b"Transfer-Encoding: chunked\r\n\r\n9\r\nhalf",
+            "the wiki answered something that is not HTTP",
+        ),
+        (b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "the wiki answered something that is not HTTP"),
+    ],
+)
+def test_half_an_answer_is_none(receiver, rest, told):
+    """What is wanted has to come whole."""
+    receiver.answer = b"HTTP/1.1 200 OK\r\n" + rest
+
+    with pytest.raises(Unreachable) as trouble:
+        read(receiver)
+    assert str(trouble.value) == told
+
+
+def test_an_answer_that_drips_does_not_hold_the_worker(receiver):
+    """All waits together end at one moment, and half an answer is none."""
+    receiver.answer = drips(b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n")
+
+    with pytest.raises(Unreachable, match=r"^the wiki did not answer within 0\.3 seconds$"):
+        timed(lambda: read(receiver, timeout_s=SOON_S))
+
+
+def test_a_question_without_a_body_has_none(receiver):
+    """By whichever method; a POST says that there is nothing."""
+    address = read_address(f"http://127.0.0.1:{receiver.port}/api")
+    for method in ("GET", "DELETE", "POST"):
+        call(address, {}, b"", timeout_s=LONG_S, method=method)
+
+    seen = [(each.line, each.headers["Content-Length"], each.body) for each in receiver.received]
+    assert seen == [
+        ("GET /api HTTP/1.1", None, b""),
+        ("DELETE /api HTTP/1.1", None, b""),
+        ("POST /api HTTP/1.1", "0", b""),
+    ]
 
 
 # --- time ----------------------------------------------------------------------------------------

@@ -47,7 +47,8 @@ class Accounts:
     """
 
     def __init__(self, path: Path, *, place: str | None = None) -> None:
-        self.path, self._place = path, place
+        self.path, self.place = path, place
+        self._last: tuple[bytes, dict[str, Account]] = (b"", {})  # what stood there, and what it meant
 
     def check(self) -> None:
         """Refuse a file that is not there, open to others, or not well formed, in one sentence."""
@@ -57,14 +58,16 @@ class Accounts:
         """One of them, as the file has it now; `BadInput` if it has none of this name."""
         accounts = self._read()
         if name not in accounts:
-            raise BadInput("the account of a post", f"is in {self.path}", found=f"none called {name!r}")
+            # Where the place is the operator's, where the file lies is no business of who posts.
+            where = self.path if self.place is None else "the accounts file of its space"
+            raise BadInput("the account of a post", f"is in {where}", found=f"none called {name!r}")
         return accounts[name]
 
     def _read(self) -> dict[str, Account]:
         try:
             rights = stat.S_IMODE(self.path.stat().st_mode)
-            text = self.path.read_text(encoding="utf-8")
-            tables = tomllib.loads(text)
+            text = self.path.read_bytes()
+            tables = None if text == self._last[0] else tomllib.loads(text.decode())
         except FileNotFoundError:
             raise BadInput(_WHAT, "can be read", found=f"no such file: {self.path}") from None
         except OSError as error:
@@ -76,18 +79,23 @@ class Accounts:
         if rights & (stat.S_IRWXG | stat.S_IRWXO):
             fix = f"chmod go= {str(self.path)!r}"
             raise BadInput(_WHAT, "is closed to everybody else", found=f"rights {rights:o}", fix=fix)
-        return {name: self._account(name, table) for name, table in tables.items()}
+        if tables is not None:  # many posts may ask at once: it is parsed when it changes
+            self._last = (text, {name: self._account(name, table) for name, table in tables.items()})
+        return self._last[1]
 
     def _account(self, name: str, table: Any) -> Account:
         what = f"the account {name!r} in {self.path}"
         if not isinstance(table, Mapping) or not {"login", "password"} <= set(table) <= set(_KNOWN):
-            found = ", ".join(sorted(table)) if isinstance(table, Mapping) else "a bare value"
-            raise BadInput(what, "has a login, a password and perhaps an at", found=found or "nothing")
+            rule, found = "has a login, a password and perhaps an at", "a bare value"
+            if isinstance(table, Mapping):  # a word that is no name here may be a password
+                names = [name for name in _KNOWN if name in table]
+                found = ", ".join([*names, *["another"][: len(table) - len(names)]]) or "nothing"
+            raise BadInput(what, rule, found=found)
         if not all(isinstance(value, str) and value for value in table.values()):
             raise BadInput(what, "is made of texts that are not empty", found="something else")
-        at = table.get("at", self._place)
+        at = table.get("at", self.place)
         if at is None:
             raise BadInput(what, "says where it is", found="no at", fix='add at = "https://..."')
-        if self._place is not None and at != self._place:
-            raise BadInput(what, f"is at {self._place}", found="another at", fix="leave it out")
+        if self.place is not None and at != self.place:
+            raise BadInput(what, f"is at {self.place}", found="another at", fix="leave it out")
         return Account(login=table["login"], password=table["password"], at=at)

@@ -1,0 +1,213 @@
+"""Send signed Bitcoin transactions, each after its random delay, through a node of your own.
+
+TX is a raw transaction in hex, a file that holds some, one in each line, or - for standard input. Your
+wallet has signed it: tarry never sees a private key. Unless you name one, each transaction is a target of
+its own; one that spends what another one in the queue pays has that one's target, and leaves after it.
+
+What tells when a transaction was made (its lock time, a replacement, its fee) is told on standard error;
+with --strict it is refused. --look also asks the node about the fee; that node must be on this machine.
+
+  tarry wallet send --strict payment.hex
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from tarry.cli.own import add_hand_in, find_post, name, open_gate, see_to_keeper, tell_receipt, wait_for
+from tarry.cli.show import print_json
+from tarry.core.errors import BadInput
+from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.gate import Gate
+from tarry.keep.home import ME, Home
+from tarry.keep.outlets.bitcoin_clues import HOW, Clue, clues_of
+from tarry.keep.outlets.bitcoin_family import Placed, Queued, arrange
+from tarry.keep.outlets.bitcoin_look import look
+from tarry.keep.outlets.bitcoin_node import read_node
+from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
+from tarry.keep.posts import Post, Receipt
+
+__all__ = ["add_arguments", "run"]
+
+_NODE, _COOKIE = "http://127.0.0.1:8332", "~/.bitcoin/.cookie"
+_HEX = re.compile(r"[0-9a-fA-F]{20,}")
+_MOST_READ = 16 << 20
+_SHOWN = 8  # digits of a txid, for a person
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry wallet`."""
+    parser.add_argument("verb", metavar="send", choices=["send"], help="send is all there is")
+    parser.add_argument("transactions", metavar="TX", nargs="+", help="hex, a file, or -")
+    parser.add_argument("--strict", action="store_true", help="refuse what tells when it was made")
+    parser.add_argument("--look", action="store_true", help="let a node on this machine judge the fee too")
+    parser.add_argument("--node", metavar="URL", default=_NODE, help=f"your node (default {_NODE})")
+    parser.add_argument("--cookie", metavar="FILE", help=f"the node's cookie file (default {_COOKIE})")
+    told = "a private file with user:password in one line, instead of a cookie"
+    parser.add_argument("--login", metavar="FILE", help=told)
+    add_hand_in(parser, "the txid, or the target of what it spends")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand the transactions in."""
+    given = [_read(text) for text in _texts(arguments.transactions)]
+    clues = {each.txid: list(clues_of(each)) for each in given}
+    options = _options(arguments)
+    _refuse(arguments, clues)
+    gate = open_gate(arguments)
+    first, target = None, arguments.target
+    if arguments.after is not None:
+        row = find_post(gate, arguments.after)
+        first, target = row["id"], target or row["target"]
+    keys, queue = _queue(gate)
+    placed = arrange(given, queue, target)
+    if arguments.look:
+        node = read_node(options["node"], cookie=options.get("cookie"), login=options.get("login"))
+        for each in placed:
+            clues[each.transaction.txid] += look(node, each.transaction, each.line)
+        _refuse(arguments, clues)
+    taken: dict[str, Receipt] = {}
+    try:
+        for wave in _waves(placed):
+            before = [keys.get(each.after or "", first) for each in wave]
+            posts = [_post(arguments, options, *each) for each in zip(wave, before, strict=True)]
+            for each, receipt in zip(wave, gate.admit_many(posts), strict=True):
+                keys[each.transaction.txid], taken[each.transaction.txid] = receipt.post, receipt
+    finally:  # what was taken is told, whatever happened to the others
+        if taken:
+            _tell(arguments, [each for each in placed if each.transaction.txid in taken], taken, clues)
+    return max(wait_for(gate, receipt) for receipt in taken.values()) if arguments.wait else 0
+
+
+def _post(
+    arguments: argparse.Namespace, options: dict[str, Any], placed: Placed, depends_on: int | None
+) -> Post:
+    return Post(
+        actor=ME,
+        target=placed.target,
+        outlet="bitcoin",
+        content=placed.transaction.hex.encode(),
+        options={**options, "txid": placed.transaction.txid},
+        track=arguments.track,
+        more_to_come=arguments.more,
+        depends_on=depends_on,
+    )
+
+
+def _texts(words: Sequence[str]) -> Iterator[str]:
+    """The transactions, as they were given: files hold one in each line."""
+    for word in words:
+        if _HEX.fullmatch(word):
+            yield word
+            continue
+        lines = [line.strip() for line in _content(word).splitlines()]
+        if not any(lines):
+            raise BadInput("a transaction", "is written in hex", found="nothing")
+        yield from filter(None, lines)
+
+
+def _content(word: str) -> str:
+    if word == "-":
+        content = sys.stdin.buffer.read(_MOST_READ + 1)
+    else:
+        path = Path(word)
+        if not path.is_file():
+            raise BadInput("a TX", "is hex, a file, or -", found="no file of that name and no hex")
+        with path.open("rb") as file:
+            content = file.read(_MOST_READ + 1)
+    if len(content) > _MOST_READ:
+        raise BadInput("a file of transactions", f"has at most {_MOST_READ} bytes", found="more")
+    return content.decode("latin-1")  # whatever it is: hex is looked for in it
+
+
+def _read(text: str) -> Transaction:
+    transaction = read_transaction(text.encode("latin-1"))
+    transaction.check_signed()
+    return transaction
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the outlet will need, whatever directory the keeper works in."""
+    options = {"node": arguments.node}
+    if arguments.login is not None:
+        options["login"] = str(Path(arguments.login).absolute())
+    if arguments.cookie is not None or arguments.login is None:
+        options["cookie"] = str(Path(arguments.cookie or _COOKIE).expanduser().absolute())
+    return options
+
+
+def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
+    """The transactions that wait or are parked: their keys, and themselves."""
+    found = {}
+    for row, status in gate.posts():
+        if row["outlet"] == "bitcoin":
+            try:
+                found[row["id"]] = row, status, read_transaction(gate.content_of(row["id"]))
+            except (TooLate, NoSuchPost):  # it has just left
+                continue
+    names = {post: transaction.txid for post, (_, _, transaction) in found.items()}
+    queue = [
+        Queued(transaction, row["target"], names.get(row["parent"]), waits=status.state == "waiting")
+        for row, status, transaction in found.values()
+    ]
+    return {txid: post for post, txid in names.items()}, queue
+
+
+def _waves(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """What can be admitted at once, in one tick: nobody before what it waits for has a key."""
+    left, new = list(placed), {each.transaction.txid for each in placed}
+    while left:
+        wave = [each for each in left if each.after not in new]
+        yield wave
+        left = [each for each in left if each not in wave]
+        new -= {each.transaction.txid for each in wave}
+
+
+def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:
+    if not arguments.strict:
+        return
+    for txid, told in clues.items():
+        if told:
+            found = "; ".join(clue.sentence for clue in told)
+            what = f"transaction {txid[:_SHOWN]}"
+            raise BadInput(what, "does not tell when it was made (--strict)", found=found, fix=HOW)
+
+
+def _tell(
+    arguments: argparse.Namespace,
+    placed: Sequence[Placed],
+    taken: dict[str, Receipt],
+    clues: dict[str, list[Clue]],
+) -> None:
+    started = see_to_keeper(Home.of(environ))
+    if arguments.json:
+        told = [_plain(each, taken[each.transaction.txid], clues) for each in placed]
+        print_json({"transactions": told, "keeper_started": started})
+        return
+    for each in placed:
+        txid = each.transaction.txid
+        print(f"txid       {txid}")
+        tell_receipt(taken[txid], None, started=started, as_json=False)
+        for clue in clues[txid]:
+            print(f"tarry wallet: {txid[:_SHOWN]}: {clue.sentence}: {clue.fix}", file=sys.stderr)
+
+
+def _plain(placed: Placed, receipt: Receipt, clues: dict[str, list[Clue]]) -> dict[str, Any]:
+    status, txid = receipt.status, placed.transaction.txid
+    early, late = status.between or (None, None)
+    return {
+        "txid": txid,
+        "target": placed.target,
+        "after": placed.after,
+        "receipt": receipt.secret,
+        "id": name(receipt.post),
+        "state": status.state,
+        "release_at": status.release_at,
+        "earliest_at": early,
+        "latest_at": late,
+        "clues": [vars(clue) for clue in clues[txid]],
+    }

@@ -1,0 +1,154 @@
+"""Which transactions belong together: those that spend what others in the queue pay.
+
+Everybody can see that one transaction spends another one's coin, so the two have one target and no delay
+can part them; and the one that pays goes first, or nodes would not know the coin. Any other transaction is
+a target of its own: unless somebody says otherwise it must not be linked with any other.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tarry.core.errors import BadInput
+from tarry.keep.outlets.bitcoin_transaction import Transaction
+
+__all__ = ["Placed", "Queued", "arrange"]
+
+_WHAT = "a transaction"
+_QUEUE = "tarry queue lists what waits"
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A transaction that is in the queue already.
+
+    >>> from tarry.keep.outlets.bitcoin_transaction import read_transaction
+    >>> spent = b"11" * 32 + b"000000000151ffffffff"
+    >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
+    >>> Queued(made, target="rent").waits
+    True
+    """
+
+    transaction: Transaction
+    target: str
+    after: str | None = None  # the txid of the one that goes first
+    waits: bool = True  # False: it is parked
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A transaction that comes in, with its target and those that go before it, the first of them first.
+
+    >>> from tarry.keep.outlets.bitcoin_transaction import read_transaction
+    >>> spent = b"11" * 32 + b"000000000151ffffffff"
+    >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
+    >>> arrange([made], [])[0].target == made.txid
+    True
+    """
+
+    transaction: Transaction
+    target: str
+    line: tuple[Transaction, ...] = ()
+
+    @property
+    def after(self) -> str | None:
+        """The txid of the one that goes right before it."""
+        return self.line[-1].txid if self.line else None
+
+
+def arrange(
+    given: Sequence[Transaction], queue: Sequence[Queued], target: str | None = None
+) -> list[Placed]:
+    """Find everybody's target and predecessors; those that go first come first.
+
+    >>> from tarry.keep.outlets.bitcoin_transaction import read_transaction
+    >>> def pay(coin):
+    ...     spent = coin.encode() + b"000000000151ffffffff"
+    ...     return read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
+    >>> first = pay("11" * 32)
+    >>> second = pay(bytes.fromhex(first.txid)[::-1].hex())
+    >>> [placed.after == first.txid for placed in arrange([second, first], [])]
+    [False, True]
+    """
+    queued = {each.transaction.txid: each for each in queue}
+    _check_once(given, queued)
+    _check_coins([each.transaction for each in queue], given)
+    everything = {
+        **{txid: each.transaction for txid, each in queued.items()},
+        **{each.txid: each for each in given},
+    }
+    before = {txid: each.after for txid, each in queued.items()}
+    targets = {txid: each.target for txid, each in queued.items()}
+    placed = []
+    for each in _parents_first(given):
+        after = _last_parent(each, queued, before)
+        inherited = targets.get(after or "")
+        if inherited is not None and target not in {None, inherited}:
+            found, fix = "another", "give no --target, or that one"
+            raise BadInput("the target of a transaction", "is that of what it spends", found=found, fix=fix)
+        before[each.txid], targets[each.txid] = after, inherited or target or each.txid
+        line = tuple(everything[txid] for txid in _line(after, before))[::-1]
+        placed.append(Placed(each, targets[each.txid], line))
+    return placed
+
+
+def _line(txid: str | None, before: Mapping[str, str | None]) -> Iterator[str]:
+    """One and its predecessors, the nearest first."""
+    while txid is not None:
+        yield txid
+        txid = before.get(txid)
+
+
+def _last_parent(
+    each: Transaction, queued: Mapping[str, Queued], before: Mapping[str, str | None]
+) -> str | None:
+    """The one that leaves last of those that have to leave first."""
+    parents = {spent.txid for spent in each.inputs if spent.txid in before}
+    if any(txid in queued and not queued[txid].waits for txid in parents):
+        found, fix = "one that is parked", "tarry repeat that one first, or tarry withdraw it"
+        raise BadInput(_WHAT, "spends what waits or is public", found=found, fix=fix)
+    last = [one for one in parents if parents <= set(_line(one, before))]
+    if parents and not last:
+        found = f"{len(parents)} that wait side by side"
+        fix = "hand it in when all but one of them have left"
+        raise BadInput(
+            _WHAT, "spends from one other that waits, or from a row of them", found=found, fix=fix
+        )
+    return last[0] if last else None
+
+
+def _parents_first(given: Sequence[Transaction]) -> list[Transaction]:
+    """In an order in which nobody comes before what it spends; there is one, as names hold their coins'."""
+    new, done, todo = {each.txid for each in given}, dict[str, Transaction](), list(given)
+    while todo:
+        ready = [
+            each
+            for each in todo
+            if all(spent.txid in done or spent.txid not in new for spent in each.inputs)
+        ]
+        done |= {each.txid: each for each in ready}
+        todo = [each for each in todo if each.txid not in done]
+    return list(done.values())
+
+
+def _check_once(given: Sequence[Transaction], queued: Mapping[str, Queued]) -> None:
+    if len({each.txid for each in given}) < len(given):
+        raise BadInput(_WHAT, "is handed in once", found="the same one twice")
+    for each in given:
+        if each.txid in queued:
+            state = "waits" if queued[each.txid].waits else "is parked"
+            raise BadInput(_WHAT, "is handed in once", found=f"one that {state} already", fix=_QUEUE)
+
+
+def _check_coins(queued: Sequence[Transaction], given: Sequence[Transaction]) -> None:
+    """Two that spend one coin cannot both be mined; and nothing may come before what waits already."""
+    taken = {spent.coin for each in queued for spent in each.inputs}
+    for each in given:
+        for spent in each.inputs:
+            if spent.coin in taken:
+                found, fix = "one that another in the queue spends", "withdraw one of the two"
+                raise BadInput(_WHAT, "spends coins of its own", found=found, fix=fix)
+            taken.add(spent.coin)
+    wanted = {spent.txid for each in queued for spent in each.inputs}
+    if any(each.txid in wanted for each in given):
+        found, fix = "one whose coin a waiting one spends", "withdraw that, and hand both in together"
+        raise BadInput(_WHAT, "comes before what spends its coins", found=found, fix=fix)

@@ -1,0 +1,135 @@
+"""What a wiki's answers mean.
+
+A wiki tells its errors with status 200, in JSON, by a code and in words. They are sorted here into those
+that are for a person (`Refused`), those that a later try may change (`Unreachable`), and those that keep
+one account out (`LockedOut`). No sentence names the account, although a wiki's words may.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tarry.keep.errors import LockedOut, Refused, Unreachable
+from tarry.keep.outlets.http_call import Answer, one_line
+
+__all__ = ["page_of", "read_answer", "refusal", "text_at", "wait_of"]
+
+_LONGEST_WAIT_S = 2 * 86_400
+_AFTER_RATE_S = 60  # the usual limits are by the minute
+_WAIT = re.compile(r"\b(\d{1,6}) (second|minute|hour|day)s?\b")
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_PASSING_STATUS = {408, 425, 429}
+_PASSING_CODES = {"readonly", "maxlag", "badtoken", "assertuserfailed", "assertnameduserfailed"}
+_TOLD = {
+    "editconflict": "somebody changed the page meanwhile; take the new text and hand yours in again",
+    "articleexists": "the page is there already; edit it or append to it",
+    "missingtitle": "there is no such page; it may have been moved or deleted, or has to be created",
+    "pagedeleted": "the page was deleted meanwhile; look why before it is created again",
+    "badmd5": "the text arrived changed",
+}
+
+
+def read_answer(answer: Answer, hidden: Iterable[str] = ()) -> dict[str, Any]:
+    """What a wiki says, if it is no error; `hidden` are names that no sentence may repeat.
+
+    >>> read_answer(
+    ...     Answer(status=200, reason="OK", body=b'{"error": {"code": "readonly", "info": "Wait."}}')
+    ... )
+    Traceback (most recent call last):
+    tarry.keep.errors.Unreachable: the wiki cannot do it now (readonly: Wait.)
+    """
+    told = _json(answer.body)
+    if isinstance(error := told.get("error"), dict):
+        raise _trouble(answer, str(error.get("code")), str(error.get("info", "")), hidden)
+    if 300 <= answer.status < 400:
+        fix = "redirects are not followed, give the final address of api.php"
+        raise Refused(f"the wiki answered {answer}: {fix}")
+    if 400 <= answer.status < 500 and answer.status not in _PASSING_STATUS:
+        raise Refused(f"the wiki answered {answer}")
+    if not 200 <= answer.status < 300:
+        raise Unreachable(f"the wiki answered {answer}")
+    if not told:
+        raise Unreachable("the wiki answered something that is not JSON")
+    return told
+
+
+def refusal(code: str, words: str, hidden: Iterable[str] = ()) -> Refused:
+    """Why a wiki will never do it, in one sentence.
+
+    >>> print(refusal("articleexists", "It is there."))
+    the wiki refuses this: the page is there already; edit it or append to it (articleexists: It is there.)
+    """
+    told = f": {_TOLD[code]}" if code in _TOLD else ""
+    return Refused(f"the wiki refuses this{told} ({_plain(code, words, hidden)})")
+
+
+def text_at(told: Any, *path: str) -> str:
+    """A text at a place of an answer where one has to be.
+
+    >>> text_at({"login": {"result": "Success"}}, "login", "result")
+    'Success'
+    """
+    for name in path:
+        told = told.get(name) if isinstance(told, dict) else None
+    if not isinstance(told, str) or not told:
+        raise Unreachable(f"the wiki's answer has no {path[-1]}")
+    return told
+
+
+def page_of(told: dict[str, Any]) -> dict[str, Any]:
+    """The one page that was asked for.
+
+    >>> page_of({"query": {"pages": [{"title": "Owls", "missing": True}]}})["title"]
+    'Owls'
+    """
+    query = told.get("query")
+    pages = query.get("pages", [{"invalid": True}]) if isinstance(query, dict) else None
+    if not (isinstance(pages, list) and len(pages) == 1 and isinstance(pages[0], dict)):
+        raise Unreachable("the wiki's answer has no page")
+    page: dict[str, Any] = pages[0]
+    if page.get("invalid") or page.get("special"):  # or none at all: it is another wiki's
+        raise Refused("the wiki has no page of this title that could be changed, nor can there be one")
+    return page
+
+
+def wait_of(told: Mapping[str, Any], usual: int) -> int:
+    """How many seconds a wiki wants to be left alone: by a number, in its words, or as usual.
+
+    >>> wait_of({"wait": 30}, 60), wait_of({"reason": "Please wait 5 minutes."}, 60), wait_of({}, 60)
+    (30, 300, 60)
+    """
+    if (number := str(told.get("wait", ""))).isdecimal() and number.isascii() and len(number) < 10:
+        return min(int(number), _LONGEST_WAIT_S)
+    if isinstance(reason := told.get("reason"), str) and (found := _WAIT.search(reason)):
+        return min(int(found[1]) * _SECONDS[found[2]], _LONGEST_WAIT_S)
+    return usual
+
+
+def _trouble(answer: Answer, code: str, words: str, hidden: Iterable[str]) -> Exception:
+    if code == "ratelimited":
+        wait_s = wait_of({"wait": answer.headers.get("retry-after")}, _AFTER_RATE_S)
+        return LockedOut("the wiki wants this account to change less at a time", wait_s=wait_s)
+    if code in _PASSING_CODES or code.startswith("internal_api_error_"):
+        return Unreachable(f"the wiki cannot do it now ({_plain(code, words, hidden)})")
+    return refusal(code, words, hidden)
+
+
+def _plain(code: str, words: str, hidden: Iterable[str]) -> str:
+    """Its code and its words, but for names, and for what spam filters quote of the content."""
+    known = code if _CODE.fullmatch(code) else "an unknown code"
+    for name in sorted(hidden, key=len, reverse=True):
+        if name:
+            words = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "(the account)", words)
+    line = "" if code.startswith("spam") else one_line(words)
+    return f"{known}: {line}" if line else known
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    """An answer; empty if it is none."""
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,248 @@
+"""`tarry wallet send`: signed transactions wait in one's own store, alone or behind a parent."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from contracts.node_server import NodeServer, coin_of, make_transaction, name_of
+from contracts.shell import ALL_GONE
+
+ONE, TWO = make_transaction(1), make_transaction(2)
+CHILD = make_transaction(coin_of(ONE))
+TELLING = make_transaction(3, locktime=850_000, sequences=[0xFFFFFFFD])
+
+
+@pytest.fixture
+def node(tmp_path):
+    """A node on this machine."""
+    with NodeServer(tmp_path) as node:
+        node.verdict = {"allowed": True, "vsize": 100, "fees": {"base": "~0.00000500~"}}
+        yield node
+
+
+@pytest.fixture
+def send(quiet, node):
+    """Hand transactions in: the answer as JSON."""
+    return lambda *words: quiet.ask("wallet", "send", "--node", node.url, "--cookie", node.cookie, *words)
+
+
+def typed(monkeypatch, text):
+    """Something comes in on standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_transactions_leave_at_their_releases(quiet, node, send):
+    """Each is a target of its own, and the node has both in the end."""
+    told = send(ONE, TWO)
+    posts = quiet.ask("queue")["posts"]
+
+    assert [each["txid"] for each in told["transactions"]] == [name_of(ONE), name_of(TWO)]
+    assert {post["target"] for post in posts} == {name_of(ONE), name_of(TWO)}
+    assert {post["outlet"] for post in posts} == {"bitcoin"}
+    assert node.received == []
+    quiet.pass_ticks(ALL_GONE)
+    assert sorted(node.mempool) == sorted([name_of(ONE), name_of(TWO)])
+    assert quiet.ask("queue")["posts"] == []
+    assert {method for method, _ in node.asked} == {"sendrawtransaction"}
+
+
+def test_what_the_outlet_needs_is_kept(quiet, node, send):
+    """The node and the whole path of its file; no password."""
+    (told,) = send(ONE)["transactions"]
+
+    assert (told["state"], told["after"], told["clues"]) == ("waiting", None, [])
+    assert quiet.home.gate().options_of(int(told["id"], 16)) == {
+        "node": node.url,
+        "cookie": str(node.cookie),
+        "txid": name_of(ONE),
+    }
+    assert quiet.started == [quiet.home]
+
+
+def test_the_usual_node_is_the_one_on_this_machine(quiet, monkeypatch, tmp_path):
+    """With its cookie where it usually is."""
+    (tmp_path / ".bitcoin").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (told,) = quiet.ask("wallet", "send", ONE)["transactions"]
+
+    options = quiet.home.gate().options_of(int(told["id"], 16))
+    assert (options["node"], options["cookie"]) == (
+        "http://127.0.0.1:8332",
+        str(tmp_path / ".bitcoin" / ".cookie"),
+    )
+
+
+def test_a_login_stands_in_for_a_cookie(quiet, node):
+    """From wherever the command was given."""
+    quiet.ask("wallet", "send", "--node", node.url, "--login", "login", ONE)
+    quiet.pass_ticks(ALL_GONE)
+
+    assert node.mempool == [name_of(ONE)]
+
+
+def test_a_person_is_told_when_it_leaves(quiet, node):
+    """The name, the moment and the way back; what tells on it goes to standard error."""
+    where = ["--node", node.url, "--cookie", node.cookie]
+    code, out, err = quiet.say("wallet", "send", *where, ONE, TELLING)
+
+    assert code == 0
+    assert [line.split("  ")[0] for line in out.splitlines()] == ["txid", "leaves", "take back"] * 2
+    first, second = err.splitlines()
+    assert first.startswith(f"tarry wallet: {name_of(TELLING)[:8]}: its lock time is block 850000")
+    assert "it may be replaced" in second
+
+
+@pytest.mark.parametrize("way", ["file", "stdin", "both"])
+def test_transactions_come_from_files_and_standard_input(send, monkeypatch, way):
+    """One in each line; a shell keeps what stands on its command line."""
+    text = f"{ONE.upper()}\n\n  {TWO}\r\n"
+    Path("two.hex").write_text(text if way == "file" else TWO)
+    typed(monkeypatch, text if way == "stdin" else ONE)
+    words = {"file": ["two.hex"], "stdin": ["-"], "both": ["-", "two.hex"]}[way]
+
+    assert [each["txid"] for each in send(*words)["transactions"]] == [name_of(ONE), name_of(TWO)]
+
+
+def test_a_child_leaves_after_its_parent(quiet, node, send):
+    """Handed in together, in whatever order, they have one target."""
+    told = send(CHILD, ONE, TWO)["transactions"]
+
+    assert [(each["txid"], each["after"]) for each in told] == [
+        (name_of(ONE), None),
+        (name_of(TWO), None),
+        (name_of(CHILD), name_of(ONE)),
+    ]
+    assert told[2]["target"] == name_of(ONE)
+    assert told[2]["earliest_at"] >= told[0]["earliest_at"]
+    quiet.pass_ticks(ALL_GONE)
+    assert node.mempool.index(name_of(CHILD)) > node.mempool.index(name_of(ONE))
+
+
+def test_a_child_of_a_waiting_one_is_found(quiet, node, send):
+    """Handed in later, it has the target that its parent was given."""
+    send("--target", "rent", ONE)
+    (told,) = send(CHILD)["transactions"]
+    parents = {row["id"]: row["parent"] for row, _ in quiet.home.gate().posts()}
+
+    assert (told["target"], told["after"]) == ("rent", name_of(ONE))
+    assert parents[int(told["id"], 16)] is not None
+    assert quiet.refusal(
+        "wallet", "send", make_transaction(coin_of(CHILD)), "--target", "other"
+    ).startswith("tarry wallet: the target of a transaction is that of what it spends")
+
+
+def test_one_can_wait_for_another_act_on_its_target(quiet, send):
+    """--after names it, and its target is taken over."""
+    (first,) = send("--target", "rent", ONE)["transactions"]
+    (second,) = send("--after", first["id"], TWO)["transactions"]
+
+    parents = {row["id"]: row["parent"] for row, _ in quiet.home.gate().posts()}
+    assert second["target"] == "rent"
+    assert parents[int(second["id"], 16)] == int(first["id"], 16)
+
+
+def test_strict_refuses_what_tells_its_moment(quiet, node, send):
+    """None of those handed in together is taken, and the way to a better one is told."""
+    assert send("--strict", ONE)["transactions"][0]["clues"] == []
+    told = quiet.refusal("wallet", "send", "--node", node.url, "--strict", TWO, TELLING)
+
+    assert told.startswith(
+        f"tarry wallet: transaction {name_of(TELLING)[:8]} does not tell when it was made"
+    )
+    assert "(--strict), found its lock time is block 850000" in told
+    assert "walletcreatefundedpsbt with locktime 0" in told
+    assert len(quiet.ask("queue")["posts"]) == 1
+
+
+def test_without_strict_it_is_told(send):
+    """In the JSON as well."""
+    (told,) = send(TELLING)["transactions"]
+    assert [clue["name"] for clue in told["clues"]] == ["lock time", "replaceable"]
+    assert all(clue["fix"] for clue in told["clues"])
+
+
+def test_a_look_asks_the_node_for_the_fee(quiet, node, send):
+    """Its own estimates, and whether it would take it; children are looked at behind their parents."""
+    node.estimates = {6: "0.00005009"}
+    node.verdict["fees"] = {"base": "~0.00000501~"}
+    (first,) = send("--look", ONE)["transactions"]
+    assert first["clues"] == []  # round, but for a byte
+    node.verdict["fees"] = {"base": "~0.00001234~"}
+    node.estimates = {6: "0.00012345"}
+    (second,) = send("--look", CHILD)["transactions"]
+
+    assert [clue["name"] for clue in second["clues"]] == ["fee"]
+    assert ("testmempoolaccept", [[ONE, CHILD]]) in node.asked
+    words = ["wallet", "send", "--node", node.url, "--cookie", node.cookie, "--look", "--strict", TWO]
+    assert "is the estimate of this moment for 6 blocks" in quiet.refusal(*words)
+    assert node.mempool == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "the following arguments are required: TX (see tarry wallet --help)"),
+        (["nowhere.hex"], "a TX is hex, a file, or -, found no file of that name and no hex"),
+        (["empty"], "a transaction is written in hex, found nothing"),
+        ([ONE[:-2]], "a transaction is whole, found its end missing: copy all of it"),
+        (["psbt"], "a transaction is raw and fully signed, found a PSBT in binary"),
+        ([make_transaction(script="")], "the inputs of a transaction are all signed, found 1 of 1"),
+        ([ONE, ONE], "a transaction is handed in once, found the same one twice"),
+        ([TWO], "a transaction is handed in once, found one that waits already: tarry queue lists"),
+        ([make_transaction(2, 5)], "a transaction spends coins of its own"),
+        ([ONE, "--node", "http://node.example"], "the address of a node begins with https:// unless"),
+        ([ONE, "--login", "login"], "a node lets in by a cookie or a login, found both"),
+        ([ONE, "--cookie", "no/cookie"], "the cookie of a node lies in a folder that is there"),
+        (
+            [ONE, "--look", "--node", "https://node.example"],
+            "the node that looks at a transaction is on this",
+        ),
+    ],
+)
+def test_what_could_never_be_sent_is_refused(quiet, node, send, words, sentence):
+    """In one sentence, and nothing is added to the queue."""
+    send(TWO)
+    Path("empty").write_text("\n")
+    Path("psbt").write_bytes(b"psbt\xff\x01\x00\x85")
+    where = ["--node", node.url, "--cookie", str(node.cookie)]
+
+    assert quiet.refusal("wallet", "send", *where, *words).startswith(f"tarry wallet: {sentence}")
+    assert len(quiet.ask("queue")["posts"]) == 1
+
+
+def test_what_was_taken_before_a_trouble_is_told(quiet, node, monkeypatch):
+    """A child that cannot be accepted does not hide its parent's receipt."""
+    from tarry.keep.errors import Unavailable
+    from tarry.keep.gate import Gate
+
+    admit = Gate.admit_many
+
+    def once(gate, posts):
+        if posts[0].depends_on is not None:
+            raise Unavailable("the store cannot be written: disk full")
+        return admit(gate, posts)
+
+    monkeypatch.setattr(Gate, "admit_many", once)
+    where = ["--node", node.url, "--cookie", node.cookie]
+    code, out, err = quiet.say("wallet", "send", "--json", *where, ONE, CHILD)
+
+    assert (code, err) == (2, "tarry wallet: the store cannot be written: disk full\n")
+    assert [each["txid"] for each in json.loads(out)["transactions"]] == [name_of(ONE)]
+
+
+def test_one_that_became_invalid_is_parked_and_can_be_repeated(quiet, node, send):
+    """`tarry queue` says why; its child waits with it."""
+    (first, second) = send(ONE, CHILD)["transactions"]
+    node.refusal = (-26, "min relay fee not met, 1 < 100")
+    quiet.pass_ticks(ALL_GONE)
+    problems = {post["id"]: post["problem"] for post in quiet.ask("queue")["posts"]}
+
+    assert "nodes pass on nothing at so low a fee" in problems[first["id"]]
+    assert "what it depends on is parked" in problems[second["id"]]
+    node.refusal = None
+    for each in (first, second):
+        quiet.ask("repeat", each["id"])
+    quiet.pass_ticks(ALL_GONE)
+    assert node.mempool == [name_of(ONE), name_of(CHILD)]

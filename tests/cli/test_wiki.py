@@ -1,0 +1,133 @@
+"""`tarry wiki`: a change of a page is read from standard input, waits, and is made by the account named."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from contracts.shell import ALL_GONE
+from contracts.wiki_server import WikiServer
+from contracts.wiki_world import write_accounts
+
+APPEND = ["append", "Talk:Owls", "--account", "nym", "--heading", "Food"]
+
+
+@pytest.fixture
+def server():
+    """A wiki with one page."""
+    with WikiServer() as server:
+        server.write("Talk:Owls", "Owls are birds.")
+        yield server
+    assert server.wrong == []
+
+
+@pytest.fixture
+def types(monkeypatch):
+    """Puts a text on standard input."""
+
+    def types(text):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    return types
+
+
+@pytest.fixture
+def typed(quiet, server, types):
+    """A shell with a text on its standard input and an accounts file in its usual place."""
+    types("They eat mice. ☃\n")
+    write_accounts(quiet.home.config, at=server.at)
+    return quiet
+
+
+def options_of(shell, told):
+    """What the store keeps for the outlet."""
+    return shell.home.gate().options_of(int(told["id"], 16))
+
+
+def test_a_section_waits_for_its_moment(typed, server):
+    """The account, who is the pseudonym, is the target, and the wiki is not asked before."""
+    told = typed.ask("wiki", *APPEND, "--summary", "what they eat")
+    (post,) = typed.ask("queue")["posts"]
+
+    assert (told["state"], told["output"], typed.started) == ("waiting", None, [typed.home])
+    assert (post["target"], post["outlet"]) == ("nym", "mediawiki")
+    assert options_of(typed, told) == {
+        "action": "append",
+        "page": "Talk:Owls",
+        "account": "nym",
+        "heading": "Food",
+        "summary": "what they eat",
+        "minor": False,
+    }
+    assert server.receiver.received == []
+
+
+def test_two_accounts_on_one_page_are_two_targets(typed, types):
+    """Otherwise they would count as one that may be linked."""
+    typed.ask("wiki", *APPEND)
+    types("Do they?")
+    typed.ask("wiki", "create", "Talk:Owls", "--account", "other", "--accounts", typed.home.accounts_path)
+
+    assert {post["target"] for post in typed.ask("queue")["posts"]} == {"nym", "other"}
+
+
+def test_it_leaves_by_the_account(typed, server):
+    """Through the store, a keeper's work, and out."""
+    typed.ask("wiki", *APPEND)
+    typed.pass_ticks(ALL_GONE)
+
+    (change,) = server.made()
+    assert (change[0], change[1].user) == ("Talk:Owls", "Nym")
+    assert change[1].text.endswith("== Food ==\n\nThey eat mice. ☃")
+
+
+def test_an_edit_names_what_it_was_made_from(typed):
+    """And may be minor."""
+    told = typed.ask("wiki", "edit", "Talk:Owls", "--account", "nym", "--base", "101", "--minor")
+
+    assert options_of(typed, told)["base_revision"] == 101
+    assert options_of(typed, told)["minor"] is True
+
+
+def test_an_accounts_file_is_found_from_anywhere(typed, server):
+    """Its path is kept whole, and no password is kept at all."""
+    Path("more").mkdir()
+    write_accounts(Path("more"), at=server.at)
+    typed.home.accounts_path.unlink()
+    told = typed.ask("wiki", *APPEND, "--accounts", "more/accounts.toml", "--target", "somebody")
+
+    assert options_of(typed, told)["accounts"] == str(Path("more/accounts.toml").absolute())
+    assert typed.ask("queue")["posts"][0]["target"] == "somebody"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["edit", "Owls", "--account", "nym"], "the base_revision of an edit is the number of a revision"),
+        (["append", "Owls", "--account", "nym"], "the heading of a wiki post is one line of 1 to 255"),
+        (["create", "Owls", "--account", "nym", "--base", "7"], "an option of a wiki post is one of"),
+        (["create", "Owls#Food", "--account", "nym"], "the page of a wiki post has no # < > [ ] { } |"),
+        (["create", "Owls", "--account", "ann"], "the account of a post is in "),
+        (["create", "Owls", "--account", "nym", "--accounts", "none"], "the accounts file can be read"),
+        (["create", "Owls"], "the following arguments are required: --account (see tarry wiki --help)"),
+        (["delete", "Owls", "--account", "nym"], "argument ACTION: invalid choice: 'delete'"),
+    ],
+)
+def test_what_no_wiki_takes_is_refused(typed, words, sentence):
+    """What is wrong is told in one sentence, and nothing waits."""
+    assert typed.refusal("wiki", *words).startswith(f"tarry wiki: {sentence}")
+    assert typed.ask("queue")["posts"] == []
+
+
+def test_a_text_that_is_none_is_refused(typed, types):
+    """An empty input is a slip more often than a wish."""
+    types("\n")
+
+    assert "the content of a wiki post is not empty" in typed.refusal("wiki", *APPEND)
+
+
+def test_without_an_accounts_file_everything_else_works(quiet, types):
+    """Nobody needs one who has no account at a wiki."""
+    types("Owls are birds.")
+    assert quiet.ask("run", "--target", "x", "--", "true")["state"] == "waiting"
+    assert "no such file" in quiet.refusal("wiki", "create", "Owls", "--account", "nym")
