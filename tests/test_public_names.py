@@ -31,6 +31,7 @@ WITHOUT_NAMES = {
     "tarry.keep.outlets": "a folder of outlets",
     "tarry.paper": "a folder of scripts",
     "tarry.readers": "a folder of readers",
+    "tarry.readers.exports": "likewise",
     "tarry.study": "a folder of modules",
     "tarry.study.attack": "a folder of attacks",
 }
@@ -69,6 +70,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.own.open_gate": STORE,
     "tarry.cli.own.see_to_keeper": STORE,
     "tarry.cli.own.tell_receipt": PRINTS,
+    "tarry.cli.own.wait_for": STORE,
     "tarry.cli.service.install_service": PRINTS,
     "tarry.cli.settings.add_settings": OPTIONS,
     "tarry.cli.settings.config_from": FILE,

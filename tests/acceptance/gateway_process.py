@@ -1,7 +1,7 @@
 """Servers and workers of a gateway as processes of their own, for tests that kill them.
 
-`python gateway_process.py FOLDER WHERE` imports everything once and then does what it reads, line by line:
-`serve PORT` and `work THREADS` fork a process that does what `tarry serve` and `tarry worker` do, and
+`python gateway_process.py FOLDER WHERE LEASE` imports everything once and then does what it reads, line by
+line: `serve PORT` and `work THREADS` fork a process that does what `tarry serve` and `tarry worker` do, and
 answer with its id once it has begun (`hasty` before it: at once); `kill ID` and `end ID` answer with how it
 ended.
 """
@@ -33,7 +33,9 @@ from tarry.gateway.running import Running
 from tarry.gateway.server import serve, work
 from tarry.gateway.spaces import add_space
 from tarry.gateway.tokens import add_token
+from tarry.keep import keeper, releaser
 from tarry.keep.posts import Release
+from tarry.keep.releaser import LEASE_S
 
 __all__ = ["POLICY", "Ask", "ask_http", "config_at", "found_gateway", "free_ports", "processes", "wait_for"]
 
@@ -98,10 +100,10 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = _DEADL
 
 
 @contextmanager
-def processes(folder: Path, where: str) -> Iterator[Ask]:
-    """What forks, kills and ends the processes of a run."""
+def processes(folder: Path, where: str, *, lease_s: int = LEASE_S) -> Iterator[Ask]:
+    """What forks, kills and ends the processes of a run; a worker that dies is missed after a lease."""
     nursery = subprocess.Popen(
-        [sys.executable, __file__, str(folder), where],
+        [sys.executable, __file__, str(folder), where, str(lease_s)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not forked
@@ -124,8 +126,9 @@ def processes(folder: Path, where: str) -> Iterator[Ask]:
 # --- inside the nursery -----------------------------------------------------------------------------
 
 
-def main(folder: Path, where: str) -> None:
+def main(folder: Path, where: str, lease_s: int) -> None:
     """Do what is asked, until there is nobody to ask."""
+    releaser.LEASE_S, keeper._RENEW_S = lease_s, lease_s / 4
     for line in sys.stdin:
         match line.split():
             case ["kill" | "end" as how, process]:
@@ -177,4 +180,4 @@ def _slowly(_: FeedOutlet, __: Release) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,6 +1,8 @@
 """`tarry queue`: what waits and what is parked, for its owner, and how much of the promise is spent."""
 
 from contracts.shell import ALL_GONE
+from tarry.keep.errors import LockedOut
+from tarry.keep.outlets.command import Command
 
 
 def test_before_first_use_nothing_waits(shell):
@@ -86,3 +88,23 @@ def test_a_target_does_not_speak_to_the_terminal(quiet):
     quiet.ask("run", "--target", "a\033[31mred", "--", "true")
 
     assert "a?[31mred" in quiet.say("queue")[1]
+
+
+def test_an_account_that_cannot_get_in_is_told_and_its_act_can_be_taken_back(quiet, monkeypatch):
+    """It waits, later and later; it is not parked, so there is nothing to repeat; withdrawing works."""
+
+    def locked(*_):
+        raise LockedOut("the wiki refuses this account's login")
+
+    monkeypatch.setattr(Command, "deliver", locked)
+    told = quiet.ask("run", "--target", "x", "--", "true")
+    quiet.pass_ticks(ALL_GONE)
+    _, out, _ = quiet.say("queue")
+    (post,) = quiet.ask("queue")["posts"]
+
+    assert f"{told['id'][:8]}: the wiki refuses this account's login" in out.splitlines()
+    assert (post["state"], post["problem"]) == ("waiting", "the wiki refuses this account's login")
+    assert post["earliest_at"] > told["latest_at"]
+    assert "is parked, found" in quiet.refusal("repeat", told["id"])
+    assert quiet.ask("withdraw", told["id"])["state"] == "withdrawn"
+    assert quiet.ask("queue")["posts"] == []

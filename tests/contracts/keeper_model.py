@@ -283,6 +283,8 @@ class KeeperModel:
             if not outcome.problem or outcome.parked:
                 entry.state = "parked" if outcome.problem else "released"
                 entry.claim, entry.until, entry.problem = None, None, bool(outcome.problem)
+                if entry.state == "released":  # it may have been moved while it was under way
+                    entry.release = min(entry.release, self.closed)
             elif entry.state == "waiting":
                 delay = min(300, 2 ** (outcome.attempt - 1)) * MICROS // 2
                 entry.claim, entry.problem = None, True

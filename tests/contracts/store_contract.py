@@ -14,6 +14,7 @@ from contracts.closing_contract import ClosingContract
 from contracts.gate_contract import GateContract
 from contracts.keeping import World
 from contracts.kinship_contract import KinshipContract
+from contracts.lockout_contract import LockoutContract
 from contracts.recording_contract import RecordingContract
 from contracts.releaser_contract import ReleaserContract
 from contracts.repeats_contract import RepeatsContract
@@ -30,6 +31,7 @@ class StoreContract(
     KinshipContract,
     ClosingContract,
     ReleaserContract,
+    LockoutContract,
     RecordingContract,
     SharedContract,
 ):

@@ -21,6 +21,7 @@ OBSERVERS = (
     "An operator",
     "A visitor of the pages",
     "The receiver of a webhook",
+    "A wiki, OpenReview or a node behind a space",
     "The app behind the middleware",
     "Attacks that were considered",
 )

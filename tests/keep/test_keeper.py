@@ -12,7 +12,7 @@ from tarry.core.policy import Policy
 from tarry.keep import keeper as keeper_module
 from tarry.keep import releaser as releaser_module
 from tarry.keep.clock import MICROS, SystemClock
-from tarry.keep.errors import Unavailable, Unreachable
+from tarry.keep.errors import LockedOut, Unavailable, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.patience import Patience
@@ -296,6 +296,26 @@ def test_a_failed_delivery_is_told_without_saying_whose(home):
         wait_for(lambda: "failed" in "".join(home.told), "the failure is told")
 
     assert home.told[-1] == "a delivery by list failed (the server is asleep): it will be tried again"
+
+
+def test_an_account_that_cannot_get_in_is_told_without_saying_whose(home):
+    """At every try, for there is one in five minutes at most; and the post waits for longer than that."""
+    home.vault.outlets["list"].broken = LockedOut("the wiki refuses this account's login")
+    receipt = home.admit()
+    with home.kept():
+        home.clock.sleep(4)
+        wait_for(lambda: home.told, "the failure is told")
+        _, later = home.gate.status(receipt.secret).between
+        home.go_to(later + 1)
+        wait_for(
+            lambda: len(home.told) == 3, "the next one is told as well, after the ticks that were missed"
+        )
+
+    why = "a delivery by list failed (the wiki refuses this account's login)"
+    assert [told for told in home.told if "missed" not in told] == [
+        f"{why}: all that waits for this account moves later"
+    ] * 2
+    assert home.state(receipt) == "waiting"
 
 
 def test_of_many_failed_tries_the_first_and_the_last_are_told(home):

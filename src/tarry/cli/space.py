@@ -9,6 +9,7 @@ signs a webhook.
 
   tarry space add talk --policy policy.toml --title "Talk"
   tarry space add reviews --policy policy.toml --webhook https://forum.example/hooks/tarry
+  tarry space add wiki --policy policy.toml --mediawiki https://wiki.example/w/api.php --accounts nyms.toml
   tarry space set reviews --feed
   tarry space policy talk new.toml --dry-run
   tarry space together talk=coarse.toml reviews=coarse.toml
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from tarry.cli.options import read_policy_path
 from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json
+from tarry.cli.space_outlet import WHERE, add_outlet_arguments, chosen_outlet, told_outlet
 from tarry.cli.space_policy import change
 from tarry.cli.spaces import list_spaces, resumes_at
 from tarry.core.errors import BadInput
@@ -36,9 +38,9 @@ from tarry.keep.store import Store, place
 
 __all__ = ["add_arguments", "run"]
 
-_ADDING = ("policy", "title", "circle", "webhook", "adoption")
+_ADDING = ("policy", "title", "circle", "adoption")
 _CHANGING = ("accept_straddle", "yes", "dry_run")
-_SETTING = "give --title, --webhook or --feed"
+_SETTING = "give --title, or where it releases to"
 _WORDS = (
     "none for list; FILE after it for policy; NAME=FILE, for every space, for together; "
     "just its name for all others"
@@ -53,10 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", metavar="FILE", help="add: its policy file")
     parser.add_argument("--title", help="add, set: its title for people (default its name)")
     parser.add_argument("--circle", help="add: spaces of one circle share their actors (default all)")
-    parser.add_argument("--webhook", metavar="URL", help="add, set: send releases there, not to the feed")
-    parser.add_argument("--feed", action="store_true", help="set: send releases to the feed again")
     told = "add: whose posts are delayed: everyone, opt-out or opt-in (default everyone)"
     parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=told)
+    add_outlet_arguments(parser)
     told = "policy: change at once, and tell what it costs"
     parser.add_argument("--accept-straddle", action="store_true", help=told)
     told = "policy: with --accept-straddle, also where the loss has no bound"
@@ -107,15 +108,9 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
         "policy": policy,
         "title": arguments.title or "",
         "circle": arguments.circle or "all",
-        "outlet": _outlet(arguments),
+        "outlet": chosen_outlet(arguments),
         "adoption": arguments.adoption or "everyone",
     }
-
-
-def _outlet(arguments: argparse.Namespace) -> dict[str, Any]:
-    if arguments.webhook and arguments.feed:
-        raise BadInput("a space", "releases to one place", found="--webhook and --feed")
-    return {"kind": "webhook", "url": arguments.webhook} if arguments.webhook else {"kind": "feed"}
 
 
 def _list(arguments: argparse.Namespace, _: Config, store: Store) -> None:
@@ -139,12 +134,12 @@ def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
 
 def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     (name,) = arguments.words
-    if arguments.title is None and not arguments.webhook and not arguments.feed:
+    outlet = chosen_outlet(arguments)
+    if arguments.title is None and outlet is None:
         raise BadInput("tarry space set", "changes something", found="nothing to change", fix=_SETTING)
-    outlet = _outlet(arguments) if arguments.webhook or arguments.feed else None
     with store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=arguments.title, outlet=outlet)
-    told = f"{name} is called {space.title!r} and releases to its {space.outlet['kind']}"
+    told = f"{name} is called {space.title!r} and releases to {told_outlet(space.outlet)}"
     _done(arguments, told, space=name, title=space.title, outlet=dict(space.outlet))
 
 
@@ -175,9 +170,9 @@ class _Action(NamedTuple):
 
 
 _ACTIONS = {
-    "add": _Action(_add, "NAME", 1, _ADDING),
+    "add": _Action(_add, "NAME", 1, (*_ADDING, *WHERE[1:])),
     "list": _Action(_list, "", 0),
-    "set": _Action(_set, "NAME", 1, ("title", "webhook", "feed")),
+    "set": _Action(_set, "NAME", 1, ("title", *WHERE)),
     "pause": _Action(_open, "NAME", 1),
     "open": _Action(_open, "NAME", 1),
     "policy": _Action(change, "NAME FILE", 2, _CHANGING),
@@ -195,7 +190,7 @@ def _check_words(arguments: argparse.Namespace, action: _Action) -> None:
         raise BadInput(
             f"tarry space {arguments.action}", f"is called as {told}", found=" ".join(words) or "no words"
         )
-    for option in (*_ADDING, "feed", *_CHANGING):
+    for option in (*_ADDING, *WHERE, *_CHANGING):
         if option not in action.options and getattr(arguments, option) not in (None, False):
             flag = "--" + option.replace("_", "-")
             raise BadInput(flag, f"does not belong to tarry space {arguments.action}", found="it there")

@@ -62,20 +62,23 @@ def opened(config: Config, *, make: bool = False) -> Iterator[Store]:
 
 
 def open_gateway(config: Config) -> "Gateway":
-    """The gateway: a database with at least one space, and its key.
+    """The gateway: a database with at least one space, its key, and outlets that can work.
 
     >>> open_gateway(Config(database="/nowhere/gateway.db"))
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: there is no database '/nowhere/gateway.db': tarry space add makes one
     """
     from tarry.gateway.gateway import Gateway  # noqa: PLC0415 - most commands need the database alone
+    from tarry.gateway.outlets import check_outlets  # noqa: PLC0415 - likewise
 
     store = open_database(config)
     try:
-        return Gateway(store, read_key(config.key_file))
+        gateway = Gateway(store, read_key(config.key_file))
+        check_outlets(gateway.book, gateway.keys)
     except BaseException:
         store.close()
         raise
+    return gateway
 
 
 def first_keys(config: Config, store: Store) -> Keys:

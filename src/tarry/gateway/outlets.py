@@ -1,19 +1,32 @@
-"""The outlets of spaces: how each kind is made, and all of them as the keeper wants them."""
+"""The outlets of spaces: how each kind is made, and all of them as the keeper wants them.
+
+What a space's outlet needs (an address, the path of a file) is the operator's and stands in the database;
+passwords stand in files of their own, which are checked when a space is made or changed, and when a server
+or worker starts. What becomes of a file later is `guarded`'s business.
+"""
 
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.gateway.book import Book, Space
 from tarry.gateway.feed import FeedOutlet
+from tarry.gateway.guarded import Guarded
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
+from tarry.keep.outlets.accounts import Accounts
+from tarry.keep.outlets.bitcoin import Bitcoin
+from tarry.keep.outlets.mediawiki import MediaWiki
+from tarry.keep.outlets.openreview import OpenReview
+from tarry.keep.outlets.openreview_session import read_place
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.outlets.webhook import Webhook
 
-__all__ = ["KINDS", "SpaceOutlets", "make_outlet", "webhook_secret"]
+__all__ = ["KINDS", "SpaceOutlets", "check_outlets", "make_outlet", "webhook_secret"]
 
 _FRESH_S = 1.0
 
@@ -38,8 +51,48 @@ def _webhook(space: Space, keys: Keys) -> Outlet:
     return Webhook(str(space.outlet.get("url", "")), webhook_secret(keys, space), space=space.name)
 
 
+def _mediawiki(space: Space, _: Keys) -> Outlet:
+    return MediaWiki(_accounts(space))
+
+
+def _openreview(space: Space, _: Keys) -> Outlet:
+    accounts = _accounts(space)
+    read_place(accounts.place or "")
+    accounts.check()
+    return OpenReview(accounts)
+
+
+def _bitcoin(space: Space, _: Keys) -> Outlet:
+    _only(space, {"node", "cookie", "login", "strict"})
+    strict = space.outlet.get("strict", False)
+    if not isinstance(strict, bool):
+        raise BadInput("strict", "is true or false", found="another")
+    node, cookie, login = (space.outlet.get(name) for name in ("node", "cookie", "login"))
+    return Bitcoin(str(node or ""), cookie=cookie, login=login, strict=strict)
+
+
+def _accounts(space: Space) -> Accounts:
+    """The accounts of a space: all at the one place that its operator has chosen."""
+    _only(space, {"api", "accounts"})
+    api, path = (space.outlet.get(name) for name in ("api", "accounts"))
+    what = f"an outlet of kind {space.outlet['kind']}"
+    if not isinstance(api, str) or not isinstance(path, str):
+        raise BadInput(what, "has an address and an accounts file", found="one of them alone")
+    if "\0" in path or not Path(path).is_absolute():
+        raise BadInput(what, "has an accounts file by its absolute path", found="another")
+    return Accounts(Path(path), place=api)
+
+
 #: Where the posts of a space may go.
-KINDS: dict[str, Callable[[Space, Keys], Outlet]] = {"feed": _feed, "webhook": _webhook}
+KINDS: dict[str, Callable[[Space, Keys], Outlet]] = {
+    "feed": _feed,
+    "webhook": _webhook,
+    "mediawiki": _mediawiki,
+    "openreview": _openreview,
+    "bitcoin": _bitcoin,
+}
+#: Those that need files beside the database.
+_WITH_FILES = {"mediawiki", "openreview", "bitcoin"}
 
 
 def make_outlet(space: Space, keys: Keys) -> Outlet:
@@ -48,12 +101,31 @@ def make_outlet(space: Space, keys: Keys) -> Outlet:
     >>> space = Space(name="talk", title="Talk", circle="all", outlet={"kind": "pigeon"}, versions=())
     >>> make_outlet(space, Keys(bytes(32)))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the outlet of a space is one of feed, webhook, found 'pigeon'
+    tarry.core.errors.BadInput: the outlet of a space is one of feed, webhook, mediawiki, openreview, \
+bitcoin, found 'pigeon'
     """
     kind = space.outlet.get("kind")
     if kind not in KINDS:
         raise BadInput("the outlet of a space", f"is one of {', '.join(KINDS)}", found=repr(kind))
     return KINDS[kind](space, keys)
+
+
+def check_outlets(book: Book, keys: Keys) -> None:
+    """Refuse, with the space's name, an outlet that cannot work: before a server or a worker starts.
+
+    >>> outlet = {"kind": "mediawiki", "api": "https://wiki.example/api.php", "accounts": "/nowhere"}
+    >>> space = Space(name="talk", title="Talk", circle="all", outlet=outlet, versions=())
+    >>> check_outlets(Book(generation=1, spaces={"talk": space}), Keys(bytes(32)))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: in the space talk, the accounts file can be read, \
+found no such file: /nowhere
+    """
+    for space in book.spaces.values():
+        try:
+            make_outlet(space, keys)
+        except BadInput as error:
+            what = f"in the space {space.name}, {error.what}"
+            raise BadInput(what, error.rule, found=error.found, fix=error.fix) from None
 
 
 def _only(space: Space, known: set[str]) -> None:
@@ -97,6 +169,10 @@ class SpaceOutlets(Mapping[str, Outlet]):
         for space in self._reread().spaces.values():
             config = json.dumps(dict(space.outlet), sort_keys=True)
             if self._made.get(space.name, ("", None))[0] != config:
-                outlet: Any = self._own.get(space.name) or make_outlet(space, self._keys)
+                outlet: Any = self._own.get(space.name) or self._make(space)
                 self._made[space.name] = (config, outlet)
         self._read_at = time.monotonic()
+
+    def _make(self, space: Space) -> Outlet:
+        make = partial(make_outlet, space, self._keys)
+        return Guarded(make) if space.outlet.get("kind") in _WITH_FILES else make()

@@ -100,6 +100,7 @@ def new_space(
         adoption=adoption,
     )
     _check(space)
+    make_outlet(space, _ANY_KEY)  # refuses what could never work, while somebody reads why
     return space
 
 
@@ -136,6 +137,8 @@ def change_space(
     told = {"title": space.title if title is None else title, "outlet": dict(outlet or space.outlet)}
     changed = Space(**{**vars(space), **told})
     _check(changed)
+    if outlet is not None:
+        make_outlet(changed, _ANY_KEY)
     _change(transaction, changed, is_open=space.is_open)
     return changed
 
@@ -208,7 +211,6 @@ def _check(space: Space) -> None:
         raise BadInput(
             "the title of a space", "is 1 to 200 characters on one line", found=repr(space.title)
         )
-    make_outlet(space, _ANY_KEY)  # refuses what could never work, while somebody reads why
 
 
 def last_tick(here: Place, clock: Clock) -> int:

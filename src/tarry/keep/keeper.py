@@ -205,7 +205,8 @@ class Keeper:
         if claim.shut:
             self._tell(f"{claim.shut} deliveries by {claim.outlet} failed ({SHUT}): parked")
         for outcome in outcomes:
-            if outcome.problem and (outcome.attempt == 1 or outcome.parked):  # not all tries between
+            told = outcome.attempt == 1 or outcome.parked or outcome.locked_s is not None
+            if outcome.problem and told:  # not all tries between
                 self._tell(_failed(claim, outcome))
 
     def _enter(self, outlet: str) -> bool:
@@ -276,4 +277,6 @@ class Keeper:
 
 def _failed(claim: Claim, outcome: Outcome) -> str:
     then = "parked" if outcome.parked else "it will be tried again"
+    if outcome.locked_s is not None:  # and not whose account it is
+        then = "all that waits for this account moves later"
     return f"a delivery by {claim.outlet} failed ({outcome.problem}): {then}"

@@ -2,7 +2,8 @@
 
 A claim is a lease. A worker that dies leaves its claims to lapse, after which another takes them up;
 where a delivery must not happen twice they are parked for a person instead. A delivery that fails is
-tried again, later and later, and parked in the end: nothing is ever dropped.
+tried again, later and later, and parked in the end: nothing is ever dropped. One account that cannot get in
+is another matter: `lockouts` tells.
 """
 
 import json
@@ -15,7 +16,8 @@ from tarry.core.entropy import Entropy, Secure
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import shift_everything
-from tarry.keep.errors import Refused
+from tarry.keep.errors import LockedOut, Refused
+from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Transaction, place
@@ -28,6 +30,7 @@ MOST_ATTEMPTS = 12
 _LONGEST_DELAY_S = 300
 SHUT = "its content cannot be opened: the key is another one, or the store was changed"
 _PARKED_ABOVE = "what it depends on is parked: repeat that first, or withdraw this"
+_NOT_IN = "its account cannot get in now"
 _CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
 
@@ -57,6 +60,7 @@ class Outcome:
     attempt: int
     problem: str = ""  # empty: delivered
     parked: bool = False  # not tried again: a person looks at it
+    locked_s: int | None = None  # its account cannot get in, and is to wait for so many seconds
 
 
 def retry_delay(attempt: int, entropy: Entropy) -> int:
@@ -153,13 +157,17 @@ class Releaser:
 
     def mark(self, claim: Claim, outcomes: list[Outcome]) -> None:
         """Write down how the deliveries ended."""
-        with self.vault.store.transaction("working") as transaction:
+        locked = self._kin(claim, outcomes)
+        # No admission runs beside a move: what came in meanwhile would be left behind.
+        with self.vault.store.transaction("closing" if locked else "working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
             left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
             if record := getattr(self.vault.outlets[claim.outlet], "record", None):
                 record(transaction, [release for post, release in claim.posts if post in left])
             for outcome in outcomes:
-                if outcome.problem:
+                if outcome.post in locked:
+                    self._mark_locked_out(transaction, claim.token, outcome, locked[outcome.post])
+                elif outcome.problem:
                     self._mark_failed(transaction, claim.token, outcome)
             if any(outcome.parked for outcome in outcomes):
                 self._park_children(transaction)
@@ -175,6 +183,23 @@ class Releaser:
         elif transaction.run("mark_retry", **told, until=None):
             # One person's outage: letting all that piles up out together would show that it is one's.
             self._shift_for(transaction, outcome, delay)
+
+    def _kin(self, claim: Claim, outcomes: list[Outcome]) -> dict[int, Kin]:
+        """Of the posts whose accounts cannot get in: what else waits for the same account."""
+        locked = {outcome.post for outcome in outcomes if outcome.locked_s is not None}
+        return {
+            post: look_for_kin(self.vault, claim.outlet, release.options)
+            for post, release in claim.posts
+            if post in locked
+        }
+
+    def _mark_locked_out(self, transaction: Transaction, token: int, outcome: Outcome, kin: Kin) -> None:
+        told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+        if transaction.run("mark_locked_out", **told):
+            row = transaction.one("by_id", id=outcome.post)
+            delay = lockout_delay(outcome.locked_s or 0, self._entropy)
+            if row is not None:
+                move_account(transaction, self.vault, kin, row, delay)
 
     @staticmethod
     def _shift_for(transaction: Transaction, outcome: Outcome, delay: int) -> None:
@@ -217,6 +242,8 @@ def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:
         outlet.deliver(release)
     except Refused as refusal:
         return Outcome(post, release.attempt, str(refusal), parked=True)
+    except LockedOut as trouble:
+        return Outcome(post, release.attempt, str(trouble) or _NOT_IN, locked_s=trouble.wait_s)
     except Exception as error:  # noqa: BLE001 - whatever it is, the post stays and a person reads why
         last = outlet.delivery == "at most once" or release.attempt >= MOST_ATTEMPTS
         return Outcome(post, release.attempt, str(error) or type(error).__name__, parked=last)

@@ -44,9 +44,11 @@ WHERE id IN (
 RETURNING id, target, outlet, options, content, release, attempts
 
 -- name: mark_released
--- All that one worker has delivered.
+-- All that one worker has delivered. What was moved meanwhile into the future has left by now all the same.
 UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
-                 until = NULL, problem = NULL
+                 until = NULL, problem = NULL,
+                 release = CASE WHEN release > (SELECT closed FROM clock) THEN (SELECT closed FROM clock)
+                                ELSE release END
 WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
   AND claim = :claim AND state IN ('waiting', 'parked')
 RETURNING id

@@ -182,6 +182,32 @@ WHERE release IS NOT NULL AND (state = 'waiting' OR state = 'withdrawn' AND rele
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
 
+-- name: options_at
+-- What waits at one outlet, for somebody who opens the options.
+SELECT id, outlet, options FROM posts WHERE state = 'waiting' AND outlet = :outlet
+
+-- name: waiting_at
+-- The same, and whether another post stands before it.
+SELECT d.id, d.release, d.pseudonym,
+       EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')) AS held_up
+FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
+
+-- name: shift_release
+-- One account's outage: what waits for it moves later by the same number of ticks.
+UPDATE posts SET release = release + :ticks WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
+
+-- name: shift_arrival
+UPDATE arrivals SET shift = shift + :ticks
+WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
+
+-- name: shift_heirloom
+UPDATE posts SET release = release + :ticks
+WHERE state = 'withdrawn' AND pseudonym = :pseudonym AND release > :closed
+
+-- name: shift_pending_heirloom
+UPDATE arrivals SET shift = shift + :ticks
+WHERE id IN (SELECT id FROM posts WHERE state = 'withdrawn' AND pseudonym = :pseudonym AND release IS NULL)
+
 -- name: due_outlets
 -- Where something is due that nobody has claimed.
 SELECT DISTINCT outlet FROM posts
@@ -296,4 +322,10 @@ WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
 
 -- name: mark_retry
 UPDATE posts SET claim = NULL, until = :until, problem = :problem
+WHERE id = :id AND claim = :claim AND state = 'waiting'
+
+-- name: mark_locked_out
+-- Nothing was sent: the try does not count. If an earlier one was cut off, what became of it is still not known.
+UPDATE posts SET claim = NULL, until = NULL, attempts = attempts - 1,
+                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN NULL ELSE :problem END
 WHERE id = :id AND claim = :claim AND state = 'waiting'

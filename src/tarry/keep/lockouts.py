@@ -1,0 +1,156 @@
+"""One account's outage: everything that waits for the account moves later by the same time.
+
+Were each post tried again by itself, all that had piled up would leave in the moment the account gets in
+again, and would show that it is one person's. So the distances between releases stay as they were drawn.
+
+In one person's own store everything moves. In a store that many share, the posts of the account are found
+by opening the options of what waits. There is deliberately no column that names the account, not even as a
+hash: whoever stole the database could group by it what waits.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tarry.core.entropy import Entropy
+from tarry.core.ticks import ticks_up
+from tarry.keep.clock import MICROS
+from tarry.keep.closing import shift_everything
+from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.store import Place, Row, Transaction, place
+from tarry.keep.vault import Vault
+
+__all__ = ["Kin", "account_of", "lockout_delay", "look_for_kin", "move_account"]
+
+_LEAST_S, _MOST_S = 300, 3600
+
+
+def lockout_delay(wait_s: int, entropy: Entropy) -> int:
+    """Microseconds until an account is tried again: as long as asked for, and up to half of it more.
+
+    At least five minutes, for who is locked out is not let in by knocking; at most an hour (and a half):
+    longer than that nobody should have to wait for a password that was put right meanwhile.
+
+    >>> from tarry.core.entropy import Secure
+    >>> 300_000_000 <= lockout_delay(0, Secure()) <= 450_000_000
+    True
+    """
+    least = min(max(int(wait_s), _LEAST_S), _MOST_S) * MICROS
+    return int(least + entropy.randbelow(least // 2 + 1))
+
+
+def account_of(outlet: Outlet, options: Mapping[str, Any]) -> str | None:
+    """The account that a post with these options needs, if its outlet logs in and knows it.
+
+    >>> from tarry.testing import ListOutlet
+    >>> account_of(ListOutlet(), {"account": "nym"}) is None
+    True
+    """
+    ask = getattr(outlet, "account", None)
+    try:
+        return None if ask is None else ask(options)
+    except Exception:  # noqa: BLE001 - of whatever waits: one odd row must not keep the others from moving
+        return None
+
+
+@dataclass(frozen=True)
+class Kin:
+    """Which of the posts that wait are known to need one account, or not to.
+
+    >>> Kin("https://wiki.example/api.php Nym@tarry", {7: True}).known[7]
+    True
+    """
+
+    account: str | None  # None: nobody knows, and a post moves alone
+    known: Mapping[int, bool]  # by the keys of posts
+
+
+def look_for_kin(vault: Vault, outlet: str, options: Mapping[str, Any]) -> Kin:
+    """Look through all that waits, before anybody has to wait for it: thousands take a second.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> look_for_kin(memory_vault(Policy(epsilon="1", gap="11m")), "list", {}).account is None
+    True
+    """
+    account = None if vault.settings.personal else account_of(vault.outlets[outlet], options)
+    if account is None:
+        return Kin(None, {})
+    with vault.store.transaction("reading") as transaction:
+        rows = [row for name in _with_accounts(vault) for row in transaction.all("options_at", outlet=name)]
+    return Kin(account, {row["id"]: _needs(vault, row, account) for row in rows})
+
+
+def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, delay: int) -> None:
+    """Move everything that waits for the account of this post, inside a closing transaction.
+
+    Afterwards nothing of it is due within the delay. What another worker has moved since this post was
+    claimed counts: two that fail together move everything once, and not twice.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.gate import Gate
+    >>> from tarry.keep.posts import Post
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m", labels="none", law="label-free", delta="0.1")
+    >>> vault = memory_vault(policy)
+    >>> receipt = Gate(vault, policy).admit(Post(actor="ann", target="p", outlet="list", content=b"!"))
+    >>> with vault.store.transaction("closing") as transaction:
+    ...     row = transaction.one("by_id", id=receipt.post)
+    ...     move_account(transaction, vault, Kin(None, {}), row, 10**12)
+    ...     transaction.one("by_id", id=receipt.post)["release"] - place(transaction).closed
+    1000000
+    """
+    here = place(transaction)
+    wanted = here.closed + ticks_up(Fraction(delay, MICROS), here.settings.tick)
+    if here.settings.personal:
+        first = transaction.one("first_due")
+        if first is not None and first["release"] is not None:
+            shift_everything(transaction, max(0, wanted - first["release"]), here.closed)
+        return
+    rows = _waiting_for(transaction, vault, kin, post)
+    # What waits for another post is not due, however old its own release may be.
+    heads = [row["release"] for row in rows if row["release"] is not None and not row["held_up"]]
+    if (ticks := wanted - min(heads, default=wanted)) > 0:
+        _shift(transaction, here, rows, ticks)
+
+
+def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: Row) -> list[Row]:
+    """This post, and all that wait for its account, at whichever outlet, also those being delivered."""
+    found: dict[int, Row] = {post["id"]: {**post, "held_up": False}}
+    for name in () if kin.account is None else _with_accounts(vault):
+        for row in transaction.all("waiting_at", outlet=name):
+            is_kin = kin.known.get(row["id"])
+            if is_kin is None:  # it has come in since
+                told = transaction.one("payload", id=row["id"]) or {}
+                is_kin = _needs(vault, {**told, "id": row["id"], "outlet": name}, kin.account)
+            if is_kin:
+                found[row["id"]] = row
+    return list(found.values())
+
+
+def _with_accounts(vault: Vault) -> list[str]:
+    return [name for name in tuple(vault.outlets) if hasattr(vault.outlets[name], "account")]
+
+
+def _needs(vault: Vault, row: Row, account: str | None) -> bool:
+    try:
+        options = json.loads(vault.seal.open(row["id"], "options", row["options"]))
+    except Exception:  # noqa: BLE001 - whatever the cipher says: it is parked when its turn comes
+        return False
+    return account_of(vault.outlets[row["outlet"]], options) == account
+
+
+def _shift(transaction: Transaction, here: Place, rows: Sequence[Row], ticks: int) -> None:
+    """As `shift_everything` does, for some posts and for the withdrawn ones that they may have heirs of."""
+    moved = [{"id": row["id"], "ticks": ticks} for row in rows]
+    transaction.many("shift_release", moved)
+    transaction.many("shift_arrival", moved)
+    # Of a withdrawn post nothing tells the account. One of the same author on the same target had the same.
+    names = {bytes(row["pseudonym"]) for row in rows if row["pseudonym"] is not None}
+    old = [{"pseudonym": name, "ticks": ticks} for name in sorted(names)]
+    transaction.many("shift_heirloom", [{**each, "closed": here.closed} for each in old])
+    transaction.many("shift_pending_heirloom", old)
+    while transaction.run("raise_children"):  # of another account, perhaps: not before what it waits for
+        pass

@@ -1,0 +1,122 @@
+"""Where a space releases to: `tarry space add` and `set` for places with logins, and who checks them."""
+
+import pytest
+
+from contracts.operating import SLOW
+
+API = "https://wiki.example/w/api.php"
+NOTES = "https://api2.openreview.net"
+NODE = "http://127.0.0.1:8332"
+NYM = '[nym]\nlogin = "Nym@tarry"\npassword = "secret"\n'
+
+
+def listed(operator, name="talk"):
+    """A space, as it is told."""
+    return {space["name"]: space for space in operator.ask("space", "list")["spaces"]}[name]
+
+
+def private(operator, name, text):
+    """A file that only its owner reads: its name in the current folder."""
+    path = operator.folder / name
+    path.touch(mode=0o600)
+    path.write_text(text)
+    return name
+
+
+@pytest.mark.parametrize(
+    ("words", "outlet", "told"),
+    [
+        (
+            ("--mediawiki", API, "--accounts", "nyms.toml"),
+            {"kind": "mediawiki", "api": API, "accounts": "{folder}/nyms.toml"},
+            "its wiki",
+        ),
+        (
+            ("--openreview", NOTES, "--accounts", "nyms.toml"),
+            {"kind": "openreview", "api": NOTES, "accounts": "{folder}/nyms.toml"},
+            "OpenReview",
+        ),
+        (
+            ("--bitcoin", NODE, "--cookie", ".cookie", "--strict"),
+            {"kind": "bitcoin", "node": NODE, "cookie": "{folder}/.cookie", "strict": True},
+            "its Bitcoin node",
+        ),
+        (
+            ("--bitcoin", NODE, "--login", "login"),
+            {"kind": "bitcoin", "node": NODE, "login": "{folder}/login"},
+            "its Bitcoin node",
+        ),
+    ],
+)  # fmt: skip
+def test_a_space_may_release_to_a_place_with_logins(operator, words, outlet, told):
+    """At its beginning or later; files are kept by their whole paths, for servers in other folders."""
+    private(operator, "nyms.toml", NYM)
+    private(operator, "login", "me:secret\n")
+    operator.add_space("new", SLOW, *words)
+    operator.add_space()
+    expected = {
+        name: value.format(folder=operator.folder) if isinstance(value, str) else value
+        for name, value in outlet.items()
+    }
+
+    assert operator.tell("space", "set", "talk", *words).endswith(f"releases to {told}\n")
+    assert listed(operator, "new")["outlet"] == listed(operator)["outlet"] == expected
+    assert operator.tell("space", "list").splitlines()[1].split()[:3] == ["new", "all", outlet["kind"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--mediawiki", API), "--mediawiki has an accounts file, found none: give --accounts FILE"),
+        (("--mediawiki", API, "--accounts", "none"), "the accounts file can be read, found no such file: "),
+        (("--mediawiki", API, "--accounts", "open"), "the accounts file is TOML, found"),
+        (("--mediawiki", API, "--accounts", "p.toml"), "the accounts file is closed to everybody else"),
+        (("--mediawiki", API[:-4], "--accounts", "good"), "the address of a wiki ends in /api.php"),
+        (("--openreview", "http://x.example", "--accounts", "good"), "the address of OpenReview"),
+        (("--mediawiki", API, "--openreview", NOTES, "--accounts", "good"), "a space releases to one"),
+        (("--accounts", "good"), "--accounts goes with --mediawiki or --openreview, found it alone"),
+        (("--webhook", "https://x/", "--strict"), "--strict goes with --bitcoin, found it alone"),
+        (("--bitcoin", NODE), "a node lets in by a cookie or a login, found neither"),
+        (("--bitcoin", NODE, "--login", "open"), "the login of a node is closed to everybody"),
+        (("--bitcoin", NODE, "--cookie", "no/where"), "the cookie of a node lies in a folder"),
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_work_makes_and_changes_nothing(operator, words, sentence):
+    """One sentence, and neither a database nor a key."""
+    private(operator, "good", NYM)
+    (operator.folder / private(operator, "open", "me:secret")).chmod(0o644)
+    policy = operator.file("p.toml", SLOW)
+    refusal = operator.refusal("space", "add", "new", "--policy", policy, *words)
+    made = sorted(path.name for path in operator.folder.iterdir())
+    operator.add_space()
+
+    assert refusal.startswith(f"tarry space: {sentence}")
+    assert made == ["good", "open", "p.toml"]
+    assert operator.refusal("space", "set", "talk", *words) == refusal
+    assert listed(operator)["outlet"] == {"kind": "feed"}
+
+
+def test_a_title_is_set_although_a_file_is_bad(operator):
+    """What is wrong with the outlet has nothing to do with it."""
+    private(operator, "nyms.toml", NYM)
+    operator.add_space("wiki", SLOW, "--mediawiki", API, "--accounts", "nyms.toml")
+    (operator.folder / "nyms.toml").unlink()
+
+    assert operator.ask("space", "set", "wiki", "--title", "Wiki!")["title"] == "Wiki!"
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_neither_server_nor_worker_starts_with_a_bad_file(operator, command):
+    """One sentence that names the space; nothing is listening, nothing leaves."""
+    private(operator, "nyms.toml", NYM)
+    operator.add_space("wiki", SLOW, "--mediawiki", API, "--accounts", "nyms.toml")
+    path = operator.folder / "nyms.toml"
+    path.chmod(0o604)
+
+    told = f"tarry {command}: in the space wiki, the accounts file is closed to everybody else"
+    assert operator.refusal(command) == f"{told}, found rights 604: chmod go= {str(path)!r}"
+
+    path.unlink()
+
+    told = f"tarry {command}: in the space wiki, the accounts file can be read"
+    assert operator.refusal(command) == f"{told}, found no such file: {path}"
