@@ -11,6 +11,7 @@ from tarry.readers.exports.action_api import ActionApi
 from tarry.readers.exports.bitcoin_node import read_bitcoin
 from tarry.readers.exports.mediawiki_api import read_wiki
 
+DEADLINE_S = 30
 SETTINGS = """
 $wgAPIMaxResultSize = 200;
 $wgGroupPermissions['sysop']['deleterevision'] = true;
@@ -37,6 +38,15 @@ def found(stream):
     return [(event.actor, event.target, event.track) for event in stream]
 
 
+def all_changes(wiki, began, count):
+    """A wiki lists a change a moment after it has answered: look until it has."""
+    end = time.monotonic() + DEADLINE_S
+    while len(changes := list(read_wiki(wiki.api, since=began.isoformat()))) < count:
+        assert time.monotonic() < end, f"{len(changes)} of {count} changes are listed"
+        time.sleep(0.05)
+    return changes
+
+
 def test_a_real_wiki_is_read_by_changes_by_page_and_by_category(own_wiki):
     """In many small pieces, as the wiki cuts its answers."""
     own_wiki.configure(SETTINGS)  # answers end early, as those of a large wiki do
@@ -48,7 +58,7 @@ def test_a_real_wiki_is_read_by_changes_by_page_and_by_category(own_wiki):
         expected.append((nym, title, "1" if "Talk" in title else "0"))
     ended = datetime.now(UTC)
 
-    changes = list(read_wiki(own_wiki.api, since=began.isoformat()))
+    changes = all_changes(own_wiki, began, len(expected))
     assert found(changes) == expected
     assert not any(event.is_bot for event in changes)
     assert all(began <= datetime.fromtimestamp(event.time / 1e6, UTC) <= ended for event in changes)
@@ -65,8 +75,9 @@ def test_a_real_wiki_is_read_by_changes_by_page_and_by_category(own_wiki):
 def test_what_a_real_wiki_hides_is_a_fault_and_what_it_lacks_a_sentence(own_wiki):
     """The others are read."""
     own_wiki.configure(SETTINGS)
-    write = writers(own_wiki)
+    write, began = writers(own_wiki), datetime.now(UTC).replace(microsecond=0)
     revisions = [write[nym]("Elbe", f"text {number}") for number, nym in enumerate(("Nym", "Alter", "Nym"))]
+    all_changes(own_wiki, began, len(revisions))
     own_wiki.as_admin(action="revisiondelete", type="revision", ids=revisions[1], hide="user")
 
     for options in ({}, {"what": "revisions", "pages": ["Elbe"]}):

@@ -8,6 +8,8 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 __all__ = ["HttpReceiver", "Received", "says"]
 
+DEADLINE_S = 30
+
 
 @dataclass(frozen=True)
 class Received:
@@ -34,7 +36,9 @@ def says(status, reason="", *headers, body=b""):
 
 
 class _Conversation(StreamRequestHandler):
-    """Reads one request and answers it."""
+    """Reads one request and has it answered."""
+
+    timeout = DEADLINE_S
 
     def handle(self):
         head = b""
@@ -43,15 +47,13 @@ class _Conversation(StreamRequestHandler):
             if not line:
                 return
             head += line
-        answer = self.server.receiver.answer
+        receiver = self.server.receiver
+        answer = receiver.answer
         length = int(message_from_bytes(head.partition(b"\r\n")[2])["Content-Length"] or 0)
-        body = self.rfile.read(length if self.server.receiver.listens else 0)
-        self.server.receiver.received.append(Received(head, body))
+        received = Received(head, self.rfile.read(length if receiver.listens else 0))
+        receiver.received.append(received)
         with contextlib.suppress(OSError):  # the other side may have hung up meanwhile
-            if callable(answer):
-                answer(self.wfile, self.server.receiver.stopping)
-            else:
-                self.wfile.write(answer)
+            receiver.respond(received, answer, self.wfile)
 
     def finish(self):
         with contextlib.suppress(OSError):
@@ -65,7 +67,7 @@ class _Server(ThreadingTCPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        self.receiver.troubles += 1
+        self.receiver.stumble()
 
 
 class HttpReceiver:
@@ -88,6 +90,17 @@ class HttpReceiver:
 
     def __exit__(self, *_):
         self.stop()
+
+    def respond(self, received, answer, file):
+        """Say to one request what was the answer when it came in."""
+        if callable(answer):
+            answer(file, self.stopping)
+        else:
+            file.write(answer)
+
+    def stumble(self):
+        """Count a request that could not be read or answered."""
+        self.troubles += 1
 
     def stop(self):
         """Listen no more."""

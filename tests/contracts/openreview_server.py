@@ -5,21 +5,18 @@ published fields (`openreview_fields.py`), and keeps every byte it was sent. It 
 what is published: nobody has compared it with the live service.
 """
 
-import contextlib
 import json
 import threading
 import time
 from dataclasses import dataclass, field
-from email import message_from_bytes
-from socketserver import StreamRequestHandler, ThreadingTCPServer
 from urllib.parse import parse_qs, urlsplit
 
 from contracts import openreview_fields as published
+from contracts.http_receiver import HttpReceiver, says
 
 __all__ = ["OpenReviewServer", "Person"]
 
 VENUE = "Venue.org/2026/Conference"
-DEADLINE_S = 30
 
 
 @dataclass(frozen=True)
@@ -40,26 +37,8 @@ class Wrong(Exception):
         self.told = {"name": name, "message": message, "status": status, "details": details}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One request."""
-
-    head: bytes
-    body: bytes
-
-    @property
-    def line(self):
-        """What was asked for."""
-        return self.head.split(b"\r\n")[0].decode()
-
-    @property
-    def headers(self):
-        """The headers as they stand."""
-        return message_from_bytes(self.head.partition(b"\r\n")[2])
-
-
 @dataclass
-class OpenReviewServer:
+class OpenReviewServer(HttpReceiver):
     """`instead` maps "METHOD /path" to what is done in place of answering: a function of the connection's
     file. `lost` names those that are done, and whose answer is then lost."""
 
@@ -71,35 +50,31 @@ class OpenReviewServer:
     lost: set[str] = field(default_factory=set)
 
     def __post_init__(self):
-        self.received, self.notes, self.edits, self.broken = [], [], [], []
+        super().__init__()
+        self.notes, self.edits, self.broken = [], [], []
         self.clock_ms = lambda: time.time_ns() // 1_000_000
-        self.stopping, self._lock = threading.Event(), threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Conversation)
-        self._server.api = self
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
+        self.url, self._lock = f"http://127.0.0.1:{self.port}", threading.Lock()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        """Listen no more."""
-        self.stopping.set()
-        if self._thread.is_alive():
-            self._server.shutdown()
-            self._thread.join()
-            self._server.server_close()
+    def stumble(self):
+        """A request could not be read."""
+        self.broken.append("a request could not be read")
 
     def asked(self, start=""):
         """The requests whose first line begins so."""
         return [each for each in self.received if each.line.startswith(start)]
 
-    def answer(self, asked):
-        """Do what is asked, in turn: the status and what is told."""
+    def respond(self, received, answer, file):
+        """Do what is asked, unless something else is to happen, and tell of it."""
+        way = received.line.rpartition(" ")[0].partition("?")[0]
+        if way in self.instead:
+            self.instead[way](file)
+            return
+        status, told = self._do(received)
+        if way not in self.lost:
+            file.write(self._say(way, status, told))
+
+    def _do(self, asked):
+        """What is asked, in turn: the status and what is told."""
         method, target, _ = asked.line.split(" ")
         url = urlsplit(target)
         ways = {"POST /login": self._login, "POST /notes/edits": self._post, "GET /notes": self._find}
@@ -109,6 +84,14 @@ class OpenReviewServer:
                 return 200, way(asked, parse_qs(url.query, keep_blank_values=True))
         except Wrong as wrong:
             return wrong.status, wrong.told
+
+    def _say(self, way, status, told):
+        tables = {"POST /login": published.LOGIN_ANSWER, "POST /notes/edits": published.NOTE_EDIT_ANSWER}
+        table = tables.get(way, published.NOTES_ANSWER) if status == 200 else published.ERROR
+        if wrong := published.wrong_with(told, table):
+            self.broken.append(f"{way}: {wrong}")
+        kind = "Content-Type: application/json; charset=utf-8"
+        return says(status, "Said", kind, "Connection: close", body=json.dumps(told).encode())
 
     def _nothing(self, asked, query):
         raise Wrong(404, "NotFoundError", "The url does not exist")
@@ -199,50 +182,3 @@ def _meets(note, query):
         and asked.get("signature", note["signatures"][0]) in note["signatures"]
         and note["tcdate"] >= int(asked.get("mintcdate", 0))
     )
-
-
-class _Conversation(StreamRequestHandler):
-    """Reads one request and answers it."""
-
-    timeout = DEADLINE_S
-
-    def handle(self):
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            line = self.rfile.readline()
-            if not line:
-                return
-            head += line
-        api = self.server.api
-        asked = Asked(
-            head,
-            self.rfile.read(int(message_from_bytes(head.partition(b"\r\n")[2])["Content-Length"] or 0)),
-        )
-        api.received.append(asked)
-        way = asked.line.rpartition(" ")[0].partition("?")[0]
-        with contextlib.suppress(OSError):  # the other side may have hung up meanwhile
-            if way in api.instead:
-                api.instead[way](self.wfile)
-                return
-            status, told = api.answer(asked)
-            if way not in api.lost:
-                self._say(api, way, status, told)
-
-    def _say(self, api, way, status, told):
-        tables = {"POST /login": published.LOGIN_ANSWER, "POST /notes/edits": published.NOTE_EDIT_ANSWER}
-        table = tables.get(way, published.NOTES_ANSWER) if status == 200 else published.ERROR
-        if wrong := published.wrong_with(told, table):
-            api.broken.append(f"{way}: {wrong}")
-        body = json.dumps(told).encode()
-        head = f"HTTP/1.1 {status} Said\r\nContent-Type: application/json; charset=utf-8\r\n"
-        self.wfile.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
-
-
-class _Server(ThreadingTCPServer):
-    """Quiet where a client breaks off: that is what is tested."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-
-    def handle_error(self, request, client_address):
-        self.api.broken.append("a request could not be read")

@@ -14,7 +14,7 @@ import shutil
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from contracts.real_server import RealServer, find_part, free_port
 
@@ -86,13 +86,6 @@ class Node(RealServer):
             log=folder / "log",
             answers=self._is_up,
         )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def url(self) -> str:

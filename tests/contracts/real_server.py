@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -49,6 +50,13 @@ class RealServer:
         self._command, self._log, self._answers = list(map(str, command)), log, answers
         self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def begin(self) -> None:
         """Begin, and do not wait."""

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -97,13 +97,6 @@ class Wiki(RealServer):
             answers=self._is_up,
             environment={**_environment(folder), "PHP_CLI_SERVER_WORKERS": str(_WORKERS)},
         )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def api(self) -> str:

@@ -13,8 +13,8 @@ for all your anonymous names, and it is between them that nobody should see a li
 
 import argparse
 import sys
-from pathlib import Path
 
+from tarry.cli.accounts import add_accounts, with_accounts
 from tarry.cli.own import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
 
@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reader", metavar="ID", action="append", help=told)
     parser.add_argument("--field", metavar="NAME", help="where the text goes (default comment)")
     parser.add_argument("--json-content", action="store_true", help="the input is a JSON object of fields")
-    told = "the accounts file (default accounts.toml beside your policy)"
-    parser.add_argument("--accounts", metavar="FILE", help=told)
+    add_accounts(parser)
     add_hand_in(parser, "the forum with the signature")
 
 
@@ -53,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         "readers": arguments.reader,
         "field": arguments.field,
         "content_type": "application/json" if arguments.json_content else None,
-        "accounts": str(Path(arguments.accounts).absolute()) if arguments.accounts else None,
     }
     return hand_in(
         arguments,
@@ -62,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             "target": arguments.target or f"{arguments.forum} {arguments.signature}",
             "outlet": "openreview",
             "content": _content(),
-            "options": {name: value for name, value in given.items() if value is not None},
+            "options": with_accounts(arguments, given),
         },
     )
 

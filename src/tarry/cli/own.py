@@ -29,6 +29,7 @@ __all__ = [
     "introduction",
     "name",
     "open_gate",
+    "plain_receipt",
     "see_to_keeper",
     "tell_receipt",
     "wait_for",
@@ -147,26 +148,33 @@ def see_to_keeper(home: Home) -> bool:
 
 def tell_receipt(receipt: Receipt, output: Path | None, *, started: bool, as_json: bool) -> None:
     """What the author is told: when it leaves, and how to take it back."""
-    status = receipt.status
     if as_json:
-        early, late = status.between or (None, None)
-        print_json(
-            {
-                "receipt": receipt.secret,
-                "id": name(receipt.post),
-                "state": status.state,
-                "release_at": status.release_at,
-                "earliest_at": early,
-                "latest_at": late,
-                "output": None if output is None else str(output),
-                "keeper_started": started,
-            }
-        )
+        shown = None if output is None else str(output)
+        print_json({**plain_receipt(receipt), "output": shown, "keeper_started": started})
         return
-    print(f"leaves     {when(status)}")
+    print(f"leaves     {when(receipt.status)}")
     if output is not None:
         print(f"prints to  {output}")
     print(f"take back  tarry withdraw {name(receipt.post)[:8]}")
+
+
+def plain_receipt(receipt: Receipt) -> dict[str, Any]:
+    """A receipt as JSON has it.
+
+    >>> status = Status(state="waiting", earliest=None, latest=None, tick=Fraction(1))
+    >>> plain_receipt(Receipt(secret="s", post=255, status=status))["id"]
+    '00000000000000ff'
+    """
+    status = receipt.status
+    early, late = status.between or (None, None)
+    return {
+        "receipt": receipt.secret,
+        "id": name(receipt.post),
+        "state": status.state,
+        "release_at": status.release_at,
+        "earliest_at": early,
+        "latest_at": late,
+    }
 
 
 def _start_keeper(home: Home) -> None:

@@ -18,7 +18,15 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
-from tarry.cli.own import add_hand_in, find_post, name, open_gate, see_to_keeper, tell_receipt, wait_for
+from tarry.cli.own import (
+    add_hand_in,
+    find_post,
+    open_gate,
+    plain_receipt,
+    see_to_keeper,
+    tell_receipt,
+    wait_for,
+)
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
 from tarry.keep.errors import NoSuchPost, TooLate
@@ -197,17 +205,11 @@ def _tell(
 
 
 def _plain(placed: Placed, receipt: Receipt, clues: dict[str, list[Clue]]) -> dict[str, Any]:
-    status, txid = receipt.status, placed.transaction.txid
-    early, late = status.between or (None, None)
+    txid = placed.transaction.txid
     return {
         "txid": txid,
         "target": placed.target,
         "after": placed.after,
-        "receipt": receipt.secret,
-        "id": name(receipt.post),
-        "state": status.state,
-        "release_at": status.release_at,
-        "earliest_at": early,
-        "latest_at": late,
+        **plain_receipt(receipt),
         "clues": [vars(clue) for clue in clues[txid]],
     }

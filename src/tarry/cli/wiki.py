@@ -12,8 +12,8 @@ page must count as two that nobody should link, and one account on two pages as 
 
 import argparse
 import sys
-from pathlib import Path
 
+from tarry.cli.accounts import add_accounts, with_accounts
 from tarry.cli.own import add_hand_in, hand_in, open_gate
 
 __all__ = ["add_arguments", "run"]
@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--heading", help="the heading of an appended section")
     parser.add_argument("--summary", default="", help="what was done, for the page's history")
     parser.add_argument("--minor", action="store_true", help="mark it as a minor change")
-    told = "the accounts file (default: accounts.toml beside your policy)"
-    parser.add_argument("--accounts", metavar="FILE", help=told)
+    add_accounts(parser)
     add_hand_in(parser, "the account, which is the pseudonym")
 
 
@@ -46,7 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         "heading": arguments.heading,
         "summary": arguments.summary,
         "minor": arguments.minor,
-        "accounts": str(Path(arguments.accounts).absolute()) if arguments.accounts else None,
     }
     return hand_in(
         arguments,
@@ -55,6 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
             "target": arguments.target or arguments.account,
             "outlet": "mediawiki",
             "content": sys.stdin.buffer.read(),
-            "options": {name: value for name, value in given.items() if value is not None},
+            "options": with_accounts(arguments, given),
         },
     )

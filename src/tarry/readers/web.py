@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.readers.web_call import Question, Reply, ask_once, split_address
+from tarry.net.http_call import Answer
+from tarry.readers.web_call import Question, ask_once, split_address
 
 __all__ = ["MOST", "get_json", "post_json"]
 
@@ -140,7 +141,7 @@ class _Visit:
                 self.wait(pause_s)
         raise NotPossible(f"{who} stays too busy to answer, asked {_TRIES} times: try again later")
 
-    def _value(self, reply: Reply) -> Any:
+    def _value(self, reply: Answer) -> Any:
         who = self.question.who
         if reply.status not in self.answers:
             raise NotPossible(f"{who} answered {_status(reply.status)}")
@@ -163,7 +164,7 @@ def _status(status: int) -> str:
     return f"{told}: {_ADVICE[status]}" if status in _ADVICE else told
 
 
-def _pause_s(reply: Reply) -> float:
+def _pause_s(reply: Answer) -> float:
     """How long a server wants to be left alone: a number of seconds, or a moment by its own clock."""
     text = reply.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
@@ -175,7 +176,7 @@ def _pause_s(reply: Reply) -> float:
         return _USUAL_WAIT_S
 
 
-def _ask(question: Question) -> Reply:
+def _ask(question: Question) -> Answer:
     """Ask; a GET is led on to another address of the same server."""
     for _ in range(_REDIRECTS + 1):
         reply = ask_once(question)

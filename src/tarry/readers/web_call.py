@@ -1,24 +1,15 @@
-"""One question to a server over HTTP, bounded in time and size as a whole.
+"""One question to a server over HTTP, and what a person is told when there is no answer to it."""
 
-A timeout of a socket bounds one wait, so a server that sends a byte now and then could hold a reader for
-ever. Here a thread asks, and is left behind when all its waits together have taken too long. No proxy is
-asked, no redirect followed, nothing kept between questions.
-"""
-
-import socket
-import ssl
-import threading
 from collections.abc import Mapping
-from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
-from queue import Empty, SimpleQueue
 from urllib.parse import SplitResult, urlsplit
 
 from tarry.core.errors import BadInput, NotPossible
+from tarry.net.address import Address
+from tarry.net.http_call import Answer, Kind, NoAnswer, call
 from tarry.readers.faults import clip
 
-__all__ = ["Question", "Reply", "ask_once", "split_address"]
+__all__ = ["Question", "ask_once", "split_address"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,22 +24,9 @@ class Question:
     who: str  # what sentences call the server
     address: str = field(repr=False)  # with the query, which may hold a key
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    body: bytes = field(default=b"", repr=False)
     timeout_s: float = field(default=60.0, repr=False)
     most: int = field(default=64 << 20, repr=False)  # bytes of an answer
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What a server answered.
-
-    >>> Reply(status=200, headers={"retry-after": "5"}, body=b"{}").status
-    200
-    """
-
-    status: int
-    headers: Mapping[str, str]  # by names in lower case
-    body: bytes = field(repr=False)
 
 
 def split_address(address: str, what: str = "the address") -> SplitResult:
@@ -78,7 +56,7 @@ def split_address(address: str, what: str = "the address") -> SplitResult:
     return parts
 
 
-def ask_once(question: Question) -> Reply:
+def ask_once(question: Question) -> Answer:
     """Ask, and give up when there is no whole answer in time.
 
     Certificates are checked against what the system trusts.
@@ -87,83 +65,40 @@ def ask_once(question: Question) -> Reply:
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): is the address right?
     """
-    parts, who = split_address(question.address), question.who
+    parts = split_address(question.address)
     try:
-        return _in_time(question, parts)
-    except TimeoutError:
-        raise NotPossible(
-            f"{who} did not answer within {question.timeout_s:g} seconds: try later"
-        ) from None
-    except ssl.SSLCertVerificationError as error:
-        told = clip(error.verify_message, 80)
-        raise NotPossible(f"{who} has a certificate that this machine does not trust ({told})") from None
-    except (ConnectionResetError, BrokenPipeError, IncompleteRead):
-        raise NotPossible(f"{who} hung up before its answer was whole: try again") from None
-    except OSError as error:
-        told = clip(error.strerror or error, 80)
-        raise NotPossible(f"{who} cannot be reached ({told}): is the address right?") from None
-    except _TooLong:
-        raise NotPossible(f"{who} answered more than {question.most} bytes: ask for less at once") from None
-    except HTTPException:  # its text holds what the server said
-        raise NotPossible(f"{who} answered something that is not HTTP: is the address right?") from None
+        return call(
+            _address(parts),
+            question.headers,
+            question.body,
+            timeout_s=question.timeout_s,
+            method=question.method,
+            who=question.who,
+            most=question.most,
+        )
+    except NoAnswer as error:  # what caused it may hold what the server said
+        raise NotPossible(_sentence(question, error)) from None
 
 
-class _TooLong(Exception):
-    """More was said than anybody asked for."""
+def _address(parts: SplitResult) -> Address:
+    tls = parts.scheme == "https"
+    return Address(
+        tls=tls,
+        host=parts.hostname or "",
+        port=parts.port or (443 if tls else 80),
+        path=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+    )
 
 
-class _Line:
-    """The connection of one question: opened by the thread that asks, cut by the one that waits."""
-
-    def __init__(self, parts: SplitResult, timeout_s: float) -> None:
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self.http = kind(parts.hostname or "", parts.port, timeout=timeout_s)
-        self._sock: socket.socket | None = None
-
-    def open(self) -> None:
-        self.http.connect()
-        self._sock = self.http.sock  # which it forgets when the server says that it will close
-
-    def cut(self) -> None:
-        if self._sock is not None:
-            with suppress(OSError):
-                self._sock.shutdown(socket.SHUT_RDWR)  # whoever waits on it hears of its end
-
-
-def _in_time(question: Question, parts: SplitResult) -> Reply:
-    line = _Line(parts, question.timeout_s)
-    found = SimpleQueue[Reply | BaseException]()
-
-    def ask() -> None:
-        try:
-            found.put(_exchange(line, question, parts))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            found.put(error)
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        reply = found.get(timeout=question.timeout_s)
-    except Empty:
-        raise TimeoutError from None
-    finally:
-        line.cut()
-    if isinstance(reply, BaseException):
-        raise reply
-    return reply
-
-
-def _exchange(line: _Line, question: Question, parts: SplitResult) -> Reply:
-    with closing(line.http):
-        line.open()
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
-            # A server may refuse a long body before it has read it all: its answer is there to be read.
-            line.http.request(question.method, path, question.body, dict(question.headers))
-        with closing(line.http.getresponse()) as response:
-            body = response.read(question.most + 1)
-            if len(body) > question.most:
-                raise _TooLong
-            if response.length:  # the connection ended before the answer did
-                raise ConnectionResetError
-            headers = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(status=response.status, headers=headers, body=body)
+def _sentence(question: Question, error: NoAnswer) -> str:
+    told = clip(error.reason, 80)
+    says: dict[Kind, str] = {
+        "timeout": f"did not answer within {question.timeout_s:g} seconds: try later",
+        "hung up": "hung up before its answer was whole: try again",
+        "half an answer": "hung up before its answer was whole: try again",
+        "unreachable": f"cannot be reached ({told}): is the address right?",
+        "certificate": f"has a certificate that this machine does not trust ({told})",
+        "too long": f"answered more than {question.most} bytes: ask for less at once",
+        "not HTTP": "answered something that is not HTTP: is the address right?",
+    }
+    return f"{question.who} {says[error.kind]}"

@@ -365,7 +365,7 @@ def test_a_secret_is_not_shown():
     ],
 )
 def test_a_bad_address_is_refused_at_once(url):
-    """`test_http_call.py` has them all."""
+    """`tests/net/test_address.py` has them all."""
     with pytest.raises(BadInput, match="the address of a webhook"):
         Webhook(url, SECRET)
 

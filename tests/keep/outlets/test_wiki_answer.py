@@ -8,14 +8,14 @@ from hypothesis import strategies as some
 
 from tarry.core.errors import TarryError
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.http_call import Answer
 from tarry.keep.outlets.wiki_answer import page_of, read_answer, refusal, text_at, wait_of
+from tarry.net.http_call import Answer
 
 
 def answer(told, status=200, **headers):
     """An answer with this JSON."""
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
-    return Answer(status=status, reason="", body=body, headers=headers)
+    return Answer(status=status, body=body, headers=headers)
 
 
 def error(code, info="Some words."):

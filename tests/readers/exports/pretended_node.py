@@ -3,7 +3,7 @@
 from base64 import b64encode
 from dataclasses import dataclass, field
 
-from readers.loopback import Loopback, says
+from readers.loopback import Pretended, says
 
 __all__ = ["LOGIN", "PretendedNode", "out", "payment", "script"]
 
@@ -36,7 +36,7 @@ class _Refused(Exception):
 
 
 @dataclass
-class PretendedNode:
+class PretendedNode(Pretended):
     """Blocks are lists of payments, ten minutes apart; the mempool has a time for each payment."""
 
     blocks: list = field(default_factory=list)
@@ -44,16 +44,9 @@ class PretendedNode:
     unspent: dict = field(default_factory=dict)  # by (txid, place): the name of a script
     forgets: set = field(default_factory=set)  # what leaves the mempool after it was listed
     modern: bool = True  # tells errors with status 200
-    before: list = field(default_factory=list)  # answers that come first
 
-    def serve(self):
-        """The node, listening."""
-        return Loopback(self.answer)
-
-    def answer(self, asked):
+    def tell(self, asked):
         """What it says to one request, or to many at once."""
-        if self.before:
-            return self.before.pop(0)
         assert (asked.method, asked.path) == ("POST", "/")
         assert asked.headers["content-type"] == "application/json"
         if asked.headers.get("authorization") != f"Basic {b64encode(':'.join(LOGIN).encode()).decode()}":

@@ -17,7 +17,9 @@ from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
 from tarry.keep.errors import Unreachable
-from tarry.keep.outlets.http_call import Address, Answer, call, one_line, read_address
+from tarry.keep.outlets.http_call import call
+from tarry.net.address import Address, read_address
+from tarry.net.http_call import Answer, one_line
 
 __all__ = ["Node", "NodeError", "read_node"]
 

@@ -16,7 +16,9 @@ from urllib.parse import urlencode
 from tarry.core.errors import BadInput
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.outlets.accounts import Account
-from tarry.keep.outlets.http_call import Address, Answer, call, one_line, read_address
+from tarry.keep.outlets.http_call import call
+from tarry.net.address import Address, read_address
+from tarry.net.http_call import Answer, one_line
 
 __all__ = ["Visit", "read_place"]
 

@@ -27,10 +27,12 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.moments import moment
-from tarry.keep.outlets.http_call import Answer, call, read_address
+from tarry.keep.outlets.http_call import call
 from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.outlets.telling import told_content
 from tarry.keep.posts import Release
+from tarry.net.address import read_address
+from tarry.net.http_call import Answer
 
 __all__ = ["Webhook", "verify_webhook"]
 
@@ -64,7 +66,7 @@ class Webhook:
         timeout_s: float = 10,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._address = read_address(url)
+        self._address = read_address(url, "the address of a webhook")
         self._secret = _checked_secret(secret)
         if not 0 < timeout_s <= _LONGEST_S:
             rule = f"is above 0 and at most {_LONGEST_S} seconds"

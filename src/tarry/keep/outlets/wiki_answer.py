@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.http_call import Answer, one_line
+from tarry.net.http_call import Answer, one_line
 
 __all__ = ["page_of", "read_answer", "refusal", "text_at", "wait_of"]
 
@@ -35,7 +35,7 @@ def read_answer(answer: Answer, hidden: Iterable[str] = ()) -> dict[str, Any]:
     """What a wiki says, if it is no error; `hidden` are names that no sentence may repeat.
 
     >>> read_answer(
-    ...     Answer(status=200, reason="OK", body=b'{"error": {"code": "readonly", "info": "Wait."}}')
+    ...     Answer(status=200, body=b'{"error": {"code": "readonly", "info": "Wait."}}')
     ... )
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the wiki cannot do it now (readonly: Wait.)

@@ -13,8 +13,10 @@ from urllib.parse import urlencode
 from tarry.core.errors import BadInput
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.outlets.accounts import Account
-from tarry.keep.outlets.http_call import Address, call, one_line, read_address
+from tarry.keep.outlets.http_call import call
 from tarry.keep.outlets.wiki_answer import page_of, read_answer, refusal, text_at, wait_of
+from tarry.net.address import Address, read_address
+from tarry.net.http_call import one_line
 
 __all__ = ["Page", "Visit", "read_wiki"]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tarry.readers.events import Event, Stream
+from tarry.readers.exports.xml_export import events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.packed import Packed
@@ -41,24 +42,22 @@ def read_wiki_dump(path: str | Path) -> Stream:
     [Event(actor='Ann', target='Ulm', time=1714557600000000, track='0', is_bot=False)]
     """
     source = Packed(path, "the dump")
-    dump = _Dump(source)
-    return Stream(dump.events(), dump.faults, _NOTES, source.share)
+    dump = _Dump(source.what)
+    return Stream(dump.events(source), dump.faults, _NOTES, source.share)
 
 
 class _Dump:
     """What the parser has seen so far of the page and the revision it is in."""
 
-    def __init__(self, source: Packed) -> None:
-        self._source = source
-        self.faults = Faults(source.what)
-        self._good = 0
+    def __init__(self, what: str) -> None:
+        self.faults = Faults(what)
         self._found: list[Event] = []
         self._title = self._space = ""
         self._line = 0  # where the revision began; 0 outside of one
         self._moment = self._actor = ""
         self._hidden = False
         self._xml = XmlStream(
-            source.what,
+            what,
             root=self._check_root,
             begins={
                 "page": self._begin_page,
@@ -76,12 +75,8 @@ class _Dump:
             ends={"revision": self._end_revision},
         )
 
-    def events(self) -> Iterator[Event]:
-        for _ in self._xml.read(self._source.blocks()):
-            yield from self._found
-            self._good += len(self._found)
-            self._found.clear()
-            self.faults.give_up_if_hopeless(self._good)
+    def events(self, source: Packed) -> Iterator[Event]:
+        return events_found(source, self._xml, self._found, self.faults)
 
     def _check_root(self, name: str) -> None:
         if name != "mediawiki":

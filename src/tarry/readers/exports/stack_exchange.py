@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
+from tarry.readers.exports.xml_export import events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.packed import Packed
@@ -60,28 +61,22 @@ def read_stack_exchange(path: str | Path) -> Stream:
     [Event(actor='17', target='4', time=1714557600250000, track='', is_bot=False)]
     """
     source = Packed(path, "the dump")
-    rows = _Rows(source)
-    return Stream(rows.events(), rows.faults, _NOTES, source.share)
+    rows = _Rows(source.what)
+    return Stream(rows.events(source), rows.faults, _NOTES, source.share)
 
 
 class _Rows:
     """The rows of one file, as events."""
 
-    def __init__(self, source: Packed) -> None:
-        self._source = source
-        self.faults = Faults(source.what)
-        self._good = 0
+    def __init__(self, what: str) -> None:
+        self.faults = Faults(what)
         self._found: list[Event] = []
         self._file = _FILES["posts"]  # until the first element says which it is
         self._before: tuple[str | None, Event] | None = None  # the last event, and the revision it was
-        self._xml = XmlStream(source.what, root=self._set_file, begins={"row": self._row})
+        self._xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
 
-    def events(self) -> Iterator[Event]:
-        for _ in self._xml.read(self._source.blocks()):
-            yield from self._found
-            self._good += len(self._found)
-            self._found.clear()
-            self.faults.give_up_if_hopeless(self._good)
+    def events(self, source: Packed) -> Iterator[Event]:
+        return events_found(source, self._xml, self._found, self.faults)
 
     def _set_file(self, name: str) -> None:
         if name not in _FILES:
