@@ -3,9 +3,10 @@
 import json
 import tracemalloc
 from itertools import chain
+from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
@@ -51,6 +52,54 @@ def test_any_values_in_any_form_read_back_with_their_lines(document, size):
     text, values = document
 
     assert list(json_values(cut(text, size), "it")) == values
+
+
+ROWS = st.builds(
+    lambda rows, between, indent: between.join(json.dumps(row, indent=indent) for row in rows),
+    st.lists(st.fixed_dictionaries({"a": SCALARS, "b": INNER}), min_size=2, max_size=6),
+    st.sampled_from(["\n", "", "\r\n\r\n"]),
+    st.sampled_from([None, 1]),
+) | st.lists(OBJECTS, max_size=5).map(lambda rows: json.dumps(rows, indent=0))
+
+
+@st.composite
+def damaged(draw):
+    """A text, often of objects in a row, of which up to two characters were lost, changed or added."""
+    text = draw(documents().map(lambda document: document[0]) | ROWS)
+    for _ in range(draw(st.integers(0, 2))):
+        at, lost = draw(st.integers(0, len(text))), draw(st.integers(0, 1))
+        text = text[:at] + draw(st.sampled_from(["", *'{}[],:"\\\n 1x'])) + text[at + lost :]
+    return text
+
+
+def told(text, size, prefix):
+    """All that a person gets to know of a text: its values with their lines, and its damage."""
+    found = []
+    try:
+        found.extend(json_values(cut(text, size), "it", prefix=prefix))
+    except BadInput as error:
+        return found, str(error)
+    return found, "sound"
+
+
+@given(damaged(), st.integers(1, 300), st.sampled_from(["", "1", "{"]))
+@example(text='"x" {"a": 1}', size=80, prefix="{")
+def test_the_quick_way_tells_what_the_long_way_tells(text, size, prefix):
+    """The same values on the same lines, and the same sentence about damage, wherever it lies."""
+    quick = told(text, size, prefix)
+    with mock.patch("tarry.readers.json_stream._Text.plain_objects", return_value=()):
+        long = told(text, size, prefix)
+
+    assert quick == long
+
+
+@pytest.mark.parametrize("form", ["{0}\n{0}\n{0}", "[{0},\n{0} , {0}]", "{0}{0} \r\n{0}\n\n"])
+def test_plain_objects_go_the_quick_way(form):
+    """On lines or in an array, only the first of them is looked for sign by sign."""
+    long = mock.Mock(side_effect=[{"a": 0}])
+    text = form.format('{"a": 0}')
+    with mock.patch("tarry.readers.json_stream._Text.value", lambda it: (it.skip(8), long())[1]):
+        assert [found.value for found in json_values([text.encode()], "it")] == [{"a": 0}] * 3
 
 
 @given(st.lists(OBJECTS, min_size=1, max_size=4), st.integers(1, 9), st.data())

@@ -1,14 +1,16 @@
 """Single moments: exact, in the forms that exports use, or refused with a reason that shows no data."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
+from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tarry.readers.iso import iso_moments
-from tarry.readers.moments import NoMoment, counted_us, moment_us, unit_by_size
+from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICRO = timedelta(microseconds=1)
@@ -20,6 +22,10 @@ COUNTS = st.integers(-2_000_000_000_000_000, 7_000_000_000_000_000)
 WRITTEN = (
     "(19[1-9]|20[0-9])[0-9]-?[01][0-9]-?[0-3][0-9][Tt ][0-2][0-9]:?[0-6][0-9]"
     "(:?[0-6][0-9]([.,][0-9]{1,12})?)?( ?(Z|z|UTC|GMT|[+-][0-2][0-9](:?[0-6][0-9])?))?"
+)
+USUAL = (
+    "[0-9]{4}-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]:[0-6][0-9]([.][0-9]{1,6})?"
+    "(Z|[+-][0-2][0-9]:[0-6][0-9])?"
 )
 
 
@@ -53,6 +59,40 @@ def test_a_single_moment_is_read_as_a_column_of_moments_is(text):
         found = None
 
     assert found == (column.micros.tolist()[0] if column.good.tolist()[0] else None)
+
+
+def told(text, **zone):
+    """The moment, or the reason why there is none."""
+    try:
+        return moment_us(text, **zone)
+    except NoMoment as error:
+        return str(error)
+
+
+@given(st.from_regex(WRITTEN, fullmatch=True) | st.from_regex(USUAL, fullmatch=True), st.booleans())
+@example(text="2016-12-31T23:59:60Z", bare_is_utc=False)
+@example(text="2024-02-03T24:00:00Z", bare_is_utc=False)
+@example(text="2024-02-03T10:00:00+05:60", bare_is_utc=False)
+@example(text="2024-W05-1T10:00:00Z", bare_is_utc=False)
+@example(text="0001-01-01T00:00:00+23:59", bare_is_utc=False)
+def test_the_quick_way_through_usual_texts_tells_what_the_long_way_tells(text, bare_is_utc):
+    """The same microsecond or the same reason."""
+    quick = told(text, bare_is_utc=bare_is_utc)
+    with mock.patch("tarry.readers.moments._USUAL", re.compile("(?!)")):
+        long = told(text, bare_is_utc=bare_is_utc)
+
+    assert quick == long
+
+
+@given(st.text("0123456789.eE+-: ", max_size=8) | st.text(max_size=4) | st.integers() | st.none())
+def test_what_is_a_count_has_a_unit_and_nothing_else_has(value):
+    """One rule says what is a number."""
+    try:
+        unit_by_size(value)
+    except NoMoment:
+        assert not is_count(value)
+    else:
+        assert is_count(value)
 
 
 @given(COUNTS)

@@ -18,6 +18,9 @@ __all__ = ["MOST", "Found", "json_values"]
 MOST = 1 << 24  # characters of one object; nothing longer is held in memory
 _SPACE = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[^\s,\[\]{}\":]*")  # a number, true, false or null
+# What lies between two objects of one array, and between two that lie in none.
+_IN_ARRAY = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
+_IN_NONE = re.compile(r"[ \t\r\n]*(?=\{)")
 _NEAR = 16  # an error this near to the end of what is there may be due to the end alone
 _DEEPEST = 50  # arrays in one another
 _RULE, _COPIED = "must be JSON", "was it copied to the end?"
@@ -69,6 +72,8 @@ def json_values(
         else:
             line = text.line
             yield Found(line, text.value())
+            if depth or not prefix:
+                yield from text.plain_objects(_IN_ARRAY if depth else _IN_NONE)
             state = "after" if depth else "value"
     if depth:
         text.refuse(f"an end inside the array that begins in line {began}", _COPIED)
@@ -138,6 +143,23 @@ class _Text:
             else:
                 self.skip(end - self._at)
                 return value
+
+    def plain_objects(self, between: re.Pattern[str]) -> Iterator[Found]:
+        """Objects that go on here, as long as they are whole and sound; what is not is left untouched.
+
+        Nothing is read on and nothing is refused here, so all else goes the long way, with the same result.
+        """
+        text, at = self._text, self._at
+        while space := between.match(text, at):
+            begin = space.end()
+            try:
+                value, end = self._decode(text, begin)
+            except (ValueError, RecursionError):
+                return
+            self.line += text.count("\n", at, begin)
+            yield Found(self.line, value)
+            self.line += text.count("\n", begin, end)
+            self._at = at = end
 
     def _try(self) -> tuple[Any, int]:
         if self._text[self._at] in '{"':

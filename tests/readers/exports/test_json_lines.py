@@ -56,6 +56,13 @@ def test_a_name_that_has_points_itself_goes_first(read):
     assert [event.actor for event in read(found, actor="user.login")] == ["bob"]
 
 
+def test_the_texts_of_a_template_stay_as_they_are(read):
+    """Also those that would mean something elsewhere."""
+    found = row("2024-05-01T10:00:00Z", n=7)
+
+    assert [event.target for event in read(found, target="%s {what}%{n}\\1 100%")] == ["%s p%7\\1 100%"]
+
+
 def test_numbers_are_names_too(read):
     """Also those that an export writes as floats."""
     assert [event.actor for event in read(row("2024-05-01T10:00:00Z", who=7.0))] == ["7"]

@@ -72,6 +72,7 @@ def events_of(
                 yield event
             else:
                 faults.add(line, event)
-        faults.give_up_if_hopeless(good)
+        if not good:
+            faults.give_up_if_hopeless(good)
     if faults.count and not good:
         faults.refuse(f"none among {faults.count}")

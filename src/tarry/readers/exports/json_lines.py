@@ -1,6 +1,6 @@
 """Any JSON whose objects tell who acted on what and when: a mapping says where."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tarry.readers.exports.json_export import Fields, events_of
 from tarry.readers.exports.mapping import Missing, as_name, picker
 from tarry.readers.faults import Faults, clip
 from tarry.readers.json_stream import json_values
-from tarry.readers.moments import NoMoment, counted_us, moment_us, unit_by_size
+from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
 from tarry.readers.packed import Packed
 
 __all__ = ["read_json_lines"]
@@ -48,15 +48,16 @@ def read_json_lines(
     if time_unit is not None and time_unit not in _UNITS:
         raise BadInput("--time-unit", f"must be one of {', '.join(_UNITS)}", found=clip(time_unit))
     ways = {"actor": actor, "target": target, **({} if track is None else {"track": track})}
-    pickers = {role: picker(role, way) for role, way in ways.items()}
+    pickers = [(role, picker(role, way)) for role, way in ways.items()]
+    is_tracked = track is not None
     clock = _Clock(picker("time", time), time_unit, utc=utc)
 
-    def convert(found: Fields) -> Iterator[Event | str]:
+    def convert(found: Fields) -> tuple[Event | str]:
         try:
-            names = {role: as_name(role, pick(found)) for role, pick in pickers.items()}
-            yield Event(names["actor"], names["target"], clock.read(found), names.get("track", ""))
+            names = [as_name(role, pick(found)) for role, pick in pickers]
+            return (Event(names[0], names[1], clock.read(found), names[2] if is_tracked else ""),)
         except (Missing, NoMoment) as error:
-            yield str(error)
+            return (str(error),)
 
     source = Packed(path, "the export")
     values = json_values(source.blocks(), source.what)
@@ -81,14 +82,14 @@ class _Clock:
             value = self._pick(first) if isinstance(first, dict) else None
         except Missing:
             value = None
-        if self._is_guess and _is_number(value) and not _is_day(value):
+        if self._is_guess and is_count(value) and not _is_day(value):
             self._unit = unit_by_size(value)
             self.notes = (f"times read as {_UNITS[self._unit]}, by the size of the first", *self.notes)
 
     def read(self, found: Fields) -> int:
         """The time of an object."""
         value = self._pick(found)
-        if self._unit == "iso" or not _is_number(value):
+        if self._unit == "iso" or not is_count(value):
             return moment_us(value, bare_is_utc=self._utc)
         if self._is_guess and _is_day(value):
             raise NoMoment(f"time is a day without a time of day: {clip(value)}")
@@ -96,16 +97,6 @@ class _Clock:
         if self._is_guess and unit_by_size(value) != self._unit:
             raise NoMoment(f"time is of another unit than the first number ({_UNITS[self._unit]})")
         return counted_us(value, self._unit)
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, str):
-        try:
-            unit_by_size(value)
-        except NoMoment:
-            return False
-        return True
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_day(number: Any) -> bool:
