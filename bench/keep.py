@@ -90,6 +90,7 @@ def row(post: Post, release: int | None = None) -> tuple[dict, dict]:
         "unbatched": 9,
         "batched": 4000,
         "deadline": None,
+        "shift": 0,
         "label": None,
         "period": "",
     }

@@ -47,10 +47,10 @@ def outlet_to(port, folder):
     return MediaWiki(Accounts(write_accounts(folder), place=Wiki.address(port)))
 
 
-def deliver(outlet, options, text="Some words."):
+def deliver(outlet, options, text="Some words.", **changes):
     """Give a change to the outlet as a releaser would: an account's change of a page is one release."""
     world = SimpleNamespace(content=text.encode(), options=options)
-    outlet.deliver(release_of(world, id=release_id(options)))
+    outlet.deliver(release_of(world, id=release_id(options), **changes))
 
 
 def release_id(options):

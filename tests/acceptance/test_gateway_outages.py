@@ -19,7 +19,8 @@ from tarry.gateway.stores import open_store
 from tarry.gateway.testing import new_token
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.releaser import MOST_ATTEMPTS, Releaser
+from tarry.keep.releaser import Releaser
+from tarry.keep.tries import MOST_ATTEMPTS
 from tarry.testing import ManualClock
 
 FEED = "/v1/spaces/talk/feed?after=0"

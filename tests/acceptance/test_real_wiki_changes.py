@@ -1,7 +1,9 @@
 """What the outlet does to the pages of a real MediaWiki, what it leaves alone, and what it tries again."""
 
 import threading
+import time
 from contextlib import suppress
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
@@ -83,6 +85,29 @@ def test_a_lost_answer_is_read_back_and_nothing_is_done_twice(wiki, page, tmp_pa
 
     assert len(line.with_words(EDIT)) == 1
     assert len(wiki.history(page)) == before + 1
+
+
+def test_a_page_that_was_created_and_deleted_is_not_created_again(wiki, tmp_path):
+    """Its answer was lost, an administrator has deleted it, and its release has moved on since."""
+    options = {"account": "nym", "page": new_title(), "action": "create"}
+    with HeldLine(wiki.port) as line:
+        outlet = outlet_to(line.port, tmp_path)
+        cut_off(line, outlet, options)
+        wiki.as_admin(action="delete", title=options["page"])
+        moved = Fraction(int(time.time()) + 600)
+        with pytest.raises(Refused, match="has been deleted, perhaps after an earlier try had created it"):
+            deliver(outlet, options, attempt=2, at=moved)
+
+    assert wiki.history(options["page"]) == []
+    assert len(line.with_words(EDIT)) == 1
+
+
+def test_a_second_try_creates_a_page_that_was_never_deleted(wiki, outlet):
+    """Its log has nothing to tell."""
+    page = new_title()
+    deliver(outlet, {"account": "nym", "page": page, "action": "create"}, attempt=2)
+
+    assert [revision["user"] for revision in wiki.history(page)] == ["Nym"]
 
 
 def cut_off(line, outlet, options):

@@ -42,18 +42,44 @@ def options_of(shell, told):
 
 
 def test_a_note_waits_for_its_moment(typed):
-    """Its place is kept; the target is the forum with the signature, who is the pseudonym."""
+    """Its place is kept; the target is the site, the forum and the signature, who is the pseudonym."""
     told = typed.ask("openreview", "post", *PLACE)
     (post,) = typed.ask("queue")["posts"]
 
     assert (told["state"], told["output"], typed.started) == ("waiting", None, [typed.home])
-    assert (post["target"], post["outlet"]) == (f"paper3 {NYM}", "openreview")
+    assert post["target"] == f"https://api2.openreview.net paper3 {NYM}"
+    assert (post["outlet"], post["what"], post["account"]) == ("openreview", "note on paper3", "me")
     assert options_of(typed, told) == {
         "account": "me",
         "invitation": COMMENT,
         "signature": NYM,
         "forum": "paper3",
     }
+
+
+def test_one_name_on_two_sites_is_two_targets(typed, say_in):
+    """And on one site, however its address is written, it is one."""
+    addresses = ["https://reviews.example", "https://API2.openreview.net:443/"]
+    typed.ask("openreview", "post", *PLACE)
+    for number, at in enumerate(addresses):
+        write_accounts(Path(f"{number}.toml"), at)
+        say_in(TEXT)
+        typed.ask("openreview", "post", *PLACE, "--accounts", f"{number}.toml")
+
+    places = ["https://api2.openreview.net", "https://reviews.example"]
+    assert {post["target"] for post in typed.ask("queue")["posts"]} == {
+        f"{place} paper3 {NYM}" for place in places
+    }
+
+
+def test_an_account_at_a_wiki_is_refused(typed):
+    """A table of the same file, and the wrong one."""
+    write_accounts(Path("wiki.toml"), "https://wiki.example/w/api.php")
+
+    assert typed.refusal("openreview", "post", *PLACE, "--accounts", "wiki.toml") == (
+        "tarry openreview: the address of OpenReview is that of its API 2, found a wiki's api.php: "
+        "name another account"
+    )
 
 
 def test_everything_can_be_named(typed):
@@ -115,6 +141,12 @@ def test_notes_arrive_when_their_ticks_have_come(typed, say_in):
         (["--account", "you", *PLACE[2:]], "the account of a post is in "),
         ([*PLACE[:2], "--invitation", "Venue.org", *PLACE[4:]], "the invitation of a note has a /-/ in it"),
         ([*PLACE, "--reader", "two words"], "the reader of a note is one word"),
+        ([*PLACE[:-1], "https://openreview.net/forum"], "--forum is an id, found an address, or more than"),
+        ([*PLACE[:-1], "forum?id=aBcD"], "--forum is an id, found an address, or more than one word: give"),
+        ([*PLACE[:-1], "aBcD&noteId=x"], "--forum is an id"),
+        ([*PLACE[:-1], ""], "--forum is an id, found nothing: give the id, which stands after id= in the"),
+        ([*PLACE, "--replyto", "note 1"], "--replyto is an id"),
+        ([*PLACE, "--signature", "https://openreview.net/group?id=V"], "--signature is an id"),
         ([*PLACE, "--accounts", "nowhere"], "the accounts file can be read, found no such file"),
         ([*PLACE, "--json-content"], "the content of a note is JSON"),
         ([*PLACE, "--json-content", "--field", "x"], "the content of a note is a text for one field, or"),

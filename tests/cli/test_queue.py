@@ -1,7 +1,11 @@
 """`tarry queue`: what waits and what is parked, for its owner, and how much of the promise is spent."""
 
+import io
+import sys
+
 from contracts.shell import ALL_GONE
-from tarry.keep.errors import LockedOut
+from tarry.cli.main import main
+from tarry.keep.errors import LockedOut, Unreachable
 from tarry.keep.outlets.command import Command
 
 
@@ -19,8 +23,8 @@ def test_a_table_tells_id_target_outlet_and_moment(quiet):
     _, out, _ = quiet.say("queue")
     head, line, rest = out.splitlines()
 
-    assert head.split() == ["id", "target", "by", "leaves"]
-    assert line.split()[:3] == [told["id"][:8], "paper-3", "command"]
+    assert head.split() == ["id", "target", "by", "what", "leaves"]
+    assert line.split()[:4] == [told["id"][:8], "paper-3", "command", "true"]
     assert rest == "no keeper runs: nothing leaves until one does (tarry keeper)"
 
 
@@ -36,7 +40,7 @@ def test_with_a_keeper_nothing_is_complained_of(quiet):
 
 
 def test_the_json_tells_no_arrival(quiet):
-    """A post is its id, state, target, outlet, moments and problem: nothing of when it came."""
+    """A post is its id, state, target, outlet, what it is, moments and problem: nothing of when it came."""
     told = quiet.ask("run", "--target", "x", "--", "true")
     (post,) = quiet.ask("queue")["posts"]
 
@@ -45,9 +49,12 @@ def test_the_json_tells_no_arrival(quiet):
         "state": "waiting",
         "target": "x",
         "outlet": "command",
+        "what": "true",
+        "account": None,
         "earliest_at": told["earliest_at"],
         "latest_at": told["latest_at"],
         "problem": None,
+        "holds_up": False,
     }
 
 
@@ -58,7 +65,7 @@ def test_what_is_parked_says_why(quiet):
     _, out, _ = quiet.say("queue")
     _, line, problem = out.splitlines()
 
-    assert line.split() == [told["id"][:8], "x", "command", "parked"]
+    assert line.split() == [told["id"][:8], "x", "command", "sh", "-c", "'exit", "3'", "parked"]
     assert problem == f"{told['id'][:8]}: the command ended with 3; what it printed is in {told['output']}"
 
 
@@ -108,3 +115,98 @@ def test_an_account_that_cannot_get_in_is_told_and_its_act_can_be_taken_back(qui
     assert "is parked, found" in quiet.refusal("repeat", told["id"])
     assert quiet.ask("withdraw", told["id"])["state"] == "withdrawn"
     assert quiet.ask("queue")["posts"] == []
+
+
+def test_what_may_have_left_is_told_and_cannot_be_taken_back(quiet, monkeypatch):
+    """How its delivery ended nobody knows, and that nobody gets in now does not show it."""
+    troubles = [Unreachable("it hung up", sent=True)]
+
+    def lost(*_):
+        raise troubles.pop() if troubles else LockedOut("no way in")
+
+    monkeypatch.setattr(Command, "deliver", lost)
+    monkeypatch.setattr(Command, "delivery", "at least once")
+    told = quiet.ask("run", "--target", "x", "--", "true")
+    quiet.pass_ticks(ALL_GONE)
+    _, out, _ = quiet.say("queue")
+
+    begun = "its delivery has begun, and how it ended is not known yet: it may have left, a later try shows"
+    assert f"{told['id'][:8]}: {begun}" in out.splitlines()
+    assert quiet.ask("queue")["posts"][0]["problem"] == begun
+    assert "how its delivery ended is not known yet" in quiet.refusal("withdraw", told["id"])
+
+
+def test_what_holds_everything_up_is_told(quiet, monkeypatch):
+    """In one's own store all that waits moves with it: the queue says which act it is."""
+    monkeypatch.setattr(Command, "deliver", lambda *_: (_ for _ in ()).throw(LockedOut("no way in")))
+    for target in ("x", "y"):
+        quiet.ask("run", "--target", target, "--", "true")
+    quiet.pass_ticks(ALL_GONE)
+    posts = quiet.ask("queue")["posts"]
+    (holding,) = [post["id"] for post in posts if post["holds_up"]]
+    last = quiet.say("queue")[1].splitlines()[-2]
+
+    assert last.startswith(f"{holding[:8]} is tried again: everything of yours that waits has moved later")
+
+
+def test_a_waiting_text_can_be_read_back(quiet, monkeypatch):
+    """Byte for byte, whatever it holds; it waits as before."""
+    content = "Dear chair,\r\n\tI agree. ☃\n".encode() + b"\xff"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    told = quiet.ask("run", "--target", "x", "--stdin", "--", "cat")
+    with monkeypatch.context() as redirected:
+        redirected.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
+        assert main(["queue", "--show", told["id"][:6]]) == 0
+        assert sys.stdout.buffer.getvalue() == content
+    assert quiet.ask("queue")["posts"][0]["state"] == "waiting"
+
+
+def test_a_parked_text_can_be_read_back_before_it_is_withdrawn(quiet, monkeypatch):
+    """In JSON with all that its outlet was told."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("I agree. ☃".encode())))
+    told = quiet.ask("run", "--target", "x", "--stdin", "--", "false")
+    quiet.pass_ticks(ALL_GONE)
+    shown = quiet.ask("queue", "--show", told["id"])
+
+    assert (shown["state"], shown["target"], shown["what"]) == ("parked", "x", "false")
+    assert shown["content"] == "I agree. ☃"
+    assert shown["options"]["argv"] == ["false"]
+
+
+def test_bytes_that_are_no_text_are_shown_in_base64(quiet, monkeypatch):
+    """JSON has no other way."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00")))
+    told = quiet.ask("run", "--target", "x", "--stdin", "--", "cat")
+
+    assert quiet.ask("queue", "--show", told["id"])["content_base64"] == "/wA="
+
+
+def test_a_text_does_not_speak_to_the_terminal(quiet, monkeypatch):
+    """Shown on one, what it would obey is a question mark; lines and tabs stay."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\tb\r\n\033[31mred\xff\n")))
+    told = quiet.ask("run", "--target", "x", "--stdin", "--", "cat")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+
+    assert quiet.say("queue", "--show", told["id"])[1] == "a\tb\n?[31mred\ufffd\n\n"
+
+
+def test_without_content_there_is_nothing_to_show(quiet):
+    """A sentence says so, beside the output."""
+    told = quiet.ask("run", "--target", "x", "--", "true")
+
+    assert quiet.say("queue", "--show", told["id"]) == (
+        0, "", "it has no content: --json shows its options\n"
+    )  # fmt: skip
+    assert "which none has" in quiet.refusal("queue", "--show", "no-such-one")
+
+
+def test_what_cannot_be_opened_is_listed_all_the_same(quiet, monkeypatch):
+    """One row that somebody has changed must not hide the others; its text is gone, in one sentence."""
+    told = quiet.ask("run", "--target", "x", "--", "true")
+    monkeypatch.setattr("tarry.keep.seal.Open.open", lambda *_: 1 / 0)
+    monkeypatch.setattr("tarry.keep.seal.Sealed.open", lambda *_: 1 / 0)
+
+    assert quiet.ask("queue")["posts"][0]["what"] == ""
+    assert quiet.refusal("queue", "--show", told["id"]).startswith(
+        "tarry queue: its content cannot be opened"
+    )

@@ -167,7 +167,7 @@ def test_a_file_that_is_there_stays_unless_that_is_said(dump, tmp_path, capsys):
         ),
         (
             ["bitcoin", "http://127.0.0.1:1", "--login", "none"],
-            "the file that --login names must hold user:password",
+            "the file that --login names must be a file that can be read, found No such file",
         ),
     ],
 )
@@ -233,6 +233,7 @@ def test_a_login_comes_from_a_file_and_is_never_shown(tmp_path, monkeypatch, cap
     monkeypatch.setattr("tarry.readers.exports.bitcoin_node.read_bitcoin", read_bitcoin)
     login, node = tmp_path / "login", "http://127.0.0.1:8332"
     words = ["bitcoin", node, "--login", login, "--blocks", "1-2", "--mempool", "-o", tmp_path / "a.csv"]
+    login.touch(0o600)
     login.write_text("ann:s3:cret\n")
 
     assert say(capsys, "read", *words)[0] == 0
@@ -241,7 +242,25 @@ def test_a_login_comes_from_a_file_and_is_never_shown(tmp_path, monkeypatch, cap
         login.write_text(content)
         told = refusal(capsys, *words, "--force")
         assert told == "the file that --login names must hold user:password, found none in it"
+    login.write_text("ann:s3:cret\n")
+    for rights in (0o640, 0o604, 0o620):
+        login.chmod(rights)
+        told = refusal(capsys, *words, "--force")
+        assert told == (
+            f"the file that --login names must be closed to everybody else, found rights {rights:o}: "
+            f"chmod go= {str(login)!r}"
+        )
     assert len(asked) == 1
+
+
+def test_one_is_not_several(tmp_path, capsys):
+    """One event, one actor, one row."""
+    (tmp_path / "stub.xml").write_text(dump_of(1, bad=1))
+    code, out, err = say(capsys, "read", "wiki-dump", tmp_path / "stub.xml", "-o", tmp_path / "edits.csv")
+
+    assert code == 0
+    assert out.startswith("1 event by 1 actor, 2024-")
+    assert "\n1 row cannot be read and is left out:\n" in err
 
 
 def test_progress_is_shown_on_a_terminal_alone(dump, tmp_path):

@@ -37,8 +37,6 @@ def test_revisions_of_a_wiki_are_asked_for_by_options(tmp_path, capsys):
             "read",
             "wiki",
             server.url,
-            "--what",
-            "revisions",
             "--page",
             "Page 2",
             "--category",
@@ -49,7 +47,8 @@ def test_revisions_of_a_wiki_are_asked_for_by_options(tmp_path, capsys):
 
     expected = [f"2024-05-01T00:00:{second}Z" for second in (11, 14, 17, 10, 13, 16, 19)]
     assert [moment for _, _, moment in rows(written)] == expected
-    assert "7 events by 1 actors" in capsys.readouterr().out
+    assert "is_bot" not in written.read_text()  # revisions do not tell
+    assert "7 events by 1 actor, " in capsys.readouterr().out
 
 
 def test_a_node_is_read_with_the_owners_of_addresses(tmp_path, capsys):

@@ -105,6 +105,37 @@ def test_transactions_come_from_files_and_standard_input(send, monkeypatch, way)
     assert [each["txid"] for each in send(*words)["transactions"]] == [name_of(ONE), name_of(TWO)]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_mark_before_a_text_is_passed_over(send, encoding):
+    """Some editors and shells write one."""
+    Path("one.hex").write_text(f"{ONE}\r\n", encoding=encoding)
+
+    assert [each["txid"] for each in send("one.hex")["transactions"]] == [name_of(ONE)]
+
+
+def test_a_rival_in_the_queue_is_named(quiet, send):
+    """By the id with which it is taken back."""
+    (first,) = send(ONE)["transactions"]
+
+    assert quiet.refusal("wallet", "send", make_transaction(1, 7)).endswith(
+        f"tarry withdraw {first['id'][:8]} first"
+    )
+
+
+def test_withdrawing_a_parent_tells_of_its_child(quiet, send):
+    """No node would take the child: its owner hears of it now, and not when it is parked."""
+    parent, other, child = send(ONE, TWO, CHILD)["transactions"]
+    code, out, err = quiet.say("withdraw", parent["id"])
+
+    assert child["txid"] == name_of(CHILD)
+    assert (code, out) == (0, f"withdrawn {parent['id'][:8]}\n")
+    assert err == (
+        f"tarry withdraw: {child['id'][:8]} spends what it would have paid: no node will take it, "
+        "so it will be parked; withdraw it too\n"
+    )
+    assert quiet.ask("withdraw", other["id"])["behind"] == []
+
+
 def test_a_child_leaves_after_its_parent(quiet, node, send):
     """Handed in together, in whatever order, they have one target."""
     told = send(CHILD, ONE, TWO)["transactions"]
@@ -153,6 +184,7 @@ def test_strict_refuses_what_tells_its_moment(quiet, node, send):
     )
     assert "(--strict), found its lock time is block 850000" in told
     assert "walletcreatefundedpsbt with locktime 0" in told
+    assert told.endswith("for Sparrow and Electrum see docs: Bitcoin")
     assert len(quiet.ask("queue")["posts"]) == 1
 
 
@@ -187,10 +219,16 @@ def test_a_look_asks_the_node_for_the_fee(quiet, node, send):
         (["nowhere.hex"], "a TX is hex, a file, or -, found no file of that name and no hex"),
         (["empty"], "a transaction is written in hex, found nothing"),
         ([ONE[:-2]], "a transaction is whole, found its end missing: copy all of it"),
+        (
+            ["binary"],
+            "a transaction is written in hex, found its bytes themselves: write it in hex: xxd -p",
+        ),
+        (["null"], "a transaction is written in hex, found null: jq found no hex: the wallet has not"),
+        (["no-hex"], "a transaction is written in hex, found null: jq found no hex: the wallet has not"),
         (["psbt"], "a transaction is raw and fully signed, found a PSBT in binary"),
         ([make_transaction(script="")], "the inputs of a transaction are all signed, found 1 of 1"),
         ([ONE, ONE], "a transaction is handed in once, found the same one twice"),
-        ([TWO], "a transaction is handed in once, found one that waits already: tarry queue lists"),
+        ([TWO], "a transaction is handed in once, found one that waits already, "),
         ([make_transaction(2, 5)], "a transaction spends coins of its own"),
         ([ONE, "--node", "http://node.example"], "the address of a node begins with https:// unless"),
         ([ONE, "--login", "login"], "a node lets in by a cookie or a login, found both"),
@@ -206,6 +244,8 @@ def test_what_could_never_be_sent_is_refused(quiet, node, send, words, sentence)
     send(TWO)
     Path("empty").write_text("\n")
     Path("psbt").write_bytes(b"psbt\xff\x01\x00\x85")
+    Path("binary").write_bytes(bytes.fromhex(ONE))
+    Path("no-hex").write_text("null\n")
     where = ["--node", node.url, "--cookie", str(node.cookie)]
 
     assert quiet.refusal("wallet", "send", *where, *words).startswith(f"tarry wallet: {sentence}")

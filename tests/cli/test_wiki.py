@@ -39,18 +39,36 @@ def typed(quiet, server, types):
     return quiet
 
 
+def account_file(folder, at="https://wiki.example/w/api.php", **logins):
+    """Another accounts file, with a table for each login."""
+    path = Path(folder, "accounts.toml").absolute()
+    path.parent.mkdir()
+    path.touch(mode=0o600)
+    tables = [
+        f'[{name}]\nlogin = "{login}"\npassword = "s"\nat = "{at}"\n' for name, login in logins.items()
+    ]
+    path.write_text("".join(tables))
+    return path
+
+
+def targets(shell):
+    """Of all that waits."""
+    return {post["target"] for post in shell.ask("queue")["posts"]}
+
+
 def options_of(shell, told):
     """What the store keeps for the outlet."""
     return shell.home.gate().options_of(int(told["id"], 16))
 
 
 def test_a_section_waits_for_its_moment(typed, server):
-    """The account, who is the pseudonym, is the target, and the wiki is not asked before."""
+    """Where and who the account is, that is the pseudonym, is the target; the wiki is not asked before."""
     told = typed.ask("wiki", *APPEND, "--summary", "what they eat")
     (post,) = typed.ask("queue")["posts"]
 
     assert (told["state"], told["output"], typed.started) == ("waiting", None, [typed.home])
-    assert (post["target"], post["outlet"]) == ("nym", "mediawiki")
+    assert (post["target"], post["outlet"]) == (f"{server.at} Nym", "mediawiki")
+    assert (post["what"], post["account"]) == ("append Talk:Owls", "nym")
     assert options_of(typed, told) == {
         "action": "append",
         "page": "Talk:Owls",
@@ -62,13 +80,50 @@ def test_a_section_waits_for_its_moment(typed, server):
     assert server.receiver.received == []
 
 
-def test_two_accounts_on_one_page_are_two_targets(typed, types):
+def test_two_accounts_on_one_page_are_two_targets(typed, types, server):
     """Otherwise they would count as one that may be linked."""
     typed.ask("wiki", *APPEND)
     types("Do they?")
     typed.ask("wiki", "create", "Talk:Owls", "--account", "other", "--accounts", typed.home.accounts_path)
 
-    assert {post["target"] for post in typed.ask("queue")["posts"]} == {"nym", "other"}
+    assert targets(typed) == {f"{server.at} Nym", f"{server.at} Other"}
+
+
+def test_two_files_with_one_table_name_are_two_targets(typed, types):
+    """What a table is called is nobody's name: two pseudonyms must never count as one."""
+    elsewhere = account_file("more", nym="Stranger@tarry")
+    typed.ask("wiki", *APPEND)
+    types("Do they?")
+    typed.ask("wiki", *APPEND, "--accounts", elsewhere)
+
+    assert len(targets(typed)) == 2
+
+
+@pytest.mark.parametrize("login", ["Nym@tarry", "nym@another_bot_password", "Nym", "_Nym_@tarry"])
+@pytest.mark.parametrize("at", ["https://wiki.example/w/api.php", "https://WIKI.example.:443/w/api.php"])
+def test_one_account_under_two_names_is_one_target(typed, types, login, at):
+    """Whatever table, file, bot password or spelling leads to it: everybody sees one account."""
+    typed.ask("wiki", *APPEND, "--accounts", account_file("one", nym="Nym@tarry"))
+    types("Do they?")
+    words = ["append", "Talk:Owls", "--heading", "Food", "--account", "me"]
+    typed.ask("wiki", *words, "--accounts", account_file("two", at, me=login))
+
+    assert targets(typed) == {"https://wiki.example/w/api.php Nym"}
+
+
+def test_a_login_that_is_refused_says_what_to_do_and_whose_it_is(typed, server):
+    """In the owner's own queue: the table to mend, and that everything else has moved."""
+    path = write_accounts(typed.home.config, at=server.at)
+    path.write_text(path.read_text().replace('password = "', 'password = "x'))
+    told = typed.ask("wiki", *APPEND)
+    typed.pass_ticks(ALL_GONE)
+    _, out, _ = typed.say("queue")
+    (post,) = typed.ask("queue")["posts"]
+
+    assert f"{told['id'][:8]} (account nym): the wiki refuses this account's login" in out
+    assert "check login and bot password of this account in the accounts file; it is tried again" in out
+    assert f"{told['id'][:8]} is tried again: everything of yours that waits has moved later" in out
+    assert (post["account"], post["holds_up"]) == ("nym", True)
 
 
 def test_it_leaves_by_the_account(typed, server):
@@ -103,9 +158,17 @@ def test_an_accounts_file_is_found_from_anywhere(typed, server):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["edit", "Owls", "--account", "nym"], "the base_revision of an edit is the number of a revision"),
-        (["append", "Owls", "--account", "nym"], "the heading of a wiki post is one line of 1 to 255"),
-        (["create", "Owls", "--account", "nym", "--base", "7"], "an option of a wiki post is one of"),
+        (
+            ["edit", "Owls", "--account", "nym"],
+            "--base is given with edit: the revision that your text was",
+        ),
+        (["edit", "Owls", "--account", "nym", "--base", "0"], "--base is given with edit: the revision"),
+        (["append", "Owls", "--account", "nym"], "--heading is given with append, found none"),
+        (["create", "Owls", "--account", "nym", "--base", "7"], "--base goes with edit, found create"),
+        (
+            ["edit", "Owls", "--account", "nym", "--base", "7", "--heading", "x"],
+            "--heading goes with append",
+        ),
         (["create", "Owls#Food", "--account", "nym"], "the page of a wiki post has no # < > [ ] { } |"),
         (["create", "Owls", "--account", "ann"], "the account of a post is in "),
         (["create", "Owls", "--account", "nym", "--accounts", "none"], "the accounts file can be read"),

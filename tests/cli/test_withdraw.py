@@ -29,9 +29,23 @@ def test_an_act_is_named_by_its_receipt_or_id(quiet, told, named):
     assert not quiet.home.outputs.exists()
 
 
+def test_what_was_to_follow_is_told(quiet, told):
+    """It leaves nevertheless, which its owner may not have meant."""
+    after = quiet.ask("run", "--target", "x", "--after", told["id"], "--", "true")
+    answer = quiet.ask("withdraw", told["id"])
+
+    assert answer["behind"] == [
+        {"id": after["id"], "note": "was to leave after it, and now leaves without it"}
+    ]
+
+
 def test_capital_letters_do_as_well(quiet, told):
     """An id is read in either case."""
-    assert quiet.ask("withdraw", told["id"].upper()) == {"id": told["id"], "state": "withdrawn"}
+    assert quiet.ask("withdraw", told["id"].upper()) == {
+        "id": told["id"],
+        "state": "withdrawn",
+        "behind": [],
+    }
 
 
 @pytest.mark.parametrize("text", ["", "abc", "no-such-receipt", "\udcff\udcff", "ffff"])

@@ -1,6 +1,7 @@
 """The board and the receipt page on the server's side: forms, cookies, and no word of an arrival."""
 
 import re
+from unittest.mock import Mock
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,6 +15,7 @@ from tarry.gateway.gateway import Request
 from tarry.gateway.spaces import open_space
 from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
+from tarry.keep.errors import Unreachable
 from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
 
@@ -189,6 +191,25 @@ def test_every_page_has_the_headers_of_a_page(visitor):
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("ends", ["waiting", "parked"])
+def test_a_post_that_may_have_appeared_says_so_and_cannot_be_changed(gateway, visitor, monkeypatch, ends):
+    """As long as nobody knows, the page offers neither to change it nor to take it back."""
+    trouble = Unreachable("it hung up", sent=True)
+    monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", Mock(side_effect=trouble))
+    where = hand_in(visitor).headers["location"]
+    assert "Withdraw" in visitor.get(where).text
+    pass_ticks(gateway, 100)
+    while ends == "parked" and gateway.receipts.status(where[-64:]).state == "waiting":
+        gateway.clock.sleep(300)
+        Releaser(gateway.vault).sweep()
+        Releaser(gateway.vault).release()
+    page = visitor.get(where).text
+
+    assert "may have appeared" in page
+    assert "<form" not in page.partition("<main")[2]
+    assert "hung up" not in page
 
 
 def test_nobody_is_told_about_a_post_without_its_receipt(visitor):

@@ -5,7 +5,7 @@ import pytest
 from contracts.keeping import UNBATCHED, WINDOW, lively_policy, stiff_policy
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.errors import NoSuchPost, Refused, TooLate, Unreachable
 from tarry.keep.posts import Post
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)
@@ -185,8 +185,8 @@ class GateContract:
         world = new_world()
         kept, parked = world.admit(target="p1"), world.admit(actor="bob", target="p2", outlet="once")
         world.gate.withdraw(world.admit(actor="cem", target="p3").secret)
-        world.outlets["once"].broken = RuntimeError("it broke")
-        world.outlets["list"].broken = RuntimeError("for now")
+        world.outlets["once"].broken = Refused("it broke")
+        world.outlets["list"].broken = Unreachable("for now")
         world.pass_ticks(WINDOW + 1)
 
         states = {row["id"]: (status.state, status.problem) for row, status in world.gate.posts()}

@@ -6,6 +6,7 @@ each step the tables are compared with the model, row by row; in the end everyth
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -18,14 +19,22 @@ from tarry.core.release import Draws
 from tarry.keep.clock import last_past_tick, now_tick
 from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
-from tarry.keep.posts import Receipt
-from tarry.keep.releaser import LEASE_S, Claim, Outcome, Releaser
+from tarry.keep.posts import Receipt, is_doubt
+from tarry.keep.releaser import LEASE_S, Claim, Releaser
 from tarry.keep.store import Store
+
+if TYPE_CHECKING:
+    from tarry.keep.tries import Outcome
 
 __all__ = ["KeeperMachine", "Low"]
 
 ACTORS, TARGETS, OUTLETS = ("ann", "bob"), ("p1", "p2", "p3"), ("list", "once")
-TROUBLES = {"none": None, "away": Unreachable("not now"), "refusal": Refused("never")}
+TROUBLES = {
+    "none": None,
+    "away": Unreachable("not now"),
+    "refusal": Refused("never"),
+    "no answer": Unreachable("it hung up", sent=True),
+}
 SOME = st.integers(0, 10**6)
 
 
@@ -398,6 +407,7 @@ class KeeperMachine(RuleBasedStateMachine):
                 entry.until,
                 entry.attempts,
                 entry.problem,
+                entry.state == "parked" and entry.doubt,
                 entry.content if entry.state in ("waiting", "parked") else None,
                 entry.heritable and entry.state != "released",
             )
@@ -407,6 +417,7 @@ class KeeperMachine(RuleBasedStateMachine):
             post: (
                 *(row[name] for name in ("state", "release", "parent", "claim", "until", "attempts")),
                 row["problem"] is not None,
+                row["state"] == "parked" and is_doubt(row["problem"]),
                 row["content"],
                 row["pseudonym"] is not None,
             )

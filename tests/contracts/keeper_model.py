@@ -10,7 +10,8 @@ from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, release_tick
-from tarry.keep.releaser import LEASE_S, Outcome
+from tarry.keep.releaser import LEASE_S
+from tarry.keep.tries import Outcome
 
 __all__ = ["HOUR", "Entry", "Event", "KeeperModel"]
 
@@ -50,6 +51,7 @@ class Entry:
     once: bool = False
     attempts: int = 0
     problem: bool = False  # whether it is known that, and why, the last try failed
+    doubt: bool = False  # parked although it may have left
     deliveries: int = 0
     lapses: int = 0  # claims that were given away
     put_back: int = 0  # times a person has unparked it
@@ -169,7 +171,10 @@ class KeeperModel:
     def unpark(self, entry: Entry) -> None:
         """A person puts it back."""
         entry.state, entry.claim, entry.until, entry.attempts = "waiting", None, None, 1
+        entry.problem = not entry.doubt
+        entry.release = max(entry.release, self.closed)
         entry.put_back += 1
+        self._raise_children()
 
     # --- closing ------------------------------------------------------------------------------------
 
@@ -262,7 +267,7 @@ class KeeperModel:
                 continue
             entry.lapses += 1
             if entry.once:
-                entry.state, entry.problem = "parked", True
+                entry.state, entry.problem, entry.doubt = "parked", True, True
             else:
                 entry.claim, entry.problem = None, False
         self._park_children()
@@ -280,14 +285,16 @@ class KeeperModel:
             entry = self.entries[outcome.post]
             if entry.claim != token or entry.state not in ("waiting", "parked"):
                 continue
+            doubt = outcome.sent or (entry.attempts > 1 and not entry.problem)
             if not outcome.problem or outcome.parked:
+                entry.doubt = doubt
                 entry.state = "parked" if outcome.problem else "released"
                 entry.claim, entry.until, entry.problem = None, None, bool(outcome.problem)
                 if entry.state == "released":  # it may have been moved while it was under way
                     entry.release = min(entry.release, self.closed)
             elif entry.state == "waiting":
                 delay = min(300, 2 ** (outcome.attempt - 1)) * MICROS // 2
-                entry.claim, entry.problem = None, True
+                entry.claim, entry.problem = None, not doubt
                 entry.until = None if self.personal else now + delay
                 if self.personal:
                     self.shift(max(0, self.closed - entry.release) + -(-delay // MICROS))

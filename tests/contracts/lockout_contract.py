@@ -9,7 +9,8 @@ from contracts.keeping import WINDOW, World, stiff_policy
 from tarry.keep.errors import LockedOut, TooLate, Unreachable
 from tarry.keep.lockouts import look_for_kin
 from tarry.keep.posts import Release
-from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
+from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.tries import MOST_ATTEMPTS
 from tarry.testing import ListOutlet
 
 __all__ = ["LockoutContract", "LoginOutlet"]

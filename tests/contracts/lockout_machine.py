@@ -1,12 +1,15 @@
 """Accounts that cannot get in for a while, several workers, and what must hold whatever they do.
 
 Ticks close on time here, so that in a store of many nothing but an account's outage moves a release. After
-each step the moments that authors are told are compared with those before it.
+each step the moments that authors are told are compared with those before it, and of one account's posts
+the ticks that they count from with their arrivals: the order stays, and no distance grows.
 """
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -15,10 +18,15 @@ from contracts.keeping import World
 from contracts.lockout_contract import LoginOutlet
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
+from tarry.core.release import Draws
 from tarry.keep.errors import LockedOut, TooLate
 from tarry.keep.posts import Receipt
-from tarry.keep.releaser import Claim, Outcome, Releaser
+from tarry.keep.prospects import prospect_of
+from tarry.keep.releaser import Claim, Releaser
 from tarry.keep.store import Store
+
+if TYPE_CHECKING:
+    from tarry.keep.tries import Outcome
 
 __all__ = ["LockoutMachine"]
 
@@ -36,6 +44,9 @@ class Told:
     account: str
     first: int  # the earliest moment there was for it
     ends: tuple[int, int]  # the moments of which it is one now
+    arrival: int | None = None  # None: it has inherited from another
+    counts: int = 0  # the tick from which its delay is counted now
+    release: int | None = None
 
     def moved(self, ends: tuple[int, int]) -> set[int]:
         """By how much it may have moved: both moments alike, or to the one that its label has chosen."""
@@ -75,7 +86,25 @@ class LockoutMachine(RuleBasedStateMachine):
         wanted = {"options": {"account": account}, "secret": f"{self.number:064x}", "entropy": self.draws}
         ((receipt,),) = self.world.send([self.world.candidate(account, on, outlet, **wanted)])
         ends = (receipt.status.earliest, receipt.status.latest)
-        self.posts[receipt.post] = Told(receipt, account, ends[0], ends)
+        self.posts[receipt.post] = told = Told(receipt, account, ends[0], ends)
+        row, tick = self.world.rows("arrivals").get(receipt.post), self.world.closed + 1
+        if row is not None and row["arrival"] == tick:
+            settings, draws = self.world.vault.settings, Draws(row["unbatched"], row["batched"])
+            delay = prospect_of(tick, draws, row["label"], settings, None).earliest - tick
+            told.arrival, told.counts = tick, ends[0] - delay
+            told.release = self.world.rows("posts")[receipt.post]["release"]
+            door = self._door(account)
+            assert told.counts == max(tick, door["resumes"] if door else 0)
+        assert ends[0] >= self._shut_until(account), "it is to leave while its account is locked out"
+
+    def _door(self, account):
+        """The lockout that the store knows of."""
+        name = self.world.keys.login("" if self.personal else f"https://wiki.example {account}")
+        return next((row for row in self.world.dump("lockouts") if bytes(row["account"]) == name), None)
+
+    def _shut_until(self, account) -> int:
+        door = self._door(account)
+        return door["until"] if door and door["until"] > self.world.closed else 0
 
     @precondition(lambda self: self.posts)
     @rule(number=SOME)
@@ -117,6 +146,8 @@ class LockoutMachine(RuleBasedStateMachine):
         """A worker takes a post, which must be due."""
         if (claim := self.world.releaser.claim(outlet)) is not None:
             assert all(release.at <= self.world.closed * MINUTE for _, release in claim.posts)
+            accounts = [release.options["account"] for _, release in claim.posts]
+            assert not any(map(self._shut_until, accounts)), "somebody knocks before the time"
             self.claims.append((claim, None))
 
     @precondition(lambda self: self.claims)
@@ -145,15 +176,22 @@ class LockoutMachine(RuleBasedStateMachine):
     def _mark(self, each):
         self.claims.remove(each)
         claim, outcomes = each
-        before = self.world.rows("posts")
+        before, accounts = self.world.rows("posts"), {post: r.options["account"] for post, r in claim.posts}
+        doors = {post: self._door(account) for post, account in accounts.items()}
         Releaser(self.world.vault, self.draws).mark(claim, outcomes)
         after = self.world.rows("posts")
         for outcome in outcomes:
             if outcome.locked_s is not None:
                 row = after[outcome.post]
                 assert row["attempts"] == before[outcome.post]["attempts"] - 1
-                assert row["release"] >= self.world.closed + LEAST
-                self.locked.add(self.posts[outcome.post].account)
+                old, new = doors[outcome.post], self._door(accounts[outcome.post])
+                assert row["release"] >= new["until"]
+                if old is not None and old["until"] > self.world.closed:
+                    assert new == old, "who knocks while the door is known to be shut has moved it"
+                else:
+                    least = max(LEAST, -(-outcome.locked_s // MINUTE))
+                    assert least <= new["until"] - self.world.closed <= least * 3 // 2 + 1
+                    self.locked.add(self.posts[outcome.post].account)
 
     @rule(outlet=st.sampled_from(OUTLETS), workers=st.integers(1, 3))
     def work(self, outlet, workers):
@@ -183,6 +221,8 @@ class LockoutMachine(RuleBasedStateMachine):
         self.post(account, outlet, "p2")
         self.trouble(account, 0)
         self.work(outlet, 2)
+        self.look(may_move=False)
+        self.post(account, outlet, "p3")
 
     @precondition(lambda self: self.claims)
     @rule(number=SOME)
@@ -218,12 +258,33 @@ class LockoutMachine(RuleBasedStateMachine):
             ends = (status.earliest, status.latest)
             moves.setdefault("all" if self.personal else told.account, []).append(told.moved(ends))
             told.ends = ends
+        self._keep_count()
         locked = {"all"} if self.personal and self.locked else self.locked
         for account, found in moves.items():
             by = max(set.intersection(*found), default=-1)
             assert by >= 0, "the distances between releases of one account have changed"
             assert by == 0 or may_move or account in locked or 0 in set.intersection(*found)
         self.locked = set()
+
+    def _keep_count(self):
+        """From which ticks delays are counted: never further apart than arrivals, nor in another order."""
+        rows, arrivals = self.world.rows("posts"), self.world.rows("arrivals")
+        clocks: dict[str, list[Told]] = {}
+        for post, told in self.posts.items():
+            if told.arrival is None:
+                continue
+            release = rows[post]["release"]
+            if told.release is None:  # it has waited for its label until now
+                told.counts = told.arrival + arrivals[post]["shift"]
+            else:
+                told.counts += release - told.release
+            told.release = release
+            clocks.setdefault("all" if self.personal else told.account, []).append(told)
+        for each in clocks.values():
+            each.sort(key=lambda told: told.arrival)
+            for first, second in pairwise(each):
+                apart = second.counts - first.counts
+                assert 0 <= apart <= second.arrival - first.arrival, "what arrived later is overtaking"
 
     # --- the end --------------------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.keeping import WINDOW, World
-from tarry.keep.errors import Unreachable
+from tarry.keep.errors import Refused
 from tarry.keep.posts import Receipt, Release
-from tarry.keep.releaser import LEASE_S, Outcome, Releaser
+from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.keep.store import Transaction
+from tarry.keep.tries import Outcome
 from tarry.testing import ListOutlet
 
 
@@ -83,7 +84,7 @@ class RecordingContract:
         slow = world.releaser.claim("list")
         world.clock.sleep(LEASE_S)
         world.releaser.sweep()
-        outlet.broken = Unreachable("not now")
+        outlet.broken = Refused("never")
         world.releaser.release()
         outlet.broken = None
         world.gate.withdraw(receipt.secret)

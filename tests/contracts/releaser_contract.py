@@ -6,8 +6,9 @@ import pytest
 
 from contracts.keeping import WINDOW, World, stiff_policy
 from tarry.core.errors import BadInput
-from tarry.keep.errors import Refused, TooLate, Unreachable
-from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Outcome, Releaser
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.tries import MOST_ATTEMPTS, Outcome
 
 
 def due(world: World, count: int = 1, outlet: str = "list") -> list:
@@ -197,22 +198,6 @@ class ReleaserContract:
         due(world, 3, outlet="once")
 
         assert [len(world.releaser.claim("once").posts) for _ in range(3)] == [1, 1, 1]
-
-    def test_what_was_cut_off_cannot_be_changed_until_the_next_try_has_shown(self, new_world):
-        """A delivery that may have happened is neither replaced nor withdrawn; one that failed may be."""
-        world = new_world()
-        (receipt,) = due(world)
-        world.releaser.claim("list")
-        world.clock.sleep(LEASE_S)
-        world.releaser.sweep()
-        for change in (world.gate.withdraw, lambda secret: world.gate.replace(secret, b"other")):
-            with pytest.raises(TooLate):
-                change(receipt.secret)
-        world.outlets["list"].broken = Unreachable("not now")
-        world.releaser.release()
-        world.gate.replace(receipt.secret, b"other")
-
-        assert world.gate.withdraw(receipt.secret).state == "withdrawn"
 
     # --- failures ---------------------------------------------------------------------------------
 

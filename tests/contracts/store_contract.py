@@ -11,6 +11,7 @@ A store joins in three lines, with a function that opens it, empty at first and 
 import pytest
 
 from contracts.closing_contract import ClosingContract
+from contracts.doubt_contract import DoubtContract
 from contracts.gate_contract import GateContract
 from contracts.keeping import World
 from contracts.kinship_contract import KinshipContract
@@ -20,6 +21,7 @@ from contracts.releaser_contract import ReleaserContract
 from contracts.repeats_contract import RepeatsContract
 from contracts.requests_contract import RequestsContract
 from contracts.shared_contract import SharedContract
+from contracts.standstill_contract import StandstillContract
 
 __all__ = ["StoreContract"]
 
@@ -31,7 +33,9 @@ class StoreContract(
     KinshipContract,
     ClosingContract,
     ReleaserContract,
+    DoubtContract,
     LockoutContract,
+    StandstillContract,
     RecordingContract,
     SharedContract,
 ):

@@ -25,6 +25,7 @@ _FIELDS = {
         ]
         for more in ([], ["continue", "rvcontinue"])
     ],
+    "log": [[*_FIRST, "assert", "list", "leprop", "letype", "letitle", "lelimit"]],
     "edit": [
         [*_FIRST, "assert", "title", *section, "text", "summary", minor, *base, "watchlist", "md5", "token"]
         for section in ([], ["section", "sectiontitle"])
@@ -58,7 +59,7 @@ def error(code, info="Some words."):
 
 
 class WikiServer:
-    """`trouble` is what it answers at a step instead: at "token", "login", "look" or "edit"."""
+    """`trouble` is what it answers at a step instead: at "token", "login", "look", "log" or "edit"."""
 
     def __init__(self):
         self.pages, self.redirects, self.deleted = {}, set(), {}
@@ -177,6 +178,12 @@ class WikiServer:
             answer["continue"] = {"rvcontinue": str(begin + most), "continue": "||info|tokens"}
         return told(answer)
 
+    def _log(self, form, headers):
+        if not self._is_in(headers):
+            return error("assertuserfailed")
+        deleted = self.deleted.get(form["letitle"].replace("_", " "))
+        return told({"query": {"logevents": [{"timestamp": deleted}] if deleted else []}})
+
     def _edit(self, form, headers):
         if not self._is_in(headers):
             return error("assertuserfailed")
@@ -211,7 +218,7 @@ class WikiServer:
 
 def _step(form):
     if form["action"] == "query":
-        return "token" if form.get("type") == "login" else "look"
+        return "token" if form.get("type") == "login" else "log" if "letitle" in form else "look"
     return form["action"]
 
 

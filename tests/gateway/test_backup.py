@@ -16,10 +16,11 @@ from tarry.gateway.testing import new_token
 from tarry.keep.errors import Paused
 from tarry.keep.posts import Post
 from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import place
 
 TABLES = [
-    *("adoptions", "arrivals", "book", "clock", "hours", "ledger", "outlook", "posts", "releases"),
-    *("settings", "spaces", "tokens", "versions"),
+    *("adoptions", "arrivals", "book", "clock", "hours", "ledger", "lockouts", "outlook", "posts"),
+    *("releases", "settings", "spaces", "tokens", "versions"),
 ]
 
 
@@ -33,6 +34,10 @@ def house(request, tmp_path):
     house.jump(4000)
     house.admit_many([f"actor {number}" for number in range(120)])
     house.jump(12)
+    with house.store.transaction("closing") as transaction:  # for an hour
+        closed = place(transaction).closed
+        lockout = {"since": closed, "until": closed + 3600, "resumes": closed + 3601}
+        transaction.tell("lock_out", account=house.gateway.keys.login("somebody"), **lockout)
     yield house
     house.store.close()
 

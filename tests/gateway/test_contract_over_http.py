@@ -19,7 +19,7 @@ from contracts.kinship_contract import KinshipContract
 from contracts.releaser_contract import ReleaserContract
 from tarry.core.entropy import Seeded
 from tarry.gateway.stores import open_store
-from tarry.keep.errors import AlreadyUsed, Paused
+from tarry.keep.errors import AlreadyUsed, Paused, Refused, Unreachable
 from tarry.keep.posts import Post
 
 PERSONAL = "one person's own store has no server"
@@ -78,8 +78,8 @@ class HttpContract(GateContract, KinshipContract, ClosingContract, ReleaserContr
         world.admit(target="p1")
         parked = world.admit(actor="bob", target="p2", outlet="once")
         world.gate.withdraw(world.admit(actor="cem", target="p3").secret)
-        world.outlets["once"].broken = RuntimeError("it broke")
-        world.outlets["list"].broken = RuntimeError("for now")
+        world.outlets["once"].broken = Refused("it broke")
+        world.outlets["list"].broken = Unreachable("for now")
         world.pass_ticks(WINDOW + 1)
 
         assert world.gate.parked() == {parked.post: "it broke"}

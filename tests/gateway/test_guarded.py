@@ -46,7 +46,7 @@ def test_options_of_an_outlet_travel_in_the_body(site):
         ({"options": {**EDIT, "account": "ann"}}, "is in the accounts file of its space"),
         ({"options": {**EDIT, "accounts": "/etc/passwd"}}, "an option of a wiki post is one of "),
         ({"options": {}}, "the action of a wiki post is one of"),
-        ({"options": EDIT, "content": {"a": 1}}, "found 'content_type'"),
+        ({"options": EDIT, "content": {"a": 1}}, "the content of a wiki post is text"),
     ],
 )  # fmt: skip
 def test_a_mistake_of_the_author_is_told_to_the_author(site, accounts, fields, why):

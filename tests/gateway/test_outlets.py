@@ -4,16 +4,18 @@ import json
 
 import pytest
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.book import Book, Space
 from tarry.gateway.guarded import Guarded
-from tarry.gateway.outlets import KINDS, SpaceOutlets, check_outlets, make_outlet
+from tarry.gateway.outlets import KINDS, SpaceOutlets, check_outlets, make_outlet, may_take_over
+from tarry.gateway.spaces import change_space
 from tarry.keep.keys import Keys
 
 KEYS = Keys(bytes(32))
 API = "https://wiki.example/w/api.php"
 NOTES = "https://api2.openreview.net"
 NODE = "http://127.0.0.1:8332"
+LONGEST = 60  # ticks: by then everything has left
 
 
 @pytest.fixture
@@ -124,3 +126,99 @@ def test_an_outlet_that_was_changed_is_made_anew(files):
 
     assert before == f"{API} Nym@tarry"
     assert outlets["talk"].account(options) == "https://other.example/api.php Nym@tarry"
+
+
+# --- a space that releases elsewhere -----------------------------------------------------------------
+
+SECTION = {"account": "nym", "page": "Talk:Owls", "action": "append", "heading": "Food"}
+
+
+def change(site, **outlet):
+    """An operator changes where the space releases to."""
+    with site.gateway.store.transaction("closing") as transaction:
+        change_space(transaction, "talk", outlet=outlet)
+
+
+@pytest.fixture
+def wiki(new_site, files):
+    """A gateway whose space releases to a wiki."""
+    site = new_site()
+    change(site, **good(files)["mediawiki"])
+    return site
+
+
+@pytest.mark.parametrize("old", KINDS)
+@pytest.mark.parametrize("new", KINDS)
+def test_only_what_shows_the_same_takes_over(files, old, new):
+    """A feed and a webhook both show a post as it is; all others do something else with it."""
+    shows = {"feed", "webhook"}
+
+    assert may_take_over(good(files)[old], good(files)[new]) is ({old, new} <= shows or old == new)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "may"),
+    [
+        ("webhook", {"url": "https://elsewhere.example/"}, True),
+        ("mediawiki", {"accounts": "/other.toml"}, True),
+        ("mediawiki", {"api": "https://other.example/api.php"}, False),
+        ("openreview", {"api": "https://other.example"}, False),
+        ("bitcoin", {"node": "http://127.0.0.1:1", "strict": False}, True),
+    ],
+)
+def test_posts_stay_with_the_place_that_they_were_meant_for(files, kind, changes, may):
+    """Another file or node is no other place; another wiki is."""
+    old = good(files)[kind]
+
+    assert may_take_over(old, {**old, **changes}) is may
+
+
+@pytest.mark.parametrize(
+    "outlet", [{"kind": "feed"}, {"kind": "webhook", "url": "http://127.0.0.1:9/"}, {"kind": "mediawiki"}]
+)
+@pytest.mark.parametrize("parked", [False, True])
+def test_while_something_waits_it_is_not_sent_elsewhere(wiki, files, outlet, parked):
+    """Else everybody would read in the feed which account a post for a wiki names."""
+    if outlet["kind"] == "mediawiki":
+        outlet = {**good(files)["mediawiki"], "api": "https://other.example/api.php"}
+    receipt = wiki.receipt(options=SECTION)
+    post = wiki.gateway.receipts.key_of(receipt)
+    if parked:
+        with wiki.gateway.store.transaction("working") as transaction:
+            transaction.tell("fix_release", id=post, release=1)
+            transaction.tell("park_overdue", tick=1 << 60, problem="it was refused")
+
+    with pytest.raises(NotPossible, match="posts for the old place wait or are parked: pause the space"):
+        change(wiki, **outlet)
+    assert wiki.gateway.refresh().space("talk").outlet["kind"] == "mediawiki"
+    assert wiki.ask(receipt).json()["state"] == ("parked" if parked else "waiting")
+    change(wiki, **good(files)["mediawiki"])
+
+    assert wiki.ask(receipt, "DELETE").status_code in {200, 204}
+    change(wiki, **outlet)
+
+
+def test_a_post_is_checked_for_the_place_that_its_space_has_now(site, files):
+    """Not for the one of a second ago: while somebody reads why, and not when it should leave."""
+    site.ask(site.receipt(options={"mood": "glad"}), "DELETE")
+    change(site, **good(files)["mediawiki"])
+    refused = site.post(options={"mood": "glad"})
+
+    assert refused.status_code == 422
+    assert "the action of a wiki post is one of" in refused.json()["detail"]
+
+
+def test_whoever_has_begun_to_deliver_ends_it(site):
+    """A space that is changed in that moment loses nothing: a feed delivers only when it is marked."""
+    receipt = site.receipt(content="I agree.")
+    for _ in range(LONGEST):
+        site.clock.sleep(1)
+        site.close()
+    claim = site.releaser.claim("talk")
+    outcomes = site.releaser.deliver(claim)
+    change(site, kind="webhook", url="http://127.0.0.1:9/")
+    site.gateway.refresh()
+    site.releaser.mark(claim, outcomes)
+
+    assert site.ask(receipt).json()["state"] == "released"
+    assert [item["content"] for item in site.feed()["items"]] == ["I agree."]

@@ -101,6 +101,32 @@ def test_a_parked_post_tells_its_author_only_that_it_is(new_site, broken):
     assert "disk" not in answer.text
 
 
+def test_a_post_that_may_have_left_tells_its_author_so(new_site, broken):
+    """It cannot be changed or taken back as if it had not; once that is known, nothing is said of it."""
+    from tarry.keep.errors import Unreachable
+
+    broken.broken = Unreachable("the receiver hung up", sent=True)
+    site = new_site(own={"talk": broken})
+    receipt = site.receipt()
+    before = site.ask(receipt)
+    site.pass_ticks(LONGEST)
+    answer = site.ask(receipt)
+
+    assert "in_doubt" not in before.json()
+    assert (answer.json()["state"], answer.json()["in_doubt"]) == ("waiting", True)
+    assert len(answer.content) == len(before.content)
+    for method, more in (("DELETE", {}), ("PUT", {"json": {"content": "other"}})):
+        refused = site.ask(receipt, method, **more)
+        assert refused.status_code == 409
+        assert "how its delivery ended is not known yet" in refused.json()["detail"]
+
+    broken.broken = None
+    site.pass_ticks(LONGEST)
+
+    assert site.ask(receipt).json()["state"] == "released"
+    assert "in_doubt" not in site.ask(receipt).json()
+
+
 def test_seven_days_after_the_release_a_receipt_is_forgotten(site):
     """And says no more than one that never was."""
     receipt = site.receipt()

@@ -138,6 +138,8 @@ def test_what_was_counted_in_ticks_is_counted_anew(house):
     )
     keys, clock = house.gateway.keys, house.clock
     tick = house.change(lambda t: adopt_delays(t, keys, clock, "free", actor="ann", delayed=False))
+    far = {"since": 0, "until": tick + 86_400, "resumes": tick + 86_400}
+    house.change(lambda t: t.tell("lock_out", account=keys.login("somebody"), **far))
     house.admit_many(["ann"])
     house.jump(3 * 3600)
     pause(house, *SPACES, "free")
@@ -148,7 +150,7 @@ def test_what_was_counted_in_ticks_is_counted_anew(house):
     first = {(each["space"], each["version"]): each["first_tick"] for each in house.rows("versions")}
     assert first["free", 1] == 1
     assert first["talk", 2] == changed["talk"].first_tick == -(-house.clock.wall // 420_000_000)
-    assert [house.rows(table) for table in ("hours", "outlook")] == [[], []]
+    assert [house.rows(table) for table in ("hours", "outlook", "lockouts")] == [[], [], []]
 
 
 def test_a_store_that_was_brought_back_is_resumed_first(house):

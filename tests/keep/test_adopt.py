@@ -163,8 +163,13 @@ def test_another_tick_counts_anew(own):
     own.leave()
     own.tick(80)
     before = own.here
+    far = {"since": 0, "until": before.closed + 99, "resumes": before.closed + 99}
+    with own.vault.store.transaction("closing") as transaction:
+        transaction.tell("lock_out", account=b"somebody", **far)
     assert own.adopt(COARSER) is True
     after = own.here
+    with own.vault.store.transaction("reading") as transaction:
+        assert transaction.one("lockout", account=b"somebody") is None
 
     assert after.closed == (own.clock.wall // 10**6 - 1) // 5
     assert 0 <= before.closed - after.closed * 5 <= 5

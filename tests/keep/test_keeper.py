@@ -12,12 +12,13 @@ from tarry.core.policy import Policy
 from tarry.keep import keeper as keeper_module
 from tarry.keep import releaser as releaser_module
 from tarry.keep.clock import MICROS, SystemClock
-from tarry.keep.errors import LockedOut, Unavailable, Unreachable
+from tarry.keep.errors import LockedOut, Refused, Unavailable, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.patience import Patience
 from tarry.keep.posts import Post
-from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
+from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.tries import MOST_ATTEMPTS
 from tarry.testing import ListOutlet, ManualClock, memory_vault
 
 DEADLINE_S = 60.0
@@ -298,6 +299,33 @@ def test_a_failed_delivery_is_told_without_saying_whose(home):
     assert home.told[-1] == "a delivery by list failed (the server is asleep): it will be tried again"
 
 
+def test_a_delivery_that_may_have_happened_is_told_as_such(home):
+    """With what the outlet said of it, for only here can anybody read it before it is parked."""
+    home.vault.outlets["list"].broken = Unreachable("the server hung up", sent=True)
+    home.admit()
+    with home.kept():
+        home.clock.sleep(4)
+        wait_for(lambda: "failed" in "".join(home.told), "the failure is told")
+
+    why = "a delivery by list failed (the server hung up)"
+    assert home.told[-1] == f"{why}: it may have left; it will be tried again"
+
+
+def test_words_that_no_store_takes_do_not_end_the_keeper(home):
+    """It goes on, and the next post leaves."""
+    home.vault.outlets["list"].broken = Refused("no l\udcfcgin\x00")
+    first = home.admit()
+    with home.kept():
+        home.clock.sleep(4)
+        wait_for(lambda: home.state(first) == "parked", "the refusal is written down")
+        home.vault.outlets["list"].broken = None
+        second = home.admit("paper 2")
+        home.clock.sleep(4)
+        wait_for(lambda: home.state(second) == "released", "the next one leaves")
+
+    assert "a delivery by list failed (no l gin): parked" in home.told
+
+
 def test_an_account_that_cannot_get_in_is_told_without_saying_whose(home):
     """At every try, for there is one in five minutes at most; and the post waits for longer than that."""
     home.vault.outlets["list"].broken = LockedOut("the wiki refuses this account's login")
@@ -316,6 +344,22 @@ def test_an_account_that_cannot_get_in_is_told_without_saying_whose(home):
         f"{why}: all that waits for this account moves later"
     ] * 2
     assert home.state(receipt) == "waiting"
+
+
+def test_in_ones_own_store_an_account_that_cannot_get_in_holds_everything():
+    """Its owner is told so: acts that have nothing to do with the account wait as well."""
+    home = Home(SLOW, ManualClock(), personal=True)
+    home.vault.outlets["list"].broken = LockedOut("no way in")
+    home.admit()
+    keeper, releaser, claim = Keeper(home.vault, tell=home.told.append), Releaser(home.vault), None
+    for _ in range(10):  # tick by tick, so that none is missed
+        home.clock.sleep(1)
+        keeper._close()
+        if claim := releaser.claim("list"):
+            break
+    keeper._deliver(releaser, claim, Patience(keeper._stopping, keeper._tell))
+
+    assert home.told == ["a delivery by list failed (no way in): everything of yours moves later"]
 
 
 def test_of_many_failed_tries_the_first_and_the_last_are_told(home):

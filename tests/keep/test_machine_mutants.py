@@ -30,6 +30,7 @@ MUTANTS = {
         ("park_cut_off", "once = 1", "once = 2"),
         ("return_lapsed", "once = 0", "once = 1"),
     ),
+    "what may have left is parked as if not": (None, ("mark_parked", "attempts > 1", "attempts > 99")),
     "overdue posts keep their ticks": (None, ("publish_overdue", "release = :tick", "release = release")),
     "followers look at one target": ("follower", ("follows", "pseudonym <>", "pseudonym =")),
     "no request is known again": (None, ("insert_post", ":body", "NULL")),

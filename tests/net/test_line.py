@@ -9,7 +9,7 @@ import pytest
 from contracts.http_receiver import HttpReceiver
 from tarry.net import line
 from tarry.net.address import Address
-from tarry.net.line import Bounded, connect
+from tarry.net.line import Bounded, TooLong, connect
 
 SOON_S, LONG_S = 0.3, 20
 FORUM = Address(tls=False, host="forum.example", port=80, path="/")
@@ -84,3 +84,25 @@ def test_an_end_that_has_come_ends_every_step():
                 step()
     with pytest.raises(TimeoutError):
         connect(FORUM, in_time(-1))
+
+
+def test_no_more_is_read_than_was_asked_for():
+    """Whatever the bytes are meant to be, and however they are asked for."""
+    here, there = socket.socketpair()
+    with here, there:
+        there.sendall(bytes(1000))
+        with pytest.raises(TooLong):
+            Bounded(here, in_time(), 999).makefile("rb").read(-1)
+        there.sendall(bytes(1000))
+        there.shutdown(socket.SHUT_WR)
+        assert Bounded(here, in_time(), 1000).makefile("rb").read(-1) == bytes(1000)
+
+
+def test_a_line_knows_whether_anything_was_sent():
+    """As soon as the first byte is tried: some of it may arrive."""
+    here, there = socket.socketpair()
+    with here, there:
+        line = Bounded(here, in_time())
+        assert not line.sent
+        line.sendall(b"x")
+        assert line.sent

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -113,6 +114,47 @@ def test_nothing_is_seen_before_all_is_there(ending, tmp_path):
     write_events(looking(), path)
 
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_a_draft_is_private_and_the_file_is_as_others_are(ending, mask, tmp_path):
+    """Half an export is nobody else's to read; the whole one has the rights of every new file."""
+    path, rights = tmp_path / f"events{ending}", []
+
+    def looking():
+        for event in SOME:
+            rights.extend(file.stat().st_mode & 0o777 for file in tmp_path.iterdir())
+            yield event
+
+    old = os.umask(mask)
+    try:
+        write_events(looking(), path)
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(old)
+
+    assert set(rights) == {0o600}
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_table_that_cannot_be_written_ends_the_reading(tmp_path, monkeypatch):
+    """Nobody reads for hours into nothing."""
+    taken = []
+
+    def endless():
+        for number in count():
+            taken.append(number)
+            yield Event("a", "b", 0)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_events(endless(), tmp_path / "events.parquet")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_there_stays(tmp_path):

@@ -4,21 +4,25 @@ The text is read from standard input; with --json-content it is a JSON object of
 {"title": "Review", "rating": 7}. The account is a table of the accounts file, which holds its login and
 password and is read when the note leaves. OpenReview is not asked before: a bad invitation shows then.
 
-Unless you name one, the target is the forum with the signature, for that is the pseudonym: one login stands
-for all your anonymous names, and it is between them that nobody should see a link.
+Unless you name one, the target is the place with forum and signature, for that is the pseudonym: one login
+stands for all your anonymous names, and it is between them that nobody should see a link.
 
   tarry openreview post --account me --forum aBcD1234 --signature V.org/2026/Submission3/Reviewer_x9Yz
     --invitation V.org/2026/Submission3/-/Official_Comment < comment.txt
 """
 
 import argparse
+import re
 import sys
 
-from tarry.cli.accounts import add_accounts, with_accounts
+from tarry.cli.accounts import add_accounts, named_account, place_name, with_accounts
 from tarry.cli.own import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
+from tarry.keep.outlets.openreview_session import read_place
 
 __all__ = ["add_arguments", "run"]
+
+_NO_ID = re.compile(r"://|[?&=\s]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--field", metavar="NAME", help="where the text goes (default comment)")
     parser.add_argument("--json-content", action="store_true", help="the input is a JSON object of fields")
     add_accounts(parser)
-    add_hand_in(parser, "the forum with the signature")
+    add_hand_in(parser, "the place with forum and signature")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the note in."""
+    for name in ("forum", "replyto", "signature"):
+        _check_id(f"--{name}", getattr(arguments, name))
     given = {
         "account": arguments.account,
         "invitation": arguments.invitation,
@@ -53,16 +59,28 @@ def run(arguments: argparse.Namespace) -> int:
         "field": arguments.field,
         "content_type": "application/json" if arguments.json_content else None,
     }
-    return hand_in(
-        arguments,
-        open_gate(arguments),
-        {
-            "target": arguments.target or f"{arguments.forum} {arguments.signature}",
-            "outlet": "openreview",
-            "content": _content(),
-            "options": with_accounts(arguments, given),
-        },
-    )
+    post = {
+        "target": arguments.target or _pseudonym(arguments),
+        "outlet": "openreview",
+        "content": _content(),
+        "options": with_accounts(arguments, given),
+    }
+    return hand_in(arguments, open_gate(arguments), post)
+
+
+def _check_id(option: str, value: str | None) -> None:
+    """An address out of a browser would be refused only at the release."""
+    if value is not None and (not value or _NO_ID.search(value)):
+        found = "an address, or more than one word" if value else "nothing"
+        raise BadInput(
+            option, "is an id", found=found, fix="give the id, which stands after id= in the address"
+        )
+
+
+def _pseudonym(arguments: argparse.Namespace) -> str:
+    """A name for one paper, where it is: the login behind it is nobody's business."""
+    place = place_name(read_place(named_account(arguments).at))
+    return f"{place} {arguments.forum} {arguments.signature}"
 
 
 def _content() -> bytes:

@@ -1,17 +1,23 @@
 """What waits in your own store, and when it leaves; what is parked, and why.
 
 A parked act could not be delivered, or may have been cut off half way: look, then `tarry withdraw` it, or
-`tarry repeat` it.
+`tarry repeat` it. --show prints what it would have said, so that nothing is lost with it.
+
+  tarry queue --show 3fa8 > text.txt
 """
 
 import argparse
 import os
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any, NamedTuple
 
+from tarry.cli.acts import account_in, options_in, printable, show_content, what_of
 from tarry.cli.options import add_json
-from tarry.cli.own import name, when
+from tarry.cli.own import find_post, name, when
 from tarry.cli.show import print_json, print_table
 from tarry.core.promise import MEANINGLESS, promise
+from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.posts import Status
 from tarry.keep.store import Row
@@ -19,29 +25,46 @@ from tarry.keep.store import Row
 __all__ = ["add_arguments", "run"]
 
 
+class _Act(NamedTuple):
+    row: Row
+    status: Status
+    options: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return name(self.row["id"])
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether its delivery is tried again: then everything else has moved with it."""
+        return self.status.state == "waiting" and self.status.problem is not None
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
+    told = "print what this one says (a receipt, or at least four characters of an id)"
+    parser.add_argument("--show", metavar="ID", help=told)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what waits."""
+    """List what waits, or show one of it."""
     home = Home.of(os.environ)
-    gate = home.gate() if home.is_founded() else None
-    posts = (
-        []
-        if gate is None
-        else sorted(gate.posts(), key=lambda each: (each[1].earliest or 0, each[0]["id"]))
-    )
-    batched = 0 if gate is None else gate.batched_acts(ME)
-    spent = Fraction(0) if gate is None else promise(gate.policy).loss(batched)
+    if arguments.show is not None:
+        gate = home.gate()
+        show_content(gate, find_post(gate, arguments.show), as_json=arguments.json)
+        return 0
+    owned = home.gate() if home.is_founded() else None
+    acts = [] if owned is None else _acts(owned)
+    batched = 0 if owned is None else owned.batched_acts(ME)
+    spent = Fraction(0) if owned is None else promise(owned.policy).loss(batched)
     kept = home.is_kept()
     if arguments.json:
-        answer = {"posts": [_plain(*each) for each in posts], "keeper": kept}
+        answer = {"posts": [_plain(act) for act in acts], "keeper": kept}
         print_json({**answer, "batched_acts": batched, "nats": spent})
         return 0
-    _print_posts(posts)
-    if not kept and any(status.state == "waiting" for _, status in posts):
+    _print_acts(acts)
+    if not kept and any(act.status.state == "waiting" for act in acts):
         print("no keeper runs: nothing leaves until one does (tarry keeper)")
     if spent > MEANINGLESS:
         told = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all:"
@@ -49,37 +72,51 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_posts(posts: list[tuple[Row, Status]]) -> None:
-    if not posts:
+def _acts(gate: Gate) -> list[_Act]:
+    posts = sorted(gate.posts(), key=lambda each: (each[1].earliest or 0, each[0]["id"]))
+    return [_Act(row, status, options_in(gate, row["id"])) for row, status in posts]
+
+
+def _print_acts(acts: Sequence[_Act]) -> None:
+    if not acts:
         print("nothing waits")
         return
     cells = [
-        [name(row["id"])[:8], _printable(row["target"]), row["outlet"], _leaves(status)]
-        for row, status in posts
+        [
+            act.id[:8],
+            printable(act.row["target"]),
+            act.row["outlet"],
+            what_of(act.row["outlet"], act.options),
+            _leaves(act.status),
+        ]
+        for act in acts
     ]
-    print_table(["id", "target", "by", "leaves"], cells)
-    for row, status in posts:
-        if status.problem:
-            print(f"{name(row['id'])[:8]}: {status.problem}")
-
-
-def _printable(text: str) -> str:
-    """Without anything that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    print_table(["id", "target", "by", "what", "leaves"], cells)
+    for act in acts:
+        if act.status.problem:
+            account = account_in(act.options)
+            by = "" if account is None else f" (account {printable(account)})"
+            print(f"{act.id[:8]}{by}: {act.status.problem}")
+    if holding := ", ".join(act.id[:8] for act in acts if act.holds_up):
+        told = "everything of yours that waits has moved later with it, and does so at each try"
+        print(f"{holding} is tried again: {told}; put right what is wrong, or tarry withdraw it")
 
 
 def _leaves(status: Status) -> str:
     return "parked" if status.state == "parked" else when(status)
 
 
-def _plain(row: Row, status: Status) -> dict[str, object]:
-    early, late = status.between or (None, None)
+def _plain(act: _Act) -> dict[str, object]:
+    early, late = act.status.between or (None, None)
     return {
-        "id": name(row["id"]),
-        "state": status.state,
-        "target": row["target"],
-        "outlet": row["outlet"],
+        "id": act.id,
+        "state": act.status.state,
+        "target": act.row["target"],
+        "outlet": act.row["outlet"],
+        "what": what_of(act.row["outlet"], act.options),
+        "account": account_in(act.options),
         "earliest_at": early,
         "latest_at": late,
-        "problem": status.problem,
+        "problem": act.status.problem,
+        "holds_up": act.holds_up,
     }

@@ -12,10 +12,12 @@ KIND says what SOURCE is:
   bitcoin         the address of a Bitcoin node
   jsonl           any file of JSON objects, with the places of actor, target and time
 
-Files may be packed (.gz, .bz2, .xz); - reads standard input. The file that is written is there whole or
-not at all, and what it holds is somebody's data: keep it as you keep the export.
+Files may be packed (.gz, .bz2, .xz), and several of one export are read as one; - reads standard input.
+The file that is written is there whole or not at all, and what it holds is somebody's data: keep it as
+you keep the export.
 
   tarry read wiki-dump stub-meta-history.xml.gz -o edits.csv.gz
+  tarry read wiki-dump stub-meta-history[0-9]*.xml.gz -o edits.parquet
   7z x -so stackoverflow.com-Comments.7z | tarry read stack-exchange - -o comments.parquet
   tarry read git ~/src/project --by path -o commits.csv
 """
@@ -26,14 +28,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 from tarry.cli.exports import KINDS, OPTIONS, open_export
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json
+from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
 from tarry.readers.events import Event, Stream
+from tarry.readers.faults import Faults, Unreadable
 from tarry.readers.owners import read_owners
 
 __all__ = ["add_arguments", "run"]
@@ -45,7 +50,8 @@ _OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds betwee
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry read`."""
     parser.add_argument("kind", metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("source", metavar="SOURCE", help="a file, a repository or an address")
+    told = "a file, or several of one export; a repository or an address"
+    parser.add_argument("sources", metavar="SOURCE", nargs="+", help=told)
     told = "where to write the events: " + ", ".join(ENDINGS)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=told)
     for name, (metavar, told) in OPTIONS.items():
@@ -68,10 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = {name: getattr(arguments, name.replace("-", "_")) for name in OPTIONS}
     given = {name: value for name, value in chosen.items() if value is not None}
     owners = read_owners(arguments.owners) if arguments.owners else None
-    stream, bots = open_export(arguments.kind, arguments.source, given)
+    stream, bots = open_export(arguments.kind, arguments.sources, given)
     if owners:
         stream = owners.named(stream)
-    with _watched(stream) as events:
+    if path.suffix == ".parquet":
+        import_module("polars")  # here: it takes Ctrl-C for itself as it is loaded
+    with stopping_like_ctrl_c(), _watched(stream) as events:
         told = write_events(events, path, force=arguments.force, bots=bots)
     facts = {"kind": arguments.kind, "file": str(path), **_facts(told, stream)}
     if owners:
@@ -79,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(facts)
     else:
-        _print(facts)
+        _print(facts, stream.faults)
     return 0
 
 
@@ -126,21 +134,35 @@ def _facts(told: Written, stream: Stream) -> dict[str, Any]:
         "first_at": Fraction(told.first or 0, 1_000_000),
         "last_at": Fraction(told.last or 0, 1_000_000),
         "unreadable": faults.count,
-        "faults": [{"line": fault.line, "reason": fault.reason} for fault in faults.first],
+        "faults": [_plain(fault) for fault in faults.first],
         "notes": list(stream.notes),
     }
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _plain(fault: Unreadable) -> dict[str, Any]:
+    where = {"file": fault.file} if fault.file else {}
+    return {**where, "line": fault.line, "reason": fault.reason}
+
+
+def _print(facts: dict[str, Any], faults: Faults) -> None:
     for note in facts["notes"]:
         print(f"note: {note}", file=sys.stderr)
-    if facts["unreadable"]:
-        print(f"{facts['unreadable']:,} rows cannot be read and are left out:", file=sys.stderr)
-        for fault in facts["faults"][:_SHOWN_ROWS]:
-            print(f"  line {fault['line']}: {fault['reason']}", file=sys.stderr)
-    actors = f"more than {MANY:,}" if facts["actors"] is None else f"{facts['actors']:,}"
+    if faults.count:
+        many = (
+            "1 row cannot be read and is"
+            if faults.count == 1
+            else f"{faults.count:,} rows cannot be read and are"
+        )
+        print(f"{many} left out:", file=sys.stderr)
+        for fault in faults.first[:_SHOWN_ROWS]:
+            print(f"  {fault}", file=sys.stderr)
+    actors = f"more than {MANY:,} actors" if facts["actors"] is None else _counted(facts["actors"], "actor")
     first, last = (written_time(int(facts[end] * 1_000_000)) for end in ("first_at", "last_at"))
-    print(f"{facts['events']:,} events by {actors} actors, {first} to {last}")
+    print(f"{_counted(facts['events'], 'event')} by {actors}, {first} to {last}")
     if "owned_events" in facts:
         print(f"{facts['owned_events']:,} of them by names in the file of owners")
     print(f"written to {facts['file']}")
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

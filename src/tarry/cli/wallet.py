@@ -11,7 +11,6 @@ with --strict it is refused. --look also asks the node about the fee; that node 
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from os import environ
@@ -21,6 +20,7 @@ from typing import Any
 from tarry.cli.own import (
     add_hand_in,
     find_post,
+    name,
     open_gate,
     plain_receipt,
     see_to_keeper,
@@ -28,6 +28,7 @@ from tarry.cli.own import (
     wait_for,
 )
 from tarry.cli.show import print_json
+from tarry.cli.transactions import given_transactions
 from tarry.core.errors import BadInput
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
@@ -36,15 +37,13 @@ from tarry.keep.outlets.bitcoin_clues import HOW, Clue, clues_of
 from tarry.keep.outlets.bitcoin_family import Placed, Queued, arrange
 from tarry.keep.outlets.bitcoin_look import look
 from tarry.keep.outlets.bitcoin_node import read_node
-from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
+from tarry.keep.outlets.bitcoin_transaction import read_transaction
 from tarry.keep.posts import Post, Receipt
 
 __all__ = ["add_arguments", "run"]
 
 _NODE, _COOKIE = "http://127.0.0.1:8332", "~/.bitcoin/.cookie"
-_HEX = re.compile(r"[0-9a-fA-F]{20,}")
-_MOST_READ = 16 << 20
-_SHOWN = 8  # digits of a txid, for a person
+_SHOWN = 8  # digits of a txid or an id, for a person
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the transactions in."""
-    given = [_read(text) for text in _texts(arguments.transactions)]
+    given = given_transactions(arguments.transactions)
     clues = {each.txid: list(clues_of(each)) for each in given}
     options = _options(arguments)
     _refuse(arguments, clues)
@@ -106,38 +105,6 @@ def _post(
     )
 
 
-def _texts(words: Sequence[str]) -> Iterator[str]:
-    """The transactions, as they were given: files hold one in each line."""
-    for word in words:
-        if _HEX.fullmatch(word):
-            yield word
-            continue
-        lines = [line.strip() for line in _content(word).splitlines()]
-        if not any(lines):
-            raise BadInput("a transaction", "is written in hex", found="nothing")
-        yield from filter(None, lines)
-
-
-def _content(word: str) -> str:
-    if word == "-":
-        content = sys.stdin.buffer.read(_MOST_READ + 1)
-    else:
-        path = Path(word)
-        if not path.is_file():
-            raise BadInput("a TX", "is hex, a file, or -", found="no file of that name and no hex")
-        with path.open("rb") as file:
-            content = file.read(_MOST_READ + 1)
-    if len(content) > _MOST_READ:
-        raise BadInput("a file of transactions", f"has at most {_MOST_READ} bytes", found="more")
-    return content.decode("latin-1")  # whatever it is: hex is looked for in it
-
-
-def _read(text: str) -> Transaction:
-    transaction = read_transaction(text.encode("latin-1"))
-    transaction.check_signed()
-    return transaction
-
-
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the outlet will need, whatever directory the keeper works in."""
     options = {"node": arguments.node}
@@ -159,7 +126,13 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
                 continue
     names = {post: transaction.txid for post, (_, _, transaction) in found.items()}
     queue = [
-        Queued(transaction, row["target"], names.get(row["parent"]), waits=status.state == "waiting")
+        Queued(
+            transaction,
+            row["target"],
+            names.get(row["parent"]),
+            waits=status.state == "waiting",
+            id=name(row["id"])[:_SHOWN],
+        )
         for row, status, transaction in found.values()
     ]
     return {txid: post for post, txid in names.items()}, queue

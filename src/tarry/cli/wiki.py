@@ -4,19 +4,26 @@ edit puts the text in the place of the revision that it was made from (--base), 
 has changed the page meanwhile; create makes a page that is not there; append adds a section with a heading.
 
 An account is a table of the accounts file: a pseudonym's login with a bot password, and where its wiki is.
-The target is the account unless you name another, because the account is the pseudonym: two accounts on one
-page must count as two that nobody should link, and one account on two pages as one that everybody links.
+Unless you name one, the target is the wiki with the account's name there, for that is the pseudonym: two
+accounts on one page must count as two that nobody should link, and one account on two pages as one that
+everybody links. What table and file are called does not matter.
 
   tarry wiki append "Talk:Owls" --account nym --heading "What they eat" < section.txt
 """
 
 import argparse
 import sys
+import unicodedata
 
-from tarry.cli.accounts import add_accounts, with_accounts
+from tarry.cli.accounts import add_accounts, named_account, place_name, with_accounts
 from tarry.cli.own import add_hand_in, hand_in, open_gate
+from tarry.core.errors import BadInput
+from tarry.keep.outlets.accounts import Account
+from tarry.keep.outlets.wiki_session import read_wiki
 
 __all__ = ["add_arguments", "run"]
+
+_OLDID = "the number after oldid= in the permanent link of the page, when you copied its text"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summary", default="", help="what was done, for the page's history")
     parser.add_argument("--minor", action="store_true", help="mark it as a minor change")
     add_accounts(parser)
-    add_hand_in(parser, "the account, which is the pseudonym")
+    add_hand_in(parser, "the wiki with the account's name there, which is the pseudonym")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the change in."""
+    _check(arguments)
     given = {
         "action": arguments.action,
         "page": arguments.page,
@@ -46,13 +54,33 @@ def run(arguments: argparse.Namespace) -> int:
         "summary": arguments.summary,
         "minor": arguments.minor,
     }
-    return hand_in(
-        arguments,
-        open_gate(arguments),
-        {
-            "target": arguments.target or arguments.account,
-            "outlet": "mediawiki",
-            "content": sys.stdin.buffer.read(),
-            "options": with_accounts(arguments, given),
-        },
-    )
+    post = {
+        "target": arguments.target or _pseudonym(named_account(arguments)),
+        "outlet": "mediawiki",
+        "content": sys.stdin.buffer.read(),
+        "options": with_accounts(arguments, given),
+    }
+    return hand_in(arguments, open_gate(arguments), post)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """What the outlet would refuse too, but in words that nobody has written here."""
+    if arguments.action == "edit" and (arguments.base is None or arguments.base < 1):
+        found = "none" if arguments.base is None else arguments.base
+        rule = "is given with edit: the revision that your text was made from"
+        raise BadInput("--base", rule, found=found, fix=f"it is {_OLDID}")
+    if arguments.action == "append" and arguments.heading is None:
+        raise BadInput("--heading", "is given with append", found="none", fix="name the new section")
+    for option, value, action in (
+        ("--base", arguments.base, "edit"),
+        ("--heading", arguments.heading, "append"),
+    ):
+        if value is not None and arguments.action != action:
+            raise BadInput(option, f"goes with {action}", found=arguments.action, fix="leave it out")
+
+
+def _pseudonym(account: Account) -> str:
+    """Whom the wiki shows. One account may have several bot passwords, and its name several spellings."""
+    user = account.login.partition("@")[0].replace("_", " ")
+    user = unicodedata.normalize("NFC", " ".join(user.split()))
+    return f"{place_name(read_wiki(account.at))} {user[:1].upper()}{user[1:]}"

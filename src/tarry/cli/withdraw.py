@@ -1,16 +1,21 @@
 """Take a waiting act back, by its receipt or the beginning of its id (`tarry queue` shows it).
 
 A new act on the same target, before this one would have left, leaves when this one would have: taking back
-and handing in again is no way to shorter delays.
+and handing in again is no way to shorter delays. What was to leave after it still leaves, and you are told.
 """
 
 import argparse
 import os
+import sys
 
 from tarry.cli.options import add_json
 from tarry.cli.own import find_post, name
 from tarry.cli.show import print_json
+from tarry.core.errors import TarryError
+from tarry.keep.gate import Gate
 from tarry.keep.home import Home
+from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
+from tarry.keep.store import Row
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,10 +30,41 @@ def run(arguments: argparse.Namespace) -> int:
     """Withdraw it."""
     gate = Home.of(os.environ).gate()
     row = find_post(gate, arguments.post)
+    behind = _behind(gate, row)
     gate.withdraw_post(row["id"])
     gate.vault.store.clear_traces(last=True)
     if arguments.json:
-        print_json({"id": name(row["id"]), "state": "withdrawn"})
-    else:
-        print(f"withdrawn {name(row['id'])[:8]}")
+        told = [{"id": id_, "note": note} for id_, note in behind.items()]
+        print_json({"id": name(row["id"]), "state": "withdrawn", "behind": told})
+        return 0
+    print(f"withdrawn {name(row['id'])[:8]}")
+    for id_, note in behind.items():
+        print(f"tarry withdraw: {id_[:8]} {note}", file=sys.stderr)
     return 0
+
+
+def _behind(gate: Gate, row: Row) -> dict[str, str]:
+    """What waits for it, and what becomes of that."""
+    made = _transaction(gate, row)
+    return {
+        name(each["id"]): _note(made, _transaction(gate, each), each["outlet"])
+        for each, status in gate.posts()
+        if each["parent"] == row["id"] and status.state == "waiting"
+    }
+
+
+def _note(made: Transaction | None, after: Transaction | None, outlet: str) -> str:
+    if made and after and any(spent.txid == made.txid for spent in after.inputs):
+        return "spends what it would have paid: no node will take it, so it will be parked; withdraw it too"
+    if outlet == "git":
+        return "was to leave after it, and takes along those of its commits that it is built on"
+    return "was to leave after it, and now leaves without it"
+
+
+def _transaction(gate: Gate, row: Row) -> Transaction | None:
+    if row["outlet"] != "bitcoin":
+        return None
+    try:
+        return read_transaction(gate.content_of(row["id"]))
+    except TarryError:  # it has just left
+        return None

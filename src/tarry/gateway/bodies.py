@@ -87,7 +87,7 @@ class ReplaceIn(Struct, kw_only=True, forbid_unknown_fields=True):
     options: Options | None = None
 
 
-class StatusOut(Struct, kw_only=True):
+class StatusOut(Struct, kw_only=True, omit_defaults=True):
     """What the author of a post may know of it."""
 
     state: State
@@ -96,6 +96,9 @@ class StatusOut(Struct, kw_only=True):
         Moment | None, Meta(description="the earlier of the two moments it may leave at")
     ]
     latest_at: Annotated[Moment | None, Meta(description="the later one")]
+    in_doubt: Annotated[
+        bool, Meta(description="a delivery has begun and nobody knows how it ended: it may have left")
+    ] = False
 
 
 class ReceiptOut(StatusOut, kw_only=True):

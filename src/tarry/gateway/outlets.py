@@ -5,7 +5,6 @@ passwords stand in files of their own, which are checked when a space is made or
 or worker starts. What becomes of a file later is `guarded`'s business.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -26,7 +25,7 @@ from tarry.keep.outlets.openreview_session import read_place
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.outlets.webhook import Webhook
 
-__all__ = ["KINDS", "SpaceOutlets", "check_outlets", "make_outlet", "webhook_secret"]
+__all__ = ["KINDS", "SpaceOutlets", "check_outlets", "make_outlet", "may_take_over", "webhook_secret"]
 
 _FRESH_S = 1.0
 
@@ -93,6 +92,8 @@ KINDS: dict[str, Callable[[Space, Keys], Outlet]] = {
 }
 #: Those that need files beside the database.
 _WITH_FILES = {"mediawiki", "openreview", "bitcoin"}
+#: Those that show a post as it is, with its options: in the feed, or to whom the operator sends it.
+_SHOWING = {"feed", "webhook"}
 
 
 def make_outlet(space: Space, keys: Keys) -> Outlet:
@@ -108,6 +109,23 @@ bitcoin, found 'pigeon'
     if kind not in KINDS:
         raise BadInput("the outlet of a space", f"is one of {', '.join(KINDS)}", found=repr(kind))
     return KINDS[kind](space, keys)
+
+
+def may_take_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether what was handed in for one outlet may leave by another, as its author meant it.
+
+    A feed would show everybody which account a post for a wiki names; another wiki is another place, where
+    nobody would find what was done before. A transaction says itself where it belongs, whatever node it is
+    given to.
+
+    >>> wiki = {"kind": "mediawiki", "api": "https://wiki.example/api.php", "accounts": "/old.toml"}
+    >>> may_take_over(wiki, {"kind": "feed"}), may_take_over(wiki, {**wiki, "accounts": "/new.toml"})
+    (False, True)
+    """
+    kinds = {old.get("kind"), new.get("kind")}
+    if kinds <= _SHOWING:
+        return True
+    return len(kinds) == 1 and old.get("api") == new.get("api")
 
 
 def check_outlets(book: Book, keys: Keys) -> None:
@@ -146,11 +164,13 @@ class SpaceOutlets(Mapping[str, Outlet]):
         self, reread: Callable[[], Book], keys: Keys, own: Mapping[str, Outlet] | None = None
     ) -> None:
         self._reread, self._keys, self._own = reread, keys, own or {}
-        self._made: dict[str, tuple[str, Outlet]] = {}
+        self._made: dict[str, tuple[Mapping[str, Any], Outlet]] = {}
         self._read_at = float("-inf")
 
     def __getitem__(self, space: str) -> Outlet:
-        if space not in self._made:
+        made, now = self._made.get(space), self._reread().spaces.get(space)
+        # A post is admitted for the outlet that its space has, and not for the one it had a second ago.
+        if made is None or (now is not None and made[0] != now.outlet):
             self._look()
         return self._made[space][1]
 
@@ -167,10 +187,9 @@ class SpaceOutlets(Mapping[str, Outlet]):
 
     def _look(self) -> None:
         for space in self._reread().spaces.values():
-            config = json.dumps(dict(space.outlet), sort_keys=True)
-            if self._made.get(space.name, ("", None))[0] != config:
-                outlet: Any = self._own.get(space.name) or self._make(space)
-                self._made[space.name] = (config, outlet)
+            made = self._made.get(space.name)
+            if made is None or made[0] != space.outlet:
+                self._made[space.name] = (space.outlet, self._own.get(space.name) or self._make(space))
         self._read_at = time.monotonic()
 
     def _make(self, space: Space) -> Outlet:

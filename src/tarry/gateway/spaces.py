@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.gateway.book import Space, Version, read_book
-from tarry.gateway.outlets import make_outlet
+from tarry.gateway.outlets import make_outlet, may_take_over
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.candidates import Adoption
 from tarry.keep.clock import Clock, advance, now_tick
@@ -32,6 +32,7 @@ __all__ = [
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+_BUSY = "posts for the old place wait or are parked: pause the space until they have left, or withdraw them"
 _ANY_KEY = Keys(bytes(32))  # whether an outlet can be made does not depend on it
 
 
@@ -125,7 +126,7 @@ def change_space(
 ) -> Space:
     """Give a space another title, or send what it releases elsewhere from the next delivery on.
 
-    Whose posts are delayed, and whom a space shares its actors with, stay as they are: both were promised.
+    What waits leaves where it was meant to. Who is delayed, and who shares actors, stays: it was promised.
 
     >>> from tarry.gateway.stores import open_store
     >>> with open_store(":memory:").transaction("closing") as transaction:
@@ -139,6 +140,8 @@ def change_space(
     _check(changed)
     if outlet is not None:
         make_outlet(changed, _ANY_KEY)
+        if not may_take_over(space.outlet, outlet) and transaction.one("is_busy", space=name):
+            raise NotPossible(_BUSY)
     _change(transaction, changed, is_open=space.is_open)
     return changed
 

@@ -47,6 +47,7 @@ def change_together(
     if settings.tick != here.settings.tick:
         _recount(transaction, here, book, settings)
         transaction.tell("recount_parked", closed=closed)
+        transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
         transaction.tell("tick", **anchor_row(anchor), closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(

@@ -7,14 +7,15 @@ from math import ceil
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
+from tarry.keep.account_clock import Standstill, standstill
 from tarry.keep.candidates import Candidate, Terms
 from tarry.keep.checks import check_period
 from tarry.keep.clock import advance, now_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
 from tarry.keep.posts import Receipt
-from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of, status_of
-from tarry.keep.store import Place, Row, Transaction, by_receipt, place
+from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of, status_of, waiting_parent
+from tarry.keep.store import Place, Row, Transaction, place
 from tarry.keep.vault import Vault
 
 __all__ = ["accept"]
@@ -63,6 +64,7 @@ class _Clerk:
         self._transaction, self._vault = transaction, vault
         self._here, self._tick, self._settings = here, tick, here.settings
         self._known: dict[int, tuple[bytes, Receipt]] = {}  # requests that have come before
+        self._lockouts: dict[bytes, Standstill | None] = {}  # of the accounts that posts need
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
         # Whether a label, tick or legacy depends on the actor's earlier posts: then these come in turn.
@@ -77,7 +79,9 @@ class _Clerk:
             for each in request:
                 self._check_open(each.terms)
             # Looked up once: a parent that goes meanwhile must not break what was half accepted.
-            parents = [_parent(self._transaction, each) for each in request]
+            parents = [
+                waiting_parent(self._transaction, each.post.depends_on, each.pseudonym) for each in request
+            ]
         except TarryError as refusal:
             return refusal
         return [self._accept(each, parent) for each, parent in zip(request, parents, strict=True)]
@@ -157,7 +161,12 @@ class _Clerk:
 
     def _arrive(self, each: Candidate) -> Prospect:
         arrival, deadline = self._stamp(each), each.terms.policy.deadline_tick
-        label = self._label(each, arrival)
+        lockout = self._lockout(each)
+        if (shift := 0 if lockout is None else lockout.ahead(arrival)) and deadline is not None:
+            deadline = max(deadline - shift, arrival)  # a public one stays where it is
+        label, ticks = self._label(each, arrival), Prospect(arrival, arrival)
+        if self._delayed(each, arrival):
+            ticks = prospect_of(arrival, each.draws, label, self._settings, deadline)
         self._arrivals.append(
             {
                 "id": each.id,
@@ -168,13 +177,20 @@ class _Clerk:
                 "unbatched": each.draws.unbatched,
                 "batched": each.draws.batched,
                 "deadline": deadline,
+                "shift": shift if ticks.release is None else 0,
                 "label": label,
                 "period": each.terms.period,
             }
         )
-        if not self._delayed(each, arrival):
-            return Prospect(arrival, arrival)
-        return prospect_of(arrival, each.draws, label, self._settings, deadline)
+        return ticks.later(shift)
+
+    def _lockout(self, each: Candidate) -> Standstill | None:
+        """Of the account that a post needs; who needs none does not ask."""
+        if each.clock is None:
+            return None
+        if each.clock not in self._lockouts:
+            self._lockouts[each.clock] = standstill(self._transaction, each.clock)
+        return self._lockouts[each.clock]
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
@@ -209,9 +225,12 @@ class _Clerk:
 
     def _inherit(self, each: Candidate, old: Row) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
+        ticks, lockout = prospect(old, self._settings), self._lockout(each)
+        shift = 0 if lockout is None or ticks.earliest is None else lockout.behind(ticks.earliest)
         self._transaction.tell("bequeath_post", id=old["id"], closed=self._here.closed)
-        self._transaction.tell("bequeath_arrival", id=old["id"], heir=each.id)
-        return prospect(old, self._settings)
+        kept = {"id": old["id"], "ticks": shift if ticks.release is None else 0}
+        self._transaction.tell("bequeath_arrival", **kept, heir=each.id)
+        return ticks.later(shift)
 
 
 def _here(transaction: Transaction, vault: Vault, requests: Sequence[Sequence[Candidate]]) -> Place:
@@ -233,31 +252,6 @@ def _under(transaction: Transaction, vault: Vault, here: Place, policy: Policy) 
         close_ticks(transaction, vault.keys, vault.clock)
         here = place(transaction)
     return here
-
-
-def _parent(transaction: Transaction, each: Candidate) -> Row | None:
-    """The waiting post that goes first; a visible one needs no waiting for."""
-    first = each.post.depends_on
-    if first is None:
-        return None
-    if isinstance(first, int):
-        parent = transaction.one("by_id", id=first)
-    else:
-        parent = by_receipt(transaction, first)
-    if parent is not None and parent["state"] == "released":
-        return None
-    if (
-        parent is None
-        or bytes(parent["pseudonym"] or b"") != each.pseudonym
-        or parent["state"] != "waiting"
-    ):
-        raise BadInput(
-            "depends_on",
-            "is a receipt of one's own waiting post on the same target, or the id (or receipt) of a post "
-            "that is visible",
-            found="another",
-        )
-    return parent
 
 
 def _yes(row: Row | None) -> bool:

@@ -38,6 +38,7 @@ def adopt(transaction: Transaction, keys: Keys, clock: Clock, policy: Policy) ->
         closed = last_past_tick(anchor.time, policy.tick)
         transaction.tell("forget_done")  # their release ticks are of another length
         transaction.tell("recount_parked", closed=closed)
+        transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
         transaction.tell("tick", **anchor_row(anchor), closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from tarry.core.entropy import Entropy
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
+from tarry.keep.account_clock import clock_of
 from tarry.keep.checks import check_post
 from tarry.keep.keys import new_receipt, post_key, receipt_hash
 from tarry.keep.posts import Post
@@ -54,6 +55,7 @@ class Candidate(NamedTuple):
     content: bytes
     options: bytes
     body: bytes | None  # hash of a request that may come again
+    clock: bytes | None  # hash of the account whose clock it goes by, if it needs one
 
 
 def prepare(
@@ -96,4 +98,5 @@ def prepare(
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
         body,
+        clock_of(vault, post.outlet, post.options),
     )

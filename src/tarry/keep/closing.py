@@ -83,6 +83,7 @@ def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
     """
     transaction.tell("shift_releases", ticks=ticks, closed=closed)
     transaction.tell("shift_pending", ticks=ticks)
+    transaction.tell("shift_lockouts", ticks=ticks, closed=closed)
 
 
 def _oldest(transaction: Transaction) -> float:
@@ -136,6 +137,7 @@ def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest:
         erased += _erase_arrivals(transaction, keys, erasable)
     if here.heirlooms:
         erased += transaction.run("forget_withdrawn", closed=tick)
+    erased += transaction.run("forget_lockouts", closed=tick)
     if tick // hour != here.closed // hour:
         if not settings.personal:
             transaction.tell("tell_ledger")

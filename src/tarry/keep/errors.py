@@ -88,25 +88,33 @@ class Paused(TarryError):
 class Unreachable(TarryError):
     """An outlet cannot be reached at the moment.
 
-    >>> raise Unreachable("the mail server does not answer")
+    `sent` means that what acts was sent, or part of it, and no answer says what became of it: it may have
+    happened. The post then cannot be changed before a later try has shown.
+
+    >>> raise Unreachable("the mail server hung up", sent=True)
     Traceback (most recent call last):
-    tarry.keep.errors.Unreachable: the mail server does not answer
+    tarry.keep.errors.Unreachable: the mail server hung up
     """
+
+    def __init__(self, sentence: str = "", *, sent: bool = False) -> None:
+        self.sent = sent
+        super().__init__(sentence)
 
 
 class LockedOut(Unreachable):
     """One account cannot get in at the moment: its login fails, or the other side makes it wait.
 
-    `wait_s` is how long the other side wants to be left alone. The sentence does not name the account.
+    `wait_s` is how long the other side wants to be left alone. The sentence does not name the account. With
+    `sent` the act itself was sent before, so the try counts.
 
     >>> raise LockedOut("the wiki refuses this account's login", wait_s=60)
     Traceback (most recent call last):
     tarry.keep.errors.LockedOut: the wiki refuses this account's login
     """
 
-    def __init__(self, sentence: str, *, wait_s: int = 0) -> None:
+    def __init__(self, sentence: str, *, wait_s: int = 0, sent: bool = False) -> None:
         self.wait_s = wait_s
-        super().__init__(sentence)
+        super().__init__(sentence, sent=sent)
 
 
 class Unavailable(TarryError):

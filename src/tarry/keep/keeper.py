@@ -14,8 +14,9 @@ from tarry.keep.clock import MICROS
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
-from tarry.keep.releaser import LEASE_S, SHUT, Claim, Outcome, Releaser, due_outlets
+from tarry.keep.releaser import LEASE_S, SHUT, Claim, Releaser, due_outlets
 from tarry.keep.store import Transaction
+from tarry.keep.tries import Outcome
 from tarry.keep.vault import Vault
 
 __all__ = ["Keeper"]
@@ -207,7 +208,7 @@ class Keeper:
         for outcome in outcomes:
             told = outcome.attempt == 1 or outcome.parked or outcome.locked_s is not None
             if outcome.problem and told:  # not all tries between
-                self._tell(_failed(claim, outcome))
+                self._tell(_failed(claim, outcome, personal=self.vault.settings.personal))
 
     def _enter(self, outlet: str) -> bool:
         """Go to work at an outlet, if there is room."""
@@ -275,8 +276,10 @@ class Keeper:
             self._news.notify_all()
 
 
-def _failed(claim: Claim, outcome: Outcome) -> str:
+def _failed(claim: Claim, outcome: Outcome, *, personal: bool = False) -> str:
     then = "parked" if outcome.parked else "it will be tried again"
     if outcome.locked_s is not None:  # and not whose account it is
-        then = "all that waits for this account moves later"
+        then = f"{'everything of yours' if personal else 'all that waits for this account'} moves later"
+    if outcome.sent:
+        then = f"it may have left; {then}"
     return f"a delivery by {claim.outlet} failed ({outcome.problem}): {then}"

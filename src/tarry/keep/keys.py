@@ -63,8 +63,8 @@ class Keys:
         if len(key) != KEY_BYTES:
             raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
         self._key = key
-        self._actor, self._pseudonym, self._account, self._public, self.seal = map(
-            self.secret, ("actor", "pseudonym", "account", "public id", "seal")
+        self._actor, self._pseudonym, self._account, self._login, self._public, self.seal = map(
+            self.secret, ("actor", "pseudonym", "account", "login", "public id", "seal")
         )
 
     def secret(self, purpose: str) -> bytes:
@@ -111,6 +111,16 @@ class Keys:
         16
         """
         return blake2b(actor, key=self._account, digest_size=_HASH_BYTES).digest()
+
+    def login(self, account: str) -> bytes:
+        """What a lockout knows an account at some place by.
+
+        >>> len(Keys(bytes(32)).login("https://wiki.example/api.php Nym@tarry"))
+        16
+        """
+        return blake2b(
+            account.encode(errors="surrogatepass"), key=self._login, digest_size=_HASH_BYTES
+        ).digest()
 
     def public_id(self, post: int) -> str:
         """The name under which a post is delivered: the same at every try, and no number of ours.

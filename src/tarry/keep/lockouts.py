@@ -4,8 +4,9 @@ Were each post tried again by itself, all that had piled up would leave in the m
 again, and would show that it is one person's. So the distances between releases stay as they were drawn.
 
 In one person's own store everything moves. In a store that many share, the posts of the account are found
-by opening the options of what waits. There is deliberately no column that names the account, not even as a
-hash: whoever stole the database could group by it what waits.
+by opening the options of what waits. There is deliberately no column of posts that names the account, not
+even as a hash: whoever stole the database could group by it what waits. The lockout itself is written down,
+so that what arrives meanwhile is admitted behind it (`account_clock` tells) and nobody knocks too early.
 """
 
 import json
@@ -16,43 +17,30 @@ from typing import Any
 
 from tarry.core.entropy import Entropy
 from tarry.core.ticks import ticks_up
-from tarry.keep.clock import MICROS
+from tarry.keep.account_clock import Standstill, account_of, clock_name, standstill
+from tarry.keep.clock import MICROS, now_tick
 from tarry.keep.closing import shift_everything
-from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.store import Place, Row, Transaction, place
 from tarry.keep.vault import Vault
 
-__all__ = ["Kin", "account_of", "lockout_delay", "look_for_kin", "move_account"]
+__all__ = ["Kin", "lockout_delay", "look_for_kin", "move_account"]
 
-_LEAST_S, _MOST_S = 300, 3600
+_LEAST_S, _MOST_S = 300, 86_400
+_MOST_MORE_S = 1800
 
 
 def lockout_delay(wait_s: int, entropy: Entropy) -> int:
     """Microseconds until an account is tried again: as long as asked for, and up to half of it more.
 
-    At least five minutes, for who is locked out is not let in by knocking; at most an hour (and a half):
-    longer than that nobody should have to wait for a password that was put right meanwhile.
+    At least five minutes, for who is locked out is not let in by knocking; at most a day. Half an hour more
+    at most. Where a login is refused, outlets ask for little: a password may be put right meanwhile.
 
     >>> from tarry.core.entropy import Secure
     >>> 300_000_000 <= lockout_delay(0, Secure()) <= 450_000_000
     True
     """
     least = min(max(int(wait_s), _LEAST_S), _MOST_S) * MICROS
-    return int(least + entropy.randbelow(least // 2 + 1))
-
-
-def account_of(outlet: Outlet, options: Mapping[str, Any]) -> str | None:
-    """The account that a post with these options needs, if its outlet logs in and knows it.
-
-    >>> from tarry.testing import ListOutlet
-    >>> account_of(ListOutlet(), {"account": "nym"}) is None
-    True
-    """
-    ask = getattr(outlet, "account", None)
-    try:
-        return None if ask is None else ask(options)
-    except Exception:  # noqa: BLE001 - of whatever waits: one odd row must not keep the others from moving
-        return None
+    return int(least + entropy.randbelow(min(least // 2, _MOST_MORE_S * MICROS) + 1))
 
 
 @dataclass(frozen=True)
@@ -86,8 +74,9 @@ def look_for_kin(vault: Vault, outlet: str, options: Mapping[str, Any]) -> Kin:
 def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, delay: int) -> None:
     """Move everything that waits for the account of this post, inside a closing transaction.
 
-    Afterwards nothing of it is due within the delay. What another worker has moved since this post was
-    claimed counts: two that fail together move everything once, and not twice.
+    Afterwards nothing of it is due within the delay, nor will be what arrives. If the account is locked out
+    already, the others have moved: two that fail together move everything once, and what an operator tries
+    again meanwhile moves nobody else.
 
     >>> from tarry.core.policy import Policy
     >>> from tarry.keep.gate import Gate
@@ -103,17 +92,35 @@ def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, de
     1000000
     """
     here = place(transaction)
-    wanted = here.closed + ticks_up(Fraction(delay, MICROS), here.settings.tick)
-    if here.settings.personal:
-        first = transaction.one("first_due")
-        if first is not None and first["release"] is not None:
-            shift_everything(transaction, max(0, wanted - first["release"]), here.closed)
+    name = clock_name(vault.keys, here.settings, kin.account)
+    lockout = standstill(transaction, name)
+    if lockout is not None and lockout.until > here.closed:
+        _move(transaction, [post], lockout.behind(post["release"]))
         return
+    wanted = here.closed + ticks_up(Fraction(delay, MICROS), here.settings.tick)
+    first = _move_all(transaction, vault, kin, post, wanted)
+    if name is not None:
+        now = max(now_tick(vault.now(transaction), here.settings.tick), here.closed + 1)
+        again = (lockout or Standstill(0, 0, 0)).again(now, first, wanted)
+        transaction.tell("lock_out", account=name, **again._asdict())
+
+
+def _move_all(transaction: Transaction, vault: Vault, kin: Kin, post: Row, wanted: int) -> int:
+    """Everything moves as far as the first of it has to, to be due when it is wanted; when that was due."""
+    here = place(transaction)
+    if here.settings.personal:
+        row = transaction.one("first_due")
+        first: int = wanted if row is None or row["release"] is None else row["release"]
+        shift_everything(transaction, max(0, wanted - first), here.closed)
+        return first
     rows = _waiting_for(transaction, vault, kin, post)
     # What waits for another post is not due, however old its own release may be.
     heads = [row["release"] for row in rows if row["release"] is not None and not row["held_up"]]
-    if (ticks := wanted - min(heads, default=wanted)) > 0:
-        _shift(transaction, here, rows, ticks)
+    first = min(heads, default=wanted)
+    if (ticks := wanted - first) > 0:
+        _move_heirlooms(transaction, here, rows, ticks)
+        _move(transaction, rows, ticks)
+    return first
 
 
 def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: Row) -> list[Row]:
@@ -142,15 +149,17 @@ def _needs(vault: Vault, row: Row, account: str | None) -> bool:
     return account_of(vault.outlets[row["outlet"]], options) == account
 
 
-def _shift(transaction: Transaction, here: Place, rows: Sequence[Row], ticks: int) -> None:
-    """As `shift_everything` does, for some posts and for the withdrawn ones that they may have heirs of."""
-    moved = [{"id": row["id"], "ticks": ticks} for row in rows]
-    transaction.many("shift_release", moved)
-    transaction.many("shift_arrival", moved)
-    # Of a withdrawn post nothing tells the account. One of the same author on the same target had the same.
+def _move_heirlooms(transaction: Transaction, here: Place, rows: Sequence[Row], ticks: int) -> None:
+    """Of a withdrawn post nothing tells the account: one of its author on its target has the same."""
     names = {bytes(row["pseudonym"]) for row in rows if row["pseudonym"] is not None}
     old = [{"pseudonym": name, "ticks": ticks} for name in sorted(names)]
     transaction.many("shift_heirloom", [{**each, "closed": here.closed} for each in old])
     transaction.many("shift_pending_heirloom", old)
+
+
+def _move(transaction: Transaction, rows: Sequence[Row], ticks: int) -> None:
+    moved = [{"id": row["id"], "ticks": ticks} for row in rows]
+    transaction.many("shift_release", moved)
+    transaction.many("shift_arrival", moved)
     while transaction.run("raise_children"):  # of another account, perhaps: not before what it waits for
         pass

@@ -8,9 +8,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-__all__ = ["Post", "Receipt", "Release", "State", "Status"]
+__all__ = ["Post", "Receipt", "Release", "State", "Status", "is_doubt"]
 
 State = Literal["waiting", "released", "withdrawn", "parked"]
+
+_DOUBTS = ("may have left", "may or may not have")
+
+
+def is_doubt(problem: str | None) -> bool:
+    """Whether a problem leaves open that the post has left. All sentences that do say so in these words.
+
+    >>> is_doubt("the webhook hung up; it may have left all the same"), is_doubt("no such mailbox")
+    (True, False)
+    """
+    return problem is not None and any(words in problem for words in _DOUBTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +58,11 @@ class Status:
     latest: int | None
     tick: Fraction  # seconds
     problem: str | None = None  # why it is parked, or why the last try failed
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it may have left although it waits or is parked."""
+        return is_doubt(self.problem)
 
     @property
     def release_at(self) -> Fraction | None:

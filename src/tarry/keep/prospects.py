@@ -3,11 +3,13 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from tarry.core.errors import BadInput
 from tarry.core.release import Draws, release_tick
 from tarry.keep.posts import State, Status
-from tarry.keep.store import Row, Settings, Transaction
+from tarry.keep.store import Row, Settings, Transaction, by_receipt
+from tarry.keep.tries import IN_DOUBT, is_in_doubt
 
-__all__ = ["Prospect", "behind_parents", "prospect", "prospect_of", "status_of"]
+__all__ = ["Prospect", "behind_parents", "prospect", "prospect_of", "status_of", "waiting_parent"]
 
 
 class Prospect(NamedTuple):
@@ -37,6 +39,16 @@ class Prospect(NamedTuple):
             max(self.earliest or 0, other.earliest or 0), max(self.latest or 0, other.latest or 0)
         )
 
+    def later(self, ticks: int) -> "Prospect":
+        """Moved, where it is known.
+
+        >>> Prospect(3, 9).later(5)
+        Prospect(earliest=8, latest=14)
+        """
+        if self.earliest is None or self.latest is None:
+            return self
+        return Prospect(self.earliest + ticks, self.latest + ticks)
+
     def status(self, state: State, tick: Fraction, problem: str | None = None) -> Status:
         """What the author is told."""
         return Status(state=state, earliest=self.earliest, latest=self.latest, tick=tick, problem=problem)
@@ -55,7 +67,7 @@ def prospect(row: Row, settings: Settings) -> Prospect:
         return Prospect(row["release"], row["release"])
     draws = Draws(row["unbatched"], row["batched"])
     ticks = prospect_of(row["arrival"], draws, row["label"], settings, row["deadline"])
-    return Prospect((ticks.earliest or 0) + row["shift"], (ticks.latest or 0) + row["shift"])
+    return ticks.later(row["shift"])
 
 
 def prospect_of(
@@ -85,7 +97,8 @@ def status_of(transaction: Transaction, settings: Settings, row: Row) -> Status:
     >>> from tarry.core.policy import Policy
     >>> from tarry.testing import memory_store
     >>> policy = Policy(epsilon="1", gap="11m")
-    >>> row = {"state": "released", "release": 7, "arrival": None, "problem": None, "parent": None}
+    >>> row = {"state": "released", "release": 7, "arrival": None, "parent": None}
+    >>> row |= {"problem": None, "attempts": 1, "claim": None}
     >>> with memory_store(policy).transaction("reading") as transaction:
     ...     status_of(transaction, Settings.of(policy), row).release_at
     Fraction(7, 1)
@@ -93,7 +106,8 @@ def status_of(transaction: Transaction, settings: Settings, row: Row) -> Status:
     ticks = prospect(row, settings)
     if row["state"] == "waiting" and row["parent"] is not None:
         ticks = behind_parents(transaction, settings, ticks, transaction.one("by_id", id=row["parent"]))
-    return ticks.status(row["state"], settings.tick, row["problem"])
+    problem = IN_DOUBT if is_in_doubt(row) else row["problem"]
+    return ticks.status(row["state"], settings.tick, problem)
 
 
 def behind_parents(
@@ -113,3 +127,29 @@ def behind_parents(
         above = parent["parent"]
         parent = None if above is None else transaction.one("by_id", id=above)
     return ticks
+
+
+def waiting_parent(transaction: Transaction, first: str | int | None, pseudonym: bytes) -> Row | None:
+    """The waiting post that goes first; a visible one needs no waiting for.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("working") as transaction:
+    ...     waiting_parent(transaction, None, b"somebody on something") is None
+    True
+    """
+    if first is None:
+        return None
+    if isinstance(first, int):
+        parent = transaction.one("by_id", id=first)
+    else:
+        parent = by_receipt(transaction, first)
+    if parent is not None and parent["state"] == "released":
+        return None
+    if parent is None or bytes(parent["pseudonym"] or b"") != pseudonym or parent["state"] != "waiting":
+        raise BadInput(
+            "depends_on",
+            "is a receipt of one's own waiting post on the same target, or the id (or receipt) of a post "
+            "that is visible",
+            found="another",
+        )
+    return parent

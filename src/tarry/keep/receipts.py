@@ -11,9 +11,10 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.checks import check_delivery
 from tarry.keep.errors import NoSuchPost, TooLate
-from tarry.keep.posts import Status
+from tarry.keep.posts import Status, is_doubt
 from tarry.keep.prospects import status_of
 from tarry.keep.store import Row, Transaction, by_receipt
+from tarry.keep.tries import is_in_doubt
 from tarry.keep.vault import Vault
 
 __all__ = ["Receipts"]
@@ -72,8 +73,13 @@ class Receipts:
         if self.vault.settings.personal:
             raise BadInput("a parked post", "is repeated in one person's own store", found="it put back")
         with self.vault.store.transaction("working") as transaction:
-            if not transaction.run("unpark", id=post):
-                raise TooLate(last_state(by_key(transaction, post)))
+            row = by_key(transaction, post)
+            # What may have left still may, until the next try has shown.
+            problem = None if is_doubt(row["problem"]) else row["problem"]
+            if not transaction.run("unpark", id=post, problem=problem):
+                raise TooLate(last_state(row))
+            while transaction.run("raise_children"):  # it is due now, and they were behind it
+                pass
 
     def key_of(self, receipt: str) -> int | None:
         """The key of the post that a receipt names, if there is one."""
@@ -138,6 +144,8 @@ def payload_of(transaction: Transaction, row: Row) -> Row:
 
 def last_state(row: Row) -> str:
     """Why a post cannot be changed."""
+    if is_in_doubt(row):
+        return "under way, and how its delivery ended is not known yet: a later try shows"
     return "leaving at this moment" if row["state"] == "waiting" else str(row["state"])
 
 

@@ -9,29 +9,26 @@ is another matter: `lockouts` tells.
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import shift_everything
-from tarry.keep.errors import LockedOut, Refused
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Transaction, place
+from tarry.keep.tries import CUT_OFF, Outcome, doubted, try_once
 from tarry.keep.vault import Vault
 
-__all__ = ["LEASE_S", "MOST_ATTEMPTS", "Claim", "Outcome", "Releaser", "retry_delay"]
+__all__ = ["LEASE_S", "Claim", "Releaser", "retry_delay"]
 
 LEASE_S = 10
-MOST_ATTEMPTS = 12
 _LONGEST_DELAY_S = 300
 SHUT = "its content cannot be opened: the key is another one, or the store was changed"
 _PARKED_ABOVE = "what it depends on is parked: repeat that first, or withdraw this"
-_NOT_IN = "its account cannot get in now"
-_CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
 
 @dataclass(frozen=True)
@@ -46,21 +43,7 @@ class Claim:
     outlet: str
     posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
     shut: int = 0  # posts that were parked instead: they cannot be opened
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one delivery ended.
-
-    >>> Outcome(post=1, attempt=1).problem
-    ''
-    """
-
-    post: int
-    attempt: int
-    problem: str = ""  # empty: delivered
-    parked: bool = False  # not tried again: a person looks at it
-    locked_s: int | None = None  # its account cannot get in, and is to wait for so many seconds
+    by: Outlet | None = field(default=None, repr=False)  # who delivers them, and no other one meanwhile
 
 
 def retry_delay(attempt: int, entropy: Entropy) -> int:
@@ -105,7 +88,7 @@ class Releaser:
             now = self.vault.now(transaction)
             for token in alive:
                 transaction.tell("renew", claim=token, until=now + LEASE_S * MICROS)
-            transaction.tell("park_cut_off", now=now, problem=_CUT_OFF)
+            transaction.tell("park_cut_off", now=now, problem=CUT_OFF)
             transaction.tell("return_lapsed", now=now)
             self._park_children(transaction)
 
@@ -123,8 +106,9 @@ class Releaser:
         self, transaction: Transaction, outlet: str, now: int, most: int | None = None
     ) -> Claim | None:
         """The same as part of a transaction; what was claimed is ours when it has been committed."""
-        once = self.vault.outlets[outlet].delivery == "at most once"
-        batch = 1 if once else getattr(self.vault.outlets[outlet], "batch", 1)
+        by = self.vault.outlets[outlet]
+        once = by.delivery == "at most once"
+        batch = 1 if once else getattr(by, "batch", 1)
         token = int.from_bytes(os.urandom(8)) >> 1
         rows = transaction.all(
             "claim",
@@ -140,14 +124,14 @@ class Releaser:
         posts = [(row["id"], self._leaving(row)) for row in rows]
         for post, release in posts:
             if release is None:  # nothing that a later try would change
-                transaction.tell("mark_parked", id=post, claim=token, problem=SHUT)
+                transaction.tell("mark_parked", id=post, claim=token, problem=SHUT, doubted=doubted(SHUT))
         opened = tuple((post, release) for post, release in posts if release is not None)
-        return Claim(token, outlet, opened, shut=len(posts) - len(opened))
+        return Claim(token, outlet, opened, shut=len(posts) - len(opened), by=by)
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""
-        outlet = self.vault.outlets[claim.outlet]
-        return [_deliver(outlet, post, release) for post, release in claim.posts]
+        outlet = claim.by or self.vault.outlets[claim.outlet]
+        return [try_once(outlet, post, release) for post, release in claim.posts]
 
     def renew(self, token: int) -> None:
         """Keep a claim while its delivery takes long."""
@@ -162,7 +146,7 @@ class Releaser:
         with self.vault.store.transaction("closing" if locked else "working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
             left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
-            if record := getattr(self.vault.outlets[claim.outlet], "record", None):
+            if record := getattr(claim.by or self.vault.outlets[claim.outlet], "record", None):
                 record(transaction, [release for post, release in claim.posts if post in left])
             for outcome in outcomes:
                 if outcome.post in locked:
@@ -173,14 +157,10 @@ class Releaser:
                 self._park_children(transaction)
 
     def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
-        told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
-        if outcome.parked:
-            transaction.tell("mark_parked", **told)
-            return
         delay = retry_delay(outcome.attempt, self._entropy)
-        if not self.vault.settings.personal:
-            transaction.tell("mark_retry", **told, until=self.vault.now(transaction) + delay)
-        elif transaction.run("mark_retry", **told, until=None):
+        personal = self.vault.settings.personal
+        until = None if personal else self.vault.now(transaction) + delay
+        if _write_failure(transaction, token, outcome, until) and personal and not outcome.parked:
             # One person's outage: letting all that piles up out together would show that it is one's.
             self._shift_for(transaction, outcome, delay)
 
@@ -194,8 +174,7 @@ class Releaser:
         }
 
     def _mark_locked_out(self, transaction: Transaction, token: int, outcome: Outcome, kin: Kin) -> None:
-        told = {"id": outcome.post, "claim": token, "problem": outcome.problem}
-        if transaction.run("mark_locked_out", **told):
+        if _write_failure(transaction, token, outcome):
             row = transaction.one("by_id", id=outcome.post)
             delay = lockout_delay(outcome.locked_s or 0, self._entropy)
             if row is not None:
@@ -237,14 +216,15 @@ def due_outlets(transaction: Transaction) -> set[str]:
     return {row["outlet"] for row in transaction.all("due_outlets")}
 
 
-def _deliver(outlet: Outlet, post: int, release: Release) -> Outcome:
-    try:
-        outlet.deliver(release)
-    except Refused as refusal:
-        return Outcome(post, release.attempt, str(refusal), parked=True)
-    except LockedOut as trouble:
-        return Outcome(post, release.attempt, str(trouble) or _NOT_IN, locked_s=trouble.wait_s)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the post stays and a person reads why
-        last = outlet.delivery == "at most once" or release.attempt >= MOST_ATTEMPTS
-        return Outcome(post, release.attempt, str(error) or type(error).__name__, parked=last)
-    return Outcome(post, release.attempt)
+def _write_failure(transaction: Transaction, token: int, outcome: Outcome, until: int | None = None) -> int:
+    """How a try failed; 0 if the claim was not ours any more."""
+    told = {"id": outcome.post, "claim": token}
+    if outcome.parked:
+        both = doubted(outcome.problem)
+        problem = both if outcome.sent else outcome.problem
+        return transaction.run("mark_parked", **told, problem=problem, doubted=both)
+    if outcome.sent:  # as if its worker had died: a problem would say that it can be changed
+        return transaction.run("mark_retry", **told, problem=None, until=until)
+    if outcome.locked_s is not None:
+        return transaction.run("mark_locked_out", **told, problem=outcome.problem)
+    return transaction.run("mark_retry", **told, problem=outcome.problem, until=until)

@@ -9,8 +9,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, responses
 from typing import Literal
 
 from tarry.core.errors import TarryError
@@ -42,8 +41,7 @@ class Answer:
 
     def __str__(self) -> str:
         # A server's own words for it may repeat what was sent: a name, a password, the content.
-        known = self.status in HTTPStatus._value2member_map_
-        return f"{self.status} {HTTPStatus(self.status).phrase}" if known else str(self.status)
+        return f"{self.status} {responses.get(self.status, '')}".strip()
 
 
 class NoAnswer(TarryError):
@@ -88,8 +86,8 @@ def call(
     """Ask once; `NoAnswer` when there was none in time. What is not HTTP is no answer.
 
     The server's certificate is checked: against what the system trusts, unless `tls` says otherwise. Up to
-    `most` bytes of the answer's body are returned; one that is longer is no answer. They count as they come
-    over the line: what becomes of them afterwards, an object of JSON say, may take thirty times as much.
+    `most` bytes of the answer's body are returned; one that is longer is no answer. Bytes are counted, not
+    what is made of them: JSON, once it is objects, may take thirty times as much memory.
 
     >>> call(Address(tls=False, host="127.0.0.1", port=9, path="/"), {}, b"", timeout_s=5)
     Traceback (most recent call last):

@@ -111,7 +111,7 @@ class Bounded(io.RawIOBase):
     """
 
     def __init__(self, sock: socket.socket, end: float, most: int = 1 << 20) -> None:
-        self._sock, self._end, self._left = sock, end, most
+        self._sock, self._end, self._most = sock, end, most
         self.sent = False  # whether the other side may have got anything
 
     def sendall(self, data: bytes) -> None:
@@ -124,7 +124,7 @@ class Bounded(io.RawIOBase):
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """What the other side says, to be read with the same end."""
-        return io.BufferedReader(Bounded(self._sock, self._end, self._left))
+        return io.BufferedReader(Bounded(self._sock, self._end, self._most))
 
     def readable(self) -> bool:
         """It is."""
@@ -134,7 +134,7 @@ class Bounded(io.RawIOBase):
         """Wait for some bytes."""
         self._sock.settimeout(_left(self._end))
         read = self._sock.recv_into(buffer)
-        self._left -= read
-        if self._left < 0:
+        self._most -= read
+        if self._most < 0:
             raise TooLong
         return read

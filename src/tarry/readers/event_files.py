@@ -11,23 +11,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.readers.events import Event
-
-if TYPE_CHECKING:  # needs the study extra, and is loaded where a table is written
-    import polars as pl
 
 __all__ = ["ENDINGS", "MANY", "Written", "check_output", "write_events", "written_time"]
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 MANY = 50_000  # actors that are counted one by one; names of more would fill the memory
-_AT_ONCE = 20_000  # events that a table takes in one go
-_ROWS = 200_000  # in a group of a table's rows
-_COLUMNS = ("actor", "target", "time", "track", "is_bot")
+_COLUMNS = Event._fields
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -110,7 +104,9 @@ def write_events(
     with _draft(file, force=force) as draft:
         counted = map(_sound, told.counting(events))
         if file.name.endswith(".parquet"):
-            _write_table(counted, draft, columns)
+            from tarry.readers.event_table import write_table  # noqa: PLC0415 - needs the study extra
+
+            write_table(counted, draft, columns)
         else:
             with _text(draft, packed=file.name.endswith(".gz")) as text:
                 write = _write_csv if ".csv" in file.suffixes[-2:] else _write_jsonl
@@ -129,10 +125,15 @@ def written_time(time: int) -> str:
 
 @contextmanager
 def _draft(file: Path, *, force: bool) -> Iterator[Path]:
-    """A file beside the one to be, which takes its name at the end; nothing is left of a failure."""
+    """A file beside the one to be, which takes its name at the end; nothing is left of a failure.
+
+    Until then nobody else may read it: should the machine stop, it stays behind where nobody looks.
+    """
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield draft
+        draft.chmod(0o666 & ~_umask())
         if force:
             draft.replace(file)
         else:
@@ -143,6 +144,13 @@ def _draft(file: Path, *, force: bool) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             draft.unlink()
+
+
+def _umask() -> int:
+    """What new files are not allowed; it can be asked for only by setting it, here to a strict one."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _give_name(draft: Path, file: Path) -> None:
@@ -159,7 +167,7 @@ def _give_name(draft: Path, file: Path) -> None:
 
 @contextmanager
 def _text(draft: Path, *, packed: bool) -> Iterator[IO[str]]:
-    with draft.open("xb") as file:
+    with draft.open("wb") as file:
         # Neither its name nor the time of its making stands in a packed file.
         raw: Any = gzip.GzipFile("", "wb", 6, file, mtime=0) if packed else file
         with io.TextIOWrapper(raw, "utf-8", newline="") as text:
@@ -185,23 +193,6 @@ def _write_jsonl(events: Iterable[Event], text: IO[str], columns: tuple[str, ...
     for event in events:
         values = event._replace(time=written_time(event.time))  # type: ignore[arg-type]  # only to write it
         text.write(json.dumps(dict(zip(columns, values, strict=False)), ensure_ascii=False) + "\n")
-
-
-def _write_table(events: Iterator[Event], draft: Path, columns: tuple[str, ...]) -> None:
-    """Times are numbers here; the file says their unit."""
-    import polars as pl  # noqa: PLC0415 - only where the study is installed
-    from polars.io.plugins import register_io_source  # noqa: PLC0415 - likewise
-
-    kinds = {"time": pl.Int64(), "is_bot": pl.Boolean()}
-    schema = {name: kinds.get(name, pl.String()) for name in columns}
-
-    def batches(*_: object) -> "Iterator[pl.DataFrame]":
-        while some := list(islice(events, _AT_ONCE)):
-            values = dict(zip(_COLUMNS, zip(*some, strict=True), strict=True))
-            yield pl.DataFrame({name: values[name] for name in columns}, schema=schema)
-
-    table = register_io_source(batches, schema=schema)
-    table.sink_parquet(draft, metadata={"time_unit": "us"}, row_group_size=_ROWS)
 
 
 def _sound(event: Event) -> Event:

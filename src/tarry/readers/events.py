@@ -1,6 +1,6 @@
 """Events as a stream: what a reader of somebody else's export yields, one at a time, however long it is."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Stream:
 
     events: Iterable[Event]
     faults: Faults  # single rows that are no events; damage to the whole raises `BadInput` on the way
-    notes: tuple[str, ...] = ()  # sentences a person should know before they trust the times
+    notes: Sequence[str] = ()  # sentences to know before one trusts it; they too may grow on the way
     share: Callable[[], float | None] | None = None  # how much was read, 0 to 1, where somebody knows
 
     def __iter__(self) -> Iterator[Event]:

@@ -1,7 +1,7 @@
 """Rows that could not be read: an honest account of them, in words that show nobody's data."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tarry.core.errors import BadInput
@@ -25,9 +25,15 @@ class Unreadable:
 
     line: int  # in a text file (the header is line 1); in a table the row, from 1
     reason: str  # what is wrong with it
+    file: str = field(default="", repr=False)  # where there are several
+
+    @property
+    def place(self) -> str:
+        """Where it is, without the word for a line."""
+        return f"{self.line} of {self.file}" if self.file else str(self.line)
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.reason}"
+        return f"line {self.place}: {self.reason}"
 
 
 class Faults:
@@ -44,13 +50,14 @@ class Faults:
         self.first: list[Unreadable] = []
         self.count = 0
         self.not_text = 0  # how many of them are not UTF-8
+        self.file = ""  # which of several files is being read
 
     def add(self, line: int, reason: str) -> None:
         """Note one more."""
         self.count += 1
         self.not_text += reason == NOT_TEXT
         if len(self.first) < SHOWN:
-            self.first.append(Unreadable(line, reason))
+            self.first.append(Unreadable(line, reason, self.file))
 
     def joined(self, other: "Faults") -> "Faults":
         """These and others of the same file, by line."""
@@ -69,7 +76,7 @@ class Faults:
         """Say that there is no row at all, why the first one is none, and perhaps what to do."""
         first = self.first[0]
         hint = CONVERT if first.reason == NOT_TEXT else hint
-        fix = f"the first fault is in {where} {first.line}: {first.reason}" + (f"; {hint}" if hint else "")
+        fix = f"the first fault is in {where} {first.place}: {first.reason}" + (f"; {hint}" if hint else "")
         raise BadInput(self.what, "must have rows that can be read", found=found, fix=fix)
 
 

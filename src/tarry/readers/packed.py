@@ -111,7 +111,9 @@ class _Counted(io.RawIOBase):
     """Bytes as they lie there, the first ones given back, and counted as they are taken."""
 
     def __init__(self, source: Packed, raw: IO[bytes], head: bytes) -> None:
-        self._source, self._raw, self._head = source, raw, head
+        self._source, self._head = source, head
+        # One read at a time of a pipe: a signal that comes between two would not be heard before the next.
+        self._read = getattr(raw, "read1", raw.read)
 
     def readable(self) -> bool:
         return True
@@ -119,7 +121,7 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         room = len(buffer)
         found, self._head = self._head[:room], self._head[room:]
-        found = found or self._raw.read(room) or b""
+        found = found or self._read(room) or b""
         buffer[: len(found)] = found
         self._source._taken += len(found)  # noqa: SLF001 - two halves of one thing
         return len(found)

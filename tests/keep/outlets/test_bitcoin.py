@@ -11,6 +11,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlets.bitcoin import Bitcoin
 from tarry.keep.outlets.bitcoin_answers import explain
+from tarry.keep.outlets.bitcoin_clues import HOW
 
 RAW = make_transaction(7, values=(1000, 2000, 3000))
 LOCKED = make_transaction(7, locktime=850_000, sequences=[0xFFFFFFFD])
@@ -206,6 +207,35 @@ def test_it_leaves_when_the_node_is_back(world):
     assert (keeping.status.state, world.node.mempool) == ("released", [name_of(RAW)])
 
 
+DOUBTS = {
+    "a proxy": (answers(502, "Bad Gateway"), True),
+    "hangs up": (lambda world: setattr(world.node, "answer", b""), True),
+    "broke": (refuses(-1, "Something broke"), True),
+    "warms up": (refuses(-28, "Loading block index..."), False),
+    "full": (refuses(-26, "mempool full"), False),
+    "away": (lambda world: world.node.stop(), False),
+    "no cookie": (lambda world: world.node.cookie.unlink(), False),
+}
+
+
+@pytest.mark.parametrize(("trouble", "sent"), DOUBTS.values(), ids=DOUBTS)
+def test_only_a_lost_answer_leaves_open_whether_it_is_public(world, trouble, sent):
+    """A node that says why it does not take it has not taken it."""
+    trouble(world)
+    with pytest.raises(Unreachable) as told:
+        world.outlet.deliver(release_of(world))
+    assert told.value.sent is sent
+
+
+def test_a_question_that_is_not_answered_is_no_second_sending(world):
+    """The node has refused it, and is asked whether it has it: that is no act."""
+    world.node.refusal = SPENT
+    world.node._getmempoolentry = lambda _: (-1, "Something broke")
+    with pytest.raises(Unreachable) as told:
+        world.outlet.deliver(release_of(world))
+    assert not told.value.sent
+
+
 def test_one_that_became_invalid_is_parked_and_explained(world):
     """At once, with what a person can do."""
     world.node.refusal = (-26, f"insufficient fee, rejecting replacement {name_of(RAW)}, 1 < 2")
@@ -265,9 +295,7 @@ def test_a_strict_outlet_takes_only_what_does_not_tell_its_moment(world):
 
     assert "does not tell when it was made, found its lock time is block 850000" in str(told.value)
     assert "it may be replaced" in str(told.value)
-    assert str(told.value).endswith(
-        "with locktime 0, replaceable false and a round fee_rate, then walletprocesspsbt"
-    )
+    assert str(told.value).endswith(HOW)
     world.outlet.check_content({}, LOCKED.encode())  # by default it is for the author to judge
     strict.deliver(release_of(world, content=LOCKED.encode(), options={}))  # once admitted, it leaves
 

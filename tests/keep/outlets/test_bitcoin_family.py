@@ -111,17 +111,19 @@ def test_the_same_one_twice_is_refused(waits, told):
 
 def test_two_that_spend_one_coin_are_refused():
     """Only one of them can ever be mined."""
-    one, other = made(1, 2), made(2, 3)
-    for queue, now in (([], [one, other]), ([Queued(one, "a")], [other])):
-        with pytest.raises(
-            BadInput, match="spends coins of its own, found one that another in the queue spends"
-        ):
+    one, other, begins = made(1, 2), made(2, 3), "spends coins of its own, found one that "
+    for queue, now, told in (
+        ([], [one, other], "is spent by two of those given: hand in one of the two"),
+        ([Queued(one, "a")], [other], "another in the queue spends: withdraw that one first"),
+        ([Queued(one, "a", id="3fa8")], [other], "another in the queue spends, 3fa8: tarry withdraw 3fa8"),
+    ):
+        with pytest.raises(BadInput, match=begins + told):
             arrange(now, queue)
 
 
 def test_a_parent_does_not_come_after_its_child():
     """The child would leave on its own, and be refused."""
-    with pytest.raises(BadInput, match="withdraw that, and hand both in together"):
+    with pytest.raises(BadInput, match="withdraw that one first, and hand both in together"):
         arrange([parent := made(1)], [Queued(child(parent), "rent")])
 
 

@@ -119,6 +119,40 @@ def test_a_node_that_cannot_look_says_so(server, node):
         look(node, PLAIN)
 
 
+@pytest.mark.parametrize("rate", ["1e99999999", -1, 10**30, True, [], None])
+def test_a_node_that_tells_no_amount_has_not_looked(server, node, rate):
+    """A text of a million digits would take for ever to work out."""
+    with_fee(server, VSIZE * 5)
+    server._estimatesmartfee = lambda *_: {"feerate": rate}
+    with pytest.raises(Unreachable, match="the node's answer has not what one of a node has"):
+        look(node, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        {},
+        {"vsize": 1},
+        {"fees": {"base": 1}},
+        {"fees": 1, "vsize": 1},
+        {"fees": {"base": 1}, "vsize": 10**99},
+    ],
+)
+def test_half_a_verdict_is_none(server, node, verdict):
+    """It is told as what it is, and not as a fault of this program."""
+    server.verdict = {"allowed": True, **verdict}
+    with pytest.raises(Unreachable, match="the node's answer has not what one of a node has"):
+        look(node, PLAIN)
+
+
+@pytest.mark.parametrize("tip", ["850000", -1, None, {}])
+def test_a_tip_is_a_number(server, node, tip):
+    """Nothing else is compared with a lock time."""
+    server.tip = tip
+    with pytest.raises(Unreachable, match="the node's answer has not what one of a node has"):
+        look(node, read_transaction(make_transaction(1, locktime=1).encode()))
+
+
 def test_a_node_elsewhere_is_not_asked(server):
     """It would see the transaction before its time."""
     far = read_node("https://node.example", cookie=server.cookie)

@@ -1,6 +1,7 @@
 """One question to a node: how it is asked, what counts as an answer, and where no question is put."""
 
 import json
+import time
 
 import pytest
 
@@ -8,7 +9,9 @@ from contracts.http_receiver import says
 from contracts.node_server import NodeServer
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Unreachable
+from tarry.keep.outlets import bitcoin_node
 from tarry.keep.outlets.bitcoin_node import NodeError, read_node
+from tarry.net.http_call import Answer
 
 
 @pytest.fixture
@@ -66,9 +69,9 @@ def test_a_login_file_that_others_can_read_is_refused(server):
     node = read_node(server.url, login=str(server.login))
     with pytest.raises(BadInput, match="is closed to everybody else, found rights 640: chmod go="):
         node.check()
-    with pytest.raises(Unreachable, match="is closed to everybody else") as told:
+    with pytest.raises(Unreachable) as told:
         node.ask("getblockcount")
-    assert "pass" not in str(told.value)
+    assert str(told.value) == "the node's login file cannot be used as it is now", "it tells no path"
 
 
 @pytest.mark.parametrize("text", ["", "no colon", "\nann:password"])
@@ -114,8 +117,23 @@ def test_an_answer_of_the_newer_protocol_is_read(server, node):
         says(200, "OK", body=b"{}"),
         says(200, "OK", body=b'{"error": 7}'),
         says(200, "OK", body=b'{"error": {"code": "x", "message": ""}}'),
+        *(
+            says(500, "Error", body=b'{"error": {"code": %b, "message": ""}}' % code)
+            for code in (
+                b"1e1000000",
+                b"1e9999999999999999999999",
+                b"-26.0",
+                b'"-26"',
+                b"true",
+                b"Infinity",
+            )
+        ),
+        says(500, "Error", body=b'{"error": {"code": %b, "message": ""}}' % (b"9" * 4000)),
+        says(200, "OK", body=b'{"result": 1e1000000}'),
+        says(200, "OK", body=b'{"result": [NaN, -Infinity]}'),
+        says(200, "OK", body=b'{"result": 0.%b}' % (b"1" * 60_000)),
         says(200, "OK", body=b"[" * 100_000),
-        says(200, "OK", body=b" " * (1 << 20) + b"{}"),
+        says(200, "OK", body=b" " * (64 << 10) + b"{}"),
         says(503, "Service Unavailable", body=b"Work queue depth exceeded"),
         says(502, "Bad Gateway"),
         says(403, "Forbidden"),
@@ -128,6 +146,43 @@ def test_what_is_no_answer_is_for_a_later_try(server, node, answer):
     server.answer = answer
     with pytest.raises(Unreachable, match="the node"):
         node.ask("sendrawtransaction", "00")
+
+
+@pytest.mark.parametrize("number", ["1e1000000", "1e4000000", "-1e-4000000"])
+def test_a_number_is_not_worked_out_for_minutes(number):
+    """A code or an amount of a million digits would hold the whole keeper."""
+    for body in (f'{{"error": {{"code": {number}, "message": ""}}}}', f'{{"result": {number}}}'):
+        begun = time.process_time()
+        with pytest.raises(Unreachable):
+            bitcoin_node._read(Answer(status=500, body=body.encode()))
+        assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (b"", True),
+        (says(200, "OK", body=b"<html>"), True),
+        (says(503, "Service Unavailable", body=b"Work queue depth exceeded"), True),
+        (says(401, "Unauthorized"), False),
+        (says(403, "Forbidden"), False),
+    ],
+)
+def test_what_leaves_open_whether_it_was_done_is_told_so(server, node, answer, sent):
+    """Who does not let in has done nothing."""
+    server.answer = answer
+    with pytest.raises(Unreachable) as told:
+        node.ask("sendrawtransaction", "00")
+    assert told.value.sent is sent
+
+
+def test_only_a_whole_transaction_is_a_long_answer(server, node):
+    """All others are small, and are not read without end."""
+    server.answer = says(200, "OK", body=b'{"result": "%b"}' % (b"0" * (1000 << 10)))
+
+    assert len(node.ask("getrawtransaction", "00")) == 1000 << 10
+    with pytest.raises(Unreachable, match="the node answered more than 65536 bytes"):
+        node.ask("getmempoolentry", "00")
 
 
 @pytest.mark.parametrize(

@@ -443,8 +443,9 @@ def test_the_branch_moves_also_after_a_crash(redating):
     """A try that was cut off right after the push is finished by the next one, under its own date."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tarry.keep.outlets.git.REDATED", "refs/..")  # not a name: it cannot be written
-        with pytest.raises(Unreachable):
+        with pytest.raises(Unreachable) as trouble:
             redating.outlet.deliver(release_of(redating))
+    assert trouble.value.sent
     there = redating.sent()
 
     redating.outlet.deliver(release_of(redating, at=release_of(redating).at + 60, attempt=2))
@@ -452,6 +453,32 @@ def test_the_branch_moves_also_after_a_crash(redating):
     assert there
     assert redating.sent() == there
     assert redating.mine.at("main") == redating.mine.at("origin/main") != redating.second
+
+
+def test_a_push_whose_answer_is_lost_may_have_come_through(world):
+    """The remote dies after it has taken it: the next try finds it there."""
+    script(world.remote / "hooks" / "post-receive", "kill -9 $PPID")
+
+    with pytest.raises(Unreachable) as trouble:
+        world.outlet.deliver(release_of(world))
+    assert trouble.value.sent
+    assert world.sent()
+
+    world.outlet.deliver(release_of(world, attempt=2))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/no/such/place", "http://127.0.0.1:9/x.git", "git://127.0.0.1:9/x.git", "ssh://127.0.0.1:9/x"],
+)
+def test_a_remote_that_was_not_reached_has_nothing(world, address):
+    """Nobody listens: it may be changed."""
+    world.mine("remote", "set-url", "origin", address)
+    options = {**world.options, "address": None}
+
+    with pytest.raises(Unreachable) as trouble:
+        world.outlet.deliver(release_of(world, options=options))
+    assert not trouble.value.sent
 
 
 # --- git itself ----------------------------------------------------------------------------------

@@ -369,3 +369,50 @@ def test_a_server_that_hangs_up_is_tried_again():
         with pytest.raises(Unreachable):
             Mail(timeout_s=LONG_S).deliver(release_of(Rough(rude)))
         thread.join(LONG_S)
+
+
+def talk(listening, *answers):
+    """Greet, and answer each line with the next of the answers; then hang up, or read on for the mail."""
+    line, _ = listening.accept()
+    line.settimeout(LONG_S)
+    with line, line.makefile("rb") as heard:
+        line.sendall(b"220 hello\r\n")
+        for answer in answers:
+            while answer.startswith(b"!") and heard.readline() != b".\r\n":
+                pass  # the mail itself
+            if not answer.startswith(b"!"):
+                heard.readline()
+            line.sendall(answer.removeprefix(b"!"))
+
+
+@pytest.mark.parametrize(
+    ("end", "sent"),
+    [
+        ([b"354 go on\r\n", b"!"], True),
+        ([b"354 go on\r\n", b"!nonsense\r\n"], True),
+        ([b"354 go on\r\n", b"!250" + b"x" * 9000], True),
+        ([b"354 go on\r\n", b"!451 busy\r\n"], False),
+        ([b"451 not now\r\n"], False),
+    ],
+    ids=["hangs up", "nonsense", "a line without end", "busy", "not wanted now"],
+)
+def test_after_the_last_dot_only_an_answer_says_that_it_was_not_taken(end, sent):
+    """Whoever hangs up then may have sent it on; one that says "not now" has not."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answers = [b"250 mail.example\r\n", b"250 ok\r\n", b"250 ok\r\n", *end]
+        thread = threading.Thread(target=talk, args=(listening, *answers))
+        thread.start()
+        with pytest.raises(Unreachable) as trouble:
+            Mail(timeout_s=LONG_S).deliver(release_of(Rough(listening)))
+        thread.join(LONG_S)
+
+    assert trouble.value.sent is sent
+
+
+def test_a_server_that_is_not_there_has_no_mail(world):
+    """Nobody listens: it may be changed."""
+    world.server.stop()
+
+    with pytest.raises(Unreachable) as trouble:
+        world.outlet.deliver(release_of(world))
+    assert not trouble.value.sent

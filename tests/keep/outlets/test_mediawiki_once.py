@@ -1,10 +1,16 @@
 """The MediaWiki outlet changes a page once, however often it tries, and never over other people's words."""
 
+from fractions import Fraction
+
 import pytest
 
+from contracts.http_receiver import says
 from contracts.outlet_contract import SOONEST, Keeping, opened, release_of
+from contracts.wiki_server import error, told
 from contracts.wiki_world import MARKER, WikiWorld, page
 from tarry.keep.errors import Refused, Unreachable
+
+AT = Fraction(1_767_225_660)  # of `release_of`
 
 
 @pytest.fixture
@@ -94,6 +100,80 @@ def test_a_page_that_was_deleted_since_its_release_is_not_created_again(world):
     with pytest.raises(Refused, match="the page was deleted meanwhile; look why before"):
         world.outlet.deliver(release)
     assert "Hawks" not in world.server.pages
+
+
+def test_a_page_that_was_deleted_before_its_release_moved_on_is_not_created_again(world):
+    """An outage has moved it past the deletion, which the wiki itself then does not mind."""
+    world.server.hangs_up_after_edit = True
+    with pytest.raises(Unreachable):
+        world.outlet.deliver(release_of(world, options=world.create, attempt=1))
+    world.server.hangs_up_after_edit = False
+    world.server.delete("Hawks", at="2026-01-01T00:02:00Z")
+    moved = release_of(world, options=world.create, attempt=2, at=AT + 3600)
+
+    with pytest.raises(Refused, match="has been deleted, perhaps after an earlier try"):
+        world.outlet.deliver(moved)
+    assert "Hawks" not in world.server.pages
+
+
+@pytest.mark.parametrize(("attempt", "asked"), [(1, 0), (2, 1)])
+def test_a_page_that_was_deleted_long_ago_is_created(world, attempt, asked):
+    """That was another page. A first try has nothing to ask: the wiki compares by itself."""
+    world.server.write("Hawks", "Hawks are birds.")
+    world.server.delete("Hawks", at="2024-12-01T00:00:00Z")
+    world.outlet.deliver(release_of(world, options=world.create, attempt=attempt))
+
+    assert page(world, "Hawks") == world.content.decode()
+    assert world.server.steps().count("log") == asked
+
+
+@pytest.mark.parametrize("kind", ["options", "edit"])
+def test_only_a_creation_asks_for_deletions(world, kind):
+    """An edit of a page that is gone is refused without."""
+    world.outlet.deliver(release_of(world, options=getattr(world, kind), attempt=2))
+
+    assert "log" not in world.server.steps()
+
+
+# --- what may have happened ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "sent"),
+    [
+        ("edit", b"\r\n", True),
+        ("edit", says(200, "OK", body=b"<html>"), True),
+        ("edit", says(502, "Bad Gateway"), True),
+        ("edit", told({"edit": {}}), True),
+        ("edit", error("internal_api_error_DBQueryError"), True),
+        ("edit", error("badtoken"), False),
+        ("edit", error("readonly"), False),
+        ("edit", error("maxlag"), False),
+        ("edit", error("ratelimited"), False),
+        ("look", b"\r\n", False),
+        ("look", says(502, "Bad Gateway"), False),
+        ("look", told({"query": 7}), False),
+        ("login", b"\r\n", False),
+        ("login", told({"login": {}}), False),
+        ("token", says(502, "Bad Gateway"), False),
+        ("log", says(502, "Bad Gateway"), False),
+    ],
+)
+def test_only_a_change_without_a_clear_answer_may_have_happened(world, step, answer, sent):
+    """To log in and to look does nothing; and a wiki that says why not has not done it."""
+    world.server.trouble[step] = answer
+
+    with pytest.raises(Unreachable) as trouble:
+        world.outlet.deliver(release_of(world, options=world.create, attempt=2))
+    assert trouble.value.sent is sent
+
+
+def test_a_wiki_that_does_not_listen_has_got_nothing(world):
+    """Connection refused."""
+    world.server.stop()
+    with pytest.raises(Unreachable) as trouble:
+        world.outlet.deliver(release_of(world))
+    assert not trouble.value.sent
 
 
 def test_a_text_that_is_there_already_is_done(world):

@@ -12,6 +12,7 @@ from contracts.openreview_server import VENUE, OpenReviewServer, Person
 from contracts.outlet_contract import (
     POLICY,
     SOONEST,
+    Keeping,
     OutletCase,
     OutletContract,
     check_side_channel,
@@ -230,6 +231,27 @@ def test_a_lost_answer_is_found_at_the_next_try(world):
     assert len(world.api.notes) == len(world.api.asked(POST)) == 1
 
 
+def test_a_note_that_was_taken_although_it_is_to_wait_is_found(world):
+    """Whatever stands before OpenReview says 429 too late: the try counts, so its note is looked for."""
+    keeping = Keeping(world)
+    world.api.clock_ms = lambda: keeping.clock.wall // 1000
+
+    def take_it_and_say_wait(file):
+        world.api._do(world.api.received[-1])
+        file.write(says(429, "Said", body=b'{"message": "slow down"}'))
+
+    world.api.instead[POST] = take_it_and_say_wait
+    keeping.admit("ann", SOONEST)
+    keeping.wait_until_due()
+    assert keeping.releaser.release() == 0
+    assert len(world.api.notes) == 1
+    world.api.instead.clear()
+    keeping.tick(500)
+
+    assert keeping.releaser.release() == 1
+    assert len(world.api.notes) == 1
+
+
 def test_a_release_that_has_moved_on_is_still_found(world):
     """In one person's own store an outage moves a release past the note that it made."""
     world.api.clock_ms = lambda: AT * 1000
@@ -380,8 +402,8 @@ def test_a_login_that_fails_says_where_the_password_is(world):
     problem = problem_of(world, lambda each: each.write_account(password=OLD), LockedOut)
 
     assert str(problem) == (
-        "OpenReview refuses the login: 400 Error: Invalid username or password "
-        "(the accounts file has the password)"
+        "OpenReview refuses the login: 400 Error: Invalid username or password: "
+        "check login and password of this account in the accounts file; it is tried again later"
     )
 
 

@@ -8,8 +8,10 @@ from hypothesis import strategies as some
 
 from tarry.core.errors import TarryError
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.wiki_answer import page_of, read_answer, refusal, text_at, wait_of
+from tarry.keep.outlets.wiki_answer import Hidden, page_of, read_answer, refusal, text_at, wait_of
 from tarry.net.http_call import Answer
+
+PASSING = ("readonly", "maxlag", "badtoken", "assertuserfailed", "ratelimited")
 
 
 def answer(told, status=200, **headers):
@@ -43,7 +45,7 @@ def test_an_answer_that_is_no_error_is_read():
         (
             answer(b"", 302),
             Refused,
-            "the wiki answered 302: redirects are not followed, give the final address of api.php",
+            "the wiki answered 302 Found: redirects are not followed, give the final address of api.php",
         ),
         (answer(b"{}"), Unreachable, "the wiki answered something that is not JSON"),
         (answer(b"[" * 100_000), Unreachable, "the wiki answered something that is not JSON"),
@@ -97,7 +99,7 @@ def test_a_wait_is_read_and_bounded(told, wait_s):
 @given(words=some.text(), name=some.text(min_size=3), code=some.text())
 def test_no_sentence_tells_the_account(words, name, code):
     """Whatever a wiki says of it, as a word of its own."""
-    told = str(refusal(code, f"{words} {name} {words}", [name]))
+    told = str(refusal(code, f"{words} {name} {words}", Hidden(names=(name,))))
 
     assert told.isprintable()
     if (
@@ -106,6 +108,50 @@ def test_no_sentence_tells_the_account(words, name, code):
         and f" {name.lower()} " not in " the account refuses this wiki an "
     ):
         assert name not in told.replace(code, "").split()
+
+
+@pytest.mark.parametrize("name", ["Nym two", "Nym_two", "nym two"])
+@pytest.mark.parametrize(
+    "words",
+    ["Nym two", "Nym_two", "NYM TWO", "nym\xa0two", "User:Nym_two/Draft", "User_Nym_two", "Nym%20two's"],
+)
+def test_a_name_is_hidden_however_it_is_spelt(name, words):
+    """Wikis write blanks as lines below, and begin every name with a capital."""
+    told = Hidden(names=(name,)).out_of(f"({words}) is blocked")
+
+    assert "(the account)" in told
+    assert "two" not in told.lower()
+
+
+@pytest.mark.parametrize("password", ["s3cretword", "tarry@s3cretword"])
+def test_a_password_is_hidden_wherever_it_stands(password):
+    """As a part of a word, and without the part that only tells whose it is."""
+    told = str(refusal("x", "lgpassword=s3cretwords, tarry@s3cretword", Hidden(password=password)))
+
+    assert "s3cret" not in told
+
+
+def test_a_name_is_no_code():
+    """A wiki that answers with the account's name tells no code."""
+    assert str(refusal("nym-two", "", Hidden(names=("Nym",)))) == "the wiki refuses this (an unknown code)"
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (answer(b"", 502), True),
+        (answer(b"", 408), True),
+        (answer(b"<html>"), True),
+        (answer(error("internal_api_error_DBQueryError")), True),
+        (answer(error("internal_api_error_DBQueryError"), 500), True),
+        *((answer(error(code), status), False) for code in PASSING for status in (200, 503)),
+    ],
+)
+def test_only_what_leaves_open_whether_it_was_done_is_told_so(given, sent):
+    """A wiki that says why it does not do it has not done it."""
+    with pytest.raises(Unreachable) as told:
+        read_answer(given)
+    assert told.value.sent is sent
 
 
 @given(

@@ -1,6 +1,7 @@
 """One visit of a wiki: the login, the look, the change, and what is kept between them."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -56,7 +57,75 @@ def test_a_wrong_password_is_told_without_the_wikis_words(server):
     """They may name the account."""
     with pytest.raises(LockedOut) as trouble:
         visit(server, password=PASSWORD[::-1]).log_in()
-    assert str(trouble.value) == "the wiki refuses this account's login: Failed"
+    assert str(trouble.value).startswith("the wiki refuses this account's login: Failed: check login")
+
+
+@pytest.mark.parametrize("result", ["Nym", "nym", "Wrong Nym", "Failed: 7", "x" * 31, "\u0401", "\ud800"])
+def test_a_result_that_is_no_word_of_a_wikis_is_not_repeated(server, result):
+    """It may be the account's name, or what was sent."""
+    server.trouble["login"] = says(200, "OK", body=json.dumps({"login": {"result": result}}).encode())
+    with pytest.raises(LockedOut, match="refuses this account's login: for a reason of its own"):
+        visit(server).log_in()
+
+
+@pytest.mark.parametrize("step", ["token", "login", "look"])
+def test_half_a_character_is_nothing_to_stumble_over(server, step):
+    """A token, a name or a place to go on from that no text can hold is sent back as well as can be."""
+    half = "\ud800"
+    answers = {
+        "token": {"query": {"tokens": {"logintoken": half}}},
+        "login": {"login": {"result": "Success", "lgusername": half}},
+        "look": {"query": {"pages": [{"missing": True}], "tokens": {"csrftoken": half}}},
+    }
+    answers["look"] |= {"continue": {"continue": "||", "rvcontinue": half}}
+    server.trouble[step] = says(200, "OK", body=json.dumps(answers[step]).encode())
+
+    with pytest.raises((Refused, Unreachable)):
+        look_at_owls(visit(server))
+
+
+def look_at_owls(caller):
+    """A visit without a change."""
+    caller.log_in()
+    caller.look("Owls")
+
+
+def test_words_before_the_login_are_told_without_names_too(server):
+    """The account is known before the wiki has said how it writes it."""
+    words = f"User nym two (NYM_TWO) is blocked, {PASSWORD}!"
+    server.trouble["login"] = told({"error": {"code": "blocked", "info": words}})
+    with pytest.raises(Refused) as trouble:
+        visit(server, login="Nym_two@tarry").log_in()
+
+    expected = "blocked: User (the account) ((the account)) is blocked, ...!"
+    assert str(trouble.value) == f"the wiki refuses this ({expected})"
+
+
+@pytest.mark.parametrize("deleted", [None, "2026-01-01T00:00:00Z"])
+def test_the_last_deletion_of_a_page_is_told(server, deleted):
+    """None, if it was never deleted."""
+    if deleted:
+        server.write("Owls", "x")
+        server.delete("Owls", at=deleted)
+    caller = visit(server)
+    caller.log_in()
+
+    assert caller.deleted_at("Owls") == deleted
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{}, {"logevents": 7}, {"logevents": [7]}, {"logevents": [{}]}, {"logevents": [{"timestamp": 7}]}],
+)
+def test_a_log_that_cannot_be_read_is_for_a_later_try(server, query):
+    """Nobody knows then whether the page was deleted."""
+    caller = visit(server)
+    caller.log_in()
+    server.trouble["log"] = told({"query": query})
+
+    with pytest.raises(Unreachable) as trouble:
+        caller.deleted_at("Owls")
+    assert not trouble.value.sent
 
 
 def test_a_page_that_is_not_there_is_seen(server):
@@ -151,10 +220,15 @@ def test_a_failure_that_is_no_error_is_for_a_person(server, edit, sentence):
 
 def test_an_answer_without_end_is_none(server):
     """More than a wiki has to say about one page."""
-    server.trouble["token"] = says(200, "OK", body=b" " * ((8 << 20) + 1))
-
-    with pytest.raises(Unreachable, match="the wiki answered more than 8388608 bytes"):
+    server.trouble["token"] = says(200, "OK", body=b" " * ((256 << 10) + 1))
+    with pytest.raises(Unreachable, match="the wiki answered more than 262144 bytes"):
         visit(server).log_in()
+    server.trouble = {"look": says(200, "OK", body=b" " * ((4 << 20) + 1))}
+    caller = visit(server)
+    caller.log_in()
+
+    with pytest.raises(Unreachable, match="the wiki answered more than 4194304 bytes"):
+        caller.look("Owls")
 
 
 @pytest.mark.parametrize(

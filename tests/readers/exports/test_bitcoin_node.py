@@ -111,6 +111,7 @@ def test_the_mempool_is_read_with_what_it_spends(parents, wide):
 
     assert found == expected
     assert any("first seen is this node's own clock" in note for note in stream.notes)
+    assert any("a restart keeps it" in note for note in stream.notes)
     assert not any("miner" in note for note in stream.notes)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event
-from tarry.readers.exports.gerrit import read_gerrit
+from tarry.readers.exports.gerrit import _checked, read_gerrit
 
 ANN = {"name": "Ann", "email": "ann@nym.example", "username": "ann"}
 BOB = {"name": "Bob", "email": "bob@nym.example", "username": "bob"}
@@ -140,8 +140,58 @@ def test_comments_by_path_belong_to_a_change_that_is_named(read):
 
     assert named == inside
     assert [event.time // 10**6 for event in named] == [1_364_074_442, 1_364_074_800]
-    with pytest.raises(BadInput, match="comments of a change that is not told: name the change"):
+    with pytest.raises(BadInput, match="not told: name it with --change project~number"):
         list(read(json.dumps(COMMENTS)))
+
+
+def test_a_change_may_be_written_as_in_an_address():
+    """There the project's slashes are escaped."""
+    assert _checked("tools%2Fdemo~4247") == "tools/demo~4247"
+
+
+@pytest.mark.parametrize("change", ["4247", "~4247", "tools/demo", "tools/demo~", ""])
+def test_a_change_without_its_project_or_number_is_refused(read, change):
+    """It would be a target of no track, without a word."""
+    with pytest.raises(BadInput, match="--change must be project~number, found another"):
+        read(json.dumps(COMMENTS), change=change)
+
+
+MORE_STATS, LAST_REST = STATS | {"moreChanges": True}, REST | {"_more_changes": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        (lines(QUERY, STATS), False),
+        (lines(QUERY, MORE_STATS), True),
+        (lines(QUERY, MORE_STATS, QUERY, STATS), False),
+        (lines(QUERY, STATS, QUERY, MORE_STATS), True),
+        (PREFIX + json.dumps([REST, LAST_REST]), True),
+        (PREFIX + json.dumps([REST, LAST_REST]) + PREFIX + json.dumps([REST]), False),
+        (PREFIX + json.dumps([LAST_REST]) + PREFIX + "{}", True),
+    ],
+    ids=["all", "query", "went on", "went on twice", "rest", "rest went on", "then comments"],
+)
+def test_an_export_that_says_there_is_more_gets_a_note(read, text, more):
+    """Unless what comes next is in it too."""
+    stream = read(text)
+    list(stream)
+
+    note = "the server has more changes than this export: go on with --start"
+    assert (note in stream.notes) is more
+    assert len(stream.notes) == 2 + more
+
+
+def test_what_one_file_lacks_may_be_in_the_next(tmp_path):
+    """Page after page, saved one by one."""
+    paths = [tmp_path / "1.json", tmp_path / "2.json"]
+    paths[0].write_text(lines(QUERY, MORE_STATS))
+    paths[1].write_text(lines(QUERY | {"number": 5}, STATS))
+
+    for order, more in ((paths, False), (paths[::-1], True)):
+        stream = read_gerrit(order)
+        assert len(list(stream)) == 4
+        assert any("more changes" in note for note in stream.notes) is more
 
 
 def test_a_change_without_comments_is_no_damage(read):

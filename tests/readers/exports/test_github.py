@@ -182,6 +182,35 @@ def test_an_export_without_a_single_event_is_refused(read):
         list(read({"message": "Bad credentials", "documentation_url": "x", "status": "401"}))
 
 
+RATE = {"message": "API rate limit exceeded for user ID 1.", "documentation_url": "x", "status": "403"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (json.dumps([REVIEW]) + json.dumps(RATE) + json.dumps([COMMENT]) + json.dumps(RATE), "an error"),
+        (json.dumps({"total_count": 9, "incomplete_results": True, "items": [REVIEW]}), "cut off"),
+    ],
+)
+def test_an_export_that_lacks_something_gets_a_note(read, text, told):
+    """What GitHub did not answer is not in it; that is said once."""
+    stream = read(text)
+
+    assert len(stream.notes) == 2
+    list(stream)
+    assert len(stream.notes) == 3
+    assert stream.notes[-1].startswith("the export is incomplete: ")
+    assert told in stream.notes[-1]
+
+
+def test_a_whole_export_gets_no_such_note(read):
+    """One deleted user among them is nothing that is missing."""
+    stream = read([REVIEW, REVIEW | {"user": None}])
+    list(stream)
+
+    assert not any("incomplete" in note for note in stream.notes)
+
+
 def test_no_comments_are_no_damage(read):
     """An empty answer is one."""
     assert list(read("[]")) == []

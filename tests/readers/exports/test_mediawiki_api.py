@@ -207,8 +207,8 @@ def test_a_wiki_that_tells_rubbish_is_not_read_to_its_end():
     ("options", "told"),
     [
         ({"what": "log"}, "must be recentchanges or revisions, found log"),
-        ({"pages": ["A"]}, "must be those of the whole wiki"),
-        ({"category": "A"}, "must be those of the whole wiki"),
+        ({"what": "recentchanges", "pages": ["A"]}, "must be those of the whole wiki"),
+        ({"what": "recentchanges", "category": "A"}, "must be those of the whole wiki"),
         ({"what": "revisions"}, "must be those of pages or of a category"),
         ({"what": "revisions", "pages": ["A|B"]}, r"a title must have no \|"),
         ({"what": "revisions", "pages": [""]}, "a title must have"),

@@ -119,6 +119,17 @@ def test_an_invitation_chooses_among_notes(tmp_path):
     assert read(tmp_path, json.dumps([a_note(), other]), invitation=REVIEW) == ([an_event()], [])
 
 
+def test_files_may_be_several_but_an_address_stands_alone(tmp_path):
+    """An address among files would be taken for a file's name."""
+    paths = [tmp_path / "1.json", tmp_path / "2.json"]
+    for number, path in enumerate(paths):
+        path.write_text(json.dumps([a_note(id=f"note{number}")]))
+
+    assert len(list(read_openreview(paths))) == 2
+    with pytest.raises(BadInput, match="must be one address, or files, found an address among several"):
+        read_openreview([str(paths[0]), "https://api2.openreview.net"])
+
+
 def test_what_to_know_before_trusting_the_times_is_told(tmp_path):
     """Which clock it is, that names are for one paper, and that edits are not in it."""
     path = tmp_path / "notes.json"

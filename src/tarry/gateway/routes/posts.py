@@ -1,6 +1,7 @@
 """Handing posts in, and what a receipt allows."""
 
 from functools import partial
+from typing import Any
 
 import msgspec
 from starlette.requests import Request as HttpRequest
@@ -119,14 +120,19 @@ async def withdraw_post(door: Door, request: HttpRequest) -> Response:
 
 def status_out(status: Status) -> StatusOut:
     """What the author is told. Why a post is parked is the operator's business."""
-    return StatusOut(state=status.state, **_moments(status))
+    return StatusOut(state=status.state, **_moments(status), in_doubt=status.in_doubt)
 
 
 def _receipt_out(receipt: Receipt) -> ReceiptOut:
-    return ReceiptOut(receipt=receipt.secret, state=receipt.status.state, **_moments(receipt.status))
+    return ReceiptOut(
+        receipt=receipt.secret,
+        state=receipt.status.state,
+        **_moments(receipt.status),
+        in_doubt=receipt.status.in_doubt,
+    )
 
 
-def _moments(status: Status) -> dict[str, str | None]:
+def _moments(status: Status) -> dict[str, Any]:
     ends = status.between
     earliest, latest = (moment(ends[0]), moment(ends[1])) if ends else (None, None)
     return {

@@ -63,6 +63,10 @@ WHERE space = :space ORDER BY position DESC LIMIT :most
 -- name: parked_counts
 SELECT outlet, count(*) AS posts FROM posts WHERE state = 'parked' GROUP BY outlet
 
+-- name: is_busy
+-- Whether anything waits or is parked in a space.
+SELECT 1 AS answer FROM posts WHERE outlet = :space AND state IN ('waiting', 'parked') LIMIT 1
+
 -- name: overdue
 -- The first release that is due and has not happened.
 SELECT min(release) AS release FROM posts

@@ -23,6 +23,7 @@ from tarry.keep.outlets.bitcoin_answers import ALREADY_THERE, explain
 from tarry.keep.outlets.bitcoin_clues import HOW, clues_of
 from tarry.keep.outlets.bitcoin_node import Node, NodeError, read_node
 from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
+from tarry.keep.outlets.http_call import asking
 from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 
@@ -119,6 +120,7 @@ def _read(options: Mapping[str, Any], content: bytes) -> Transaction:
     return transaction
 
 
+@asking()
 def _is_there(node: Node, transaction: Transaction) -> bool:
     """Whether the node has it; of one that was mined long ago it may know nothing any more."""
     txid = transaction.txid

@@ -17,6 +17,7 @@ MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs",
 
 _ABOUT_IT = {-25, -26}
 _UNREADABLE = -22
+_BROKE = {-1, -32603}  # something inside it, at whichever moment, be it after it has taken it
 _NOT_NOW = (
     "mempool min fee not met",
     "mempool full",
@@ -97,7 +98,7 @@ def explain(code: int, reason: str) -> Refused | Unreachable:
     if code == _UNREADABLE:
         return Refused(f"the node cannot read it ({told}): make another one")
     if code not in _ABOUT_IT:  # it warms up, is busy, or does not know what is asked
-        return Unreachable(f"the node answered {code}: {told}")
+        return Unreachable(f"the node answered {code}: {told}", sent=code in _BROKE)
     plain = reason.lower()
     if any(mark in plain for mark in _NOT_NOW):
         return Unreachable(f"the node does not take it now ({told}): it is tried again")

@@ -17,7 +17,7 @@ MOMENT = 500_000_000
 #: How to make a transaction without any of them, in one line.
 HOW = (
     "in Bitcoin Core: walletcreatefundedpsbt with locktime 0, replaceable false and a round fee_rate, "
-    "then walletprocesspsbt"
+    "then walletprocesspsbt; for Sparrow and Electrum see docs: Bitcoin"
 )
 _NOT_REPLACEABLE = 0xFFFFFFFE
 _NO_LOCK, _IN_TIME, _LENGTH = 1 << 31, 1 << 22, 0xFFFF

@@ -32,6 +32,7 @@ class Queued:
     target: str
     after: str | None = None  # the txid of the one that goes first
     waits: bool = True  # False: it is parked
+    id: str = ""  # by which its owner takes it back
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def arrange(
     """
     queued = {each.transaction.txid: each for each in queue}
     _check_once(given, queued)
-    _check_coins([each.transaction for each in queue], given)
+    _check_coins(queue, given)
     everything = {
         **{txid: each.transaction for txid, each in queued.items()},
         **{each.txid: each for each in given},
@@ -135,20 +136,36 @@ def _check_once(given: Sequence[Transaction], queued: Mapping[str, Queued]) -> N
         raise BadInput(_WHAT, "is handed in once", found="the same one twice")
     for each in given:
         if each.txid in queued:
-            state = "waits" if queued[each.txid].waits else "is parked"
-            raise BadInput(_WHAT, "is handed in once", found=f"one that {state} already", fix=_QUEUE)
+            there = queued[each.txid]
+            found = f"one that {'waits' if there.waits else 'is parked'} already{_as(there)}"
+            raise BadInput(_WHAT, "is handed in once", found=found, fix=_QUEUE)
 
 
-def _check_coins(queued: Sequence[Transaction], given: Sequence[Transaction]) -> None:
+def _check_coins(queue: Sequence[Queued], given: Sequence[Transaction]) -> None:
     """Two that spend one coin cannot both be mined; and nothing may come before what waits already."""
-    taken = {spent.coin for each in queued for spent in each.inputs}
+    spenders = {spent.coin: each for each in queue for spent in each.transaction.inputs}
+    new = set[tuple[str, int]]()
     for each in given:
         for spent in each.inputs:
-            if spent.coin in taken:
-                found, fix = "one that another in the queue spends", "withdraw one of the two"
+            if (rival := spenders.get(spent.coin)) is not None:
+                found = f"one that another in the queue spends{_as(rival)}"
+                raise BadInput(_WHAT, "spends coins of its own", found=found, fix=_withdraw(rival))
+            if spent.coin in new:
+                found, fix = "one that is spent by two of those given", "hand in one of the two"
                 raise BadInput(_WHAT, "spends coins of its own", found=found, fix=fix)
-            taken.add(spent.coin)
-    wanted = {spent.txid for each in queued for spent in each.inputs}
-    if any(each.txid in wanted for each in given):
-        found, fix = "one whose coin a waiting one spends", "withdraw that, and hand both in together"
-        raise BadInput(_WHAT, "comes before what spends its coins", found=found, fix=fix)
+            new.add(spent.coin)
+    children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
+    for each in given:
+        if (child := children.get(each.txid)) is not None:
+            found = f"one whose coin a waiting one spends{_as(child)}"
+            fix = f"{_withdraw(child)}, and hand both in together"
+            raise BadInput(_WHAT, "comes before what spends its coins", found=found, fix=fix)
+
+
+def _as(queued: Queued) -> str:
+    """What it is called in the queue, if that is known."""
+    return f", {queued.id}" if queued.id else ""
+
+
+def _withdraw(queued: Queued) -> str:
+    return f"tarry withdraw {queued.id} first" if queued.id else "withdraw that one first"

@@ -6,6 +6,7 @@ question leaves no trace in the mempool, and nothing is passed on.
 """
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from tarry.keep.outlets.bitcoin_answers import explain
 from tarry.keep.outlets.bitcoin_clues import MOMENT, Clue
 from tarry.keep.outlets.bitcoin_node import Node, NodeError
 from tarry.keep.outlets.bitcoin_transaction import Transaction
+from tarry.net.http_call import one_line
 
 __all__ = ["look"]
 
@@ -22,6 +24,7 @@ _BLOCKS = (2, 3, 6, 12, 24, 144)  # for which wallets ask how much is needed
 _MODES = ("economical", "conservative")
 _COIN = 100_000_000
 _KILO = 1000
+_MOST_COINS, _MOST_SIZE = 21_000_000, 4_000_000
 _NEAR = Fraction(1, 100)
 _FAR = 4
 _ROUND = "make it with a fee rate that is a whole number and serves you for as long as it may wait"
@@ -47,10 +50,12 @@ which would see it before its time: leave --look out
         return list(_clues(node, transaction, line))
     except NodeError as error:
         raise Unreachable(f"the node cannot look at it ({error.reason})") from error
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise Unreachable("the node's answer has not what one of a node has") from error
 
 
 def _clues(node: Node, transaction: Transaction, line: Sequence[Transaction]) -> Iterator[Clue]:
-    tip = node.ask("getblockcount")
+    tip = _whole(node.ask("getblockcount"), MOMENT)
     if 0 < transaction.locktime < MOMENT and transaction.locktime <= tip:
         behind = tip - transaction.locktime
         told = (
@@ -59,10 +64,10 @@ def _clues(node: Node, transaction: Transaction, line: Sequence[Transaction]) ->
         yield Clue("age", f"{told} ago", "make it with locktime 0")
     verdict = node.ask("testmempoolaccept", [each.hex for each in (*line, transaction)])[-1]
     if verdict.get("allowed"):
-        fee = round(Fraction(verdict["fees"]["base"]) * _COIN)
-        yield from _fee_clues(fee, int(verdict["vsize"]), len(transaction.inputs), _estimates(node))
+        fee, vsize = round(_coins(verdict["fees"]["base"]) * _COIN), _whole(verdict["vsize"], _MOST_SIZE)
+        yield from _fee_clues(fee, vsize or 1, len(transaction.inputs), _estimates(node))
     elif reason := verdict.get("reject-reason") or verdict.get("package-error"):
-        yield _not_taken(str(reason))
+        yield _not_taken(one_line(str(reason)))
 
 
 def _not_taken(reason: str) -> Clue:
@@ -80,10 +85,23 @@ def _estimates(node: Node) -> dict[int, list[Fraction]]:
     told: dict[int, list[Fraction]] = {}
     for blocks in _BLOCKS:
         answers: list[Any] = [node.ask("estimatesmartfee", blocks, mode) for mode in _MODES]
-        rates = [Fraction(each["feerate"]) * _COIN / _KILO for each in answers if "feerate" in each]
+        rates = [_coins(each["feerate"]) * _COIN / _KILO for each in answers if "feerate" in each]
         if rates:
             told[blocks] = rates
     return told
+
+
+def _coins(amount: Any) -> Fraction:
+    """An amount that there can be: what a node writes otherwise might take for ever to work out."""
+    if type(amount) not in {int, Decimal} or not 0 <= amount <= _MOST_COINS:
+        raise TypeError
+    return Fraction(amount)
+
+
+def _whole(number: Any, most: int) -> int:
+    if type(number) is not int or not 0 <= number <= most:
+        raise TypeError
+    return number
 
 
 def _fee_clues(fee: int, vsize: int, inputs: int, estimates: dict[int, list[Fraction]]) -> Iterator[Clue]:

@@ -24,10 +24,13 @@ from tarry.net.http_call import Answer, one_line
 __all__ = ["Node", "NodeError", "read_node"]
 
 _WHAT, _WHO = "the address of a node", "the node"
-_MOST_ANSWER = 1 << 20
+_MOST_ANSWER = 64 << 10
+_MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
 _MOST_SECRET = 1024
 _LONGEST_S = 30
 _UNWANTED, _FORBIDDEN = 401, 403
+_LARGEST_CODE = 1_000_000
+_LONGEST_NUMBER, _MOST_DIGITS = 40, 30
 
 
 class NodeError(TarryError):
@@ -71,7 +74,10 @@ class Node:
             raise BadInput("the cookie of a node", "lies in a folder that is there", found=found, fix=fix)
 
     def ask(self, method: str, *params: Any) -> Any:
-        """What the node says; `NodeError` if that is no, `Unreachable` if it says nothing."""
+        """What the node says; `NodeError` if that is no, `Unreachable` if it says nothing.
+
+        That is marked as `sent` where it is not known whether the node has done what it was asked.
+        """
         question = {"jsonrpc": "1.0", "id": "tarry", "method": method, "params": params}
         headers = {
             "User-Agent": "tarry",
@@ -87,7 +93,7 @@ class Node:
                 timeout_s=self.timeout_s,
                 tls=self.tls,
                 who=_WHO,
-                most=_MOST_ANSWER,
+                most=_MOST.get(method, _MOST_ANSWER),
             )
         )
 
@@ -95,8 +101,8 @@ class Node:
         if self.login is not None:
             try:
                 return _read_login(self.login)
-            except BadInput as error:
-                raise Unreachable(str(error)) from error
+            except BadInput as error:  # without its words: they tell where the file lies
+                raise Unreachable("the node's login file cannot be used as it is now") from error
         try:
             return _first_line(self.cookie or Path())
         except FileNotFoundError:
@@ -189,11 +195,27 @@ def _read(answer: Answer) -> Any:
             "the node lets nobody in from here, or not to this: see its rpcallowip, rpcwhitelist"
         )
     try:
-        told = json.loads(answer.body, parse_float=Decimal)
+        told = json.loads(answer.body, parse_float=_number, parse_constant=_number)
         error = told.get("error")
         if error is None:
             return told["result"]
-        code, reason = int(error["code"]), one_line(str(error["message"]))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise Unreachable(f"the node answered {answer}, which is no answer of a node") from None
+        code, reason = _code(error["code"]), one_line(str(error["message"]))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ArithmeticError):
+        why = f"the node answered {answer}, which is no answer of a node"
+        raise Unreachable(why, sent=True) from None
     raise NodeError(code, reason)
+
+
+def _code(code: Any) -> int:
+    """A plain small number: whatever else is written there could take for ever to work out."""
+    if type(code) is not int or abs(code) > _LARGEST_CODE:
+        raise ValueError
+    return code
+
+
+def _number(text: str) -> Decimal:
+    """An amount. One like 1e999999 is none: it would take for ever to reckon with."""
+    number = Decimal(text) if len(text) <= _LONGEST_NUMBER else Decimal("NaN")
+    if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
+        raise ValueError
+    return number

@@ -127,8 +127,8 @@ class Git:
                 self._push(push, push.commit)
         except BadInput as error:
             raise Refused(str(error)) from error
-        except OSError as error:
-            raise Unreachable(f"git cannot be run: {error}") from error
+        except OSError as error:  # perhaps after the push
+            raise Unreachable(f"git cannot be run: {error}", sent=True) from error
 
     def _push_redated(self, push: _Push, release: Release) -> None:
         names = redate(push.repository, push.commit, self._date(push, release))
@@ -136,7 +136,7 @@ class Git:
         _update_refs(push, [f"update {_LEAVING}{push.commit} {tip}"])
         self._push(push, tip)
         seen = [f"update {REDATED}{old} {new}" for old, new in names.items()]
-        _update_refs(push, [*seen, f"delete {_LEAVING}{push.commit}"])
+        _update_refs(push, [*seen, f"delete {_LEAVING}{push.commit}"], pushed=True)
         # Only if it still stands where it stood; the trees are the same, so no file changes.
         run_git(push.repository, "update-ref", "-m", "tarry: redated", push.ref, tip, push.commit)
 
@@ -152,15 +152,19 @@ class Git:
         return int(release.at)
 
     def _push(self, push: _Push, tip: str) -> None:
-        ran = self._outside(push, *_PUSH, push.remote, f"{tip}:{push.ref}")
+        try:
+            ran = self._outside(push, *_PUSH, push.remote, f"{tip}:{push.ref}")
+        except Unreachable as error:  # it was ended in the middle
+            raise Unreachable(str(error), sent=True) from error
         if not ran.code:
             return
         rejected = [line for line in ran.text.splitlines() if line.startswith("!")]
         if not rejected:
-            raise Unreachable(f"git cannot push now: {ran.words}")
+            raise Unreachable(f"git cannot push now: {ran.words}", sent=not ran.is_outside)
         reason = rejected[0].split("\t")[-1]
         if any(passing in reason for passing in _PASSING):
-            raise Unreachable(f"git cannot push now: {reason}; {ran.words}")
+            lost = "[remote failure]" in reason  # the remote has not said what became of it
+            raise Unreachable(f"git cannot push now: {reason}; {ran.words}", sent=lost)
         if reason.startswith("[rejected]") and self._is_there(push, tip):
             return
         raise Refused(f"the push was rejected: {'; '.join(filter(None, (reason, ran.words)))}")
@@ -246,7 +250,7 @@ def _address(repository: str, remote: str) -> str:
     return _USER_IN_URL.sub(lambda user: blake2b(user[0].encode(), digest_size=8).hexdigest(), address)
 
 
-def _update_refs(push: _Push, commands: list[str]) -> None:
+def _update_refs(push: _Push, commands: list[str], *, pushed: bool = False) -> None:
     ran = run_git(push.repository, "update-ref", "--stdin", stdin="\n".join([*commands, ""]).encode())
     if ran.code:
-        raise Unreachable(f"the repository cannot be written: {ran.words}")
+        raise Unreachable(f"the repository cannot be written: {ran.words}", sent=pushed)

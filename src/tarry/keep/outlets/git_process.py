@@ -36,6 +36,17 @@ _FIXED = {
 }
 _QUIETLY = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushUpdateRejected=false")
 _MOST_WORDS = 500
+#: What git says if it did not even come to speak with a remote.
+_OUTSIDE = (
+    "Could not read from remote repository",
+    "unable to access '",
+    "unable to connect",
+    "unable to look up",
+    "Authentication failed for",
+    "could not read Username",
+    "could not read Password",
+    "' not found",
+)
 _LOCAL_S = 120.0
 
 
@@ -66,6 +77,11 @@ class Ran:
             if line and not line.startswith(("hint:", "To ", "error: failed to push"))
         ]
         return "; ".join(told)[:_MOST_WORDS]
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it failed before it spoke with the remote; anything else may have come through."""
+        return any(words in self.words for words in _OUTSIDE)
 
 
 def run_git(

@@ -1,14 +1,33 @@
 """One bounded HTTP call, in the keeper's words: a server that gives no answer is tried again."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from tarry.keep.errors import Unreachable
 from tarry.net import http_call
 from tarry.net.address import Address
 from tarry.net.http_call import Answer, NoAnswer
 
-__all__ = ["call"]
+__all__ = ["asking", "call"]
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Around what only asks: a login, a look. Whatever goes wrong there, nothing that acts was sent.
+
+    >>> try:
+    ...     with asking():
+    ...         raise Unreachable("the wiki hung up", sent=True)
+    ... except Unreachable as trouble:
+    ...     trouble.sent
+    False
+    """
+    try:
+        yield
+    except Unreachable as trouble:
+        trouble.sent = False
+        raise
 
 
 def call(
@@ -24,8 +43,8 @@ def call(
 ) -> Answer:
     """Ask once, as `tarry.net.http_call` does; `Unreachable` when there was no answer.
 
-    Its `sent` tells whether the request had gone out. Where the request does not act, but looks something up
-    or logs in, that means nothing: `except Unreachable` there, and raise it again without.
+    Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
+    see `asking`.
 
     >>> call(Address(tls=False, host="127.0.0.1", port=9, path="/"), {}, b"", timeout_s=5)
     Traceback (most recent call last):

@@ -96,7 +96,20 @@ def _send(session: smtplib.SMTP, letter: Letter, message: bytes) -> None:
     _expect(session.mail(letter.sender.addr_spec))
     for address in letter.to:
         _expect(session.rcpt(address.addr_spec), f"{address.addr_spec}: ")
-    _expect(session.data(message))
+    _expect(_hand_over(session, message))
+
+
+def _hand_over(session: smtplib.SMTP, message: bytes) -> tuple[int, bytes]:
+    """Once the mail itself is on its way only a clear answer tells that it was not taken."""
+    try:
+        answer = session.data(message)
+    except smtplib.SMTPDataError:  # the server did not want to hear it
+        raise
+    except OSError as error:  # as which smtplib tells everything else
+        raise Unreachable(f"the mail server hung up: {error}", sent=True) from error
+    if not 200 <= answer[0] < 600:
+        raise Unreachable("the mail server answered something that is not SMTP", sent=True)
+    return answer
 
 
 def _expect(answer: tuple[int, bytes], about: str = "") -> None:

@@ -6,7 +6,8 @@ file. A visit at the release logs in, looks at the page, and makes one change.
 Exactly once: a marker made of the release's id stands at the end of the summary, and every visit looks for
 it among the account's changes first, for any try may come after one that succeeded. An edit whose page has
 another newest revision than the one it was made from is refused: a person takes the new text, nothing is
-overwritten. So is what would write into a page that was moved, deleted or made a redirect meanwhile.
+overwritten. So is what would write into a page that was moved, deleted or made a redirect meanwhile, and a
+second try to create a page that has been deleted.
 
 What the wiki learns nevertheless: the address this machine connects from, and that tarry was used.
 """
@@ -28,6 +29,7 @@ from tarry.keep.posts import Release
 __all__ = ["MediaWiki"]
 
 _LONGEST_S = 120
+_LONG_AGO_S = 366 * 86_400  # no post is tried for so long: a deletion before that was of another's page
 
 
 class MediaWiki:
@@ -94,6 +96,8 @@ class MediaWiki:
         if page.shows(marker):
             return
         _refuse_another_page(change, page)
+        if change.action == "create" and page.newest is None and release.attempt > 1:
+            _refuse_deleted(visit.deleted_at(change.page), release)
         try:
             visit.save(_fields(change, page, text, summary, moment(int(release.at))), page.token)
         except Refused:
@@ -137,6 +141,17 @@ def _refuse_another_page(change: WikiChange, page: Page) -> None:
         raise Refused(f"{why}: hand it in again for the page that it leads to")
 
 
+def _refuse_deleted(deleted: str | None, release: Release) -> None:
+    """An earlier try may have made the page, and an administrator have deleted it since.
+
+    Nobody else sees by whom a deleted page was. Nor does it help that the wiki itself compares the deletion
+    with the release: that may have moved on.
+    """
+    if deleted is not None and deleted >= moment(int(release.at) - _LONG_AGO_S):
+        why = "the page has been deleted, perhaps after an earlier try had created it"
+        raise Refused(f"{why}: look why, then withdraw this, or hand it in again")
+
+
 def _fields(change: WikiChange, page: Page, text: str, summary: str, at: str) -> dict[str, str]:
     """The form of a change, in its fixed order. It follows from the release and the page alone."""
     fields = {"title": change.page}
@@ -145,7 +160,7 @@ def _fields(change: WikiChange, page: Page, text: str, summary: str, at: str) ->
     fields |= {"text": text, "summary": summary}
     fields["minor" if change.minor else "notminor"] = "1"  # whatever the account's preferences say
     if change.action == "create":
-        # Created, deleted since the release: a retry must not bring it back.
+        # Created, and deleted since the release: it is not brought back.
         fields |= {"createonly": "1", "starttimestamp": at}
     else:
         # Also of a section: so the wiki notices one that it has just been given by an earlier try.

@@ -53,8 +53,8 @@ found no forum, invitation, signature
     if unknown := sorted(map(repr, set(options) - known)):
         raise BadInput("the options of a note", f"are {', '.join(sorted(known))}", found=unknown[0])
     content_type = options.get("content_type", _TEXT)
-    if content_type not in {_JSON, _TEXT}:
-        raise BadInput("the content_type of a note", f"is {_TEXT} or {_JSON}", found=repr(content_type))
+    if not isinstance(content_type, str) or content_type not in {_JSON, _TEXT}:
+        raise BadInput("the content_type of a note", f"is {_TEXT} or {_JSON}", found="another")
     if content_type == _JSON and "field" in options:
         found, fix = "both a field and an object of fields", "leave the field out"
         raise BadInput(
@@ -92,7 +92,7 @@ def _readers(readers: Any) -> list[str]:
 
 def _path(path: Any) -> Path:
     if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
-        raise BadInput("the accounts file of a note", "is an absolute path", found=repr(path))
+        raise BadInput("the accounts file of a note", "is an absolute path", found="another")
     return Path(path)
 
 
@@ -120,6 +120,10 @@ def read_fields(field: str | None, content: bytes) -> dict[str, Any]:
         raise BadInput(_WHAT, "is JSON", found="something else") from None
     if not isinstance(fields, dict) or not fields or not all(fields):
         raise BadInput(_WHAT, "is a JSON object of one or more fields", found="something else")
+    try:
+        json.dumps(fields, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):  # 1e999, or half of a character
+        raise BadInput(_WHAT, "can be sent as JSON", found="a number or a text that cannot be") from None
     if any(isinstance(value, dict) and "value" in value for value in fields.values()):
         fix = 'write {"comment": "I agree."}'
         raise BadInput(_WHAT, "has bare values", found="one that is wrapped already", fix=fix)

@@ -132,7 +132,8 @@ def _judge(answer: Answer) -> None:
         raise Refused(f"the webhook answered {answer}: redirects are not followed, give the final address")
     if 400 <= answer.status < 500 and answer.status not in _PASSING:
         raise Refused(f"the webhook answered {answer}")
-    raise Unreachable(f"the webhook answered {answer}")
+    # Who answers 408, 425 or 429 has not taken it; behind any other a proxy may have lost the real answer.
+    raise Unreachable(f"the webhook answered {answer}", sent=answer.status not in _PASSING)
 
 
 def _body(release: Release, space: str) -> bytes:

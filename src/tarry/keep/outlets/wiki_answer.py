@@ -2,24 +2,28 @@
 
 A wiki tells its errors with status 200, in JSON, by a code and in words. They are sorted here into those
 that are for a person (`Refused`), those that a later try may change (`Unreachable`), and those that keep
-one account out (`LockedOut`). No sentence names the account, although a wiki's words may.
+one account out (`LockedOut`). No sentence names the account, although a wiki's words may. An answer that
+does not say whether the wiki has obeyed is marked as `sent`.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.http_call import Answer, one_line
 
-__all__ = ["page_of", "read_answer", "refusal", "text_at", "wait_of"]
+__all__ = ["Hidden", "page_of", "read_answer", "refusal", "text_at", "wait_of"]
 
 _LONGEST_WAIT_S = 2 * 86_400
 _AFTER_RATE_S = 60  # the usual limits are by the minute
 _WAIT = re.compile(r"\b(\d{1,6}) (second|minute|hour|day)s?\b")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_BLANKS = re.compile(r"[\s_]+")
+_ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
 _PASSING_STATUS = {408, 425, 429}
 _PASSING_CODES = {"readonly", "maxlag", "badtoken", "assertuserfailed", "assertnameduserfailed"}
 _TOLD = {
@@ -31,12 +35,37 @@ _TOLD = {
 }
 
 
-def read_answer(answer: Answer, hidden: Iterable[str] = ()) -> dict[str, Any]:
-    """What a wiki says, if it is no error; `hidden` are names that no sentence may repeat.
+@dataclass(frozen=True, kw_only=True)
+class Hidden:
+    """What no sentence may repeat: the names of an account, in any spelling of a wiki's, and its password.
 
-    >>> read_answer(
-    ...     Answer(status=200, body=b'{"error": {"code": "readonly", "info": "Wait."}}')
-    ... )
+    >>> Hidden(names=("Nym_two",), password="secret").out_of("nym two, not Nymph, said 'topsecret'")
+    "(the account), not Nymph, said 'top...'"
+    """
+
+    names: tuple[str, ...] = ()
+    password: str = ""
+
+    def out_of(self, words: str) -> str:
+        """The words without them. Names are whole words, the password is nowhere."""
+        whole, secret = self.password, self.password.rpartition("@")[2]  # of "tarry@...", an older way
+        for each in filter(None, (whole, secret)):
+            words = words.replace(each, "...")
+        for name in sorted(self.names, key=len, reverse=True):
+            parts = [re.escape(part) for part in _BLANKS.split(name) if part]
+            if parts:
+                spelt = rf"(?<![^\W_]){_ANY_BLANKS.join(parts)}(?![^\W_])"
+                words = re.sub(spelt, "(the account)", words, flags=re.IGNORECASE)
+        return words
+
+
+_NOTHING = Hidden()
+
+
+def read_answer(answer: Answer, hidden: Hidden = _NOTHING) -> dict[str, Any]:
+    """What a wiki says, if it is no error.
+
+    >>> read_answer(Answer(status=200, body=b'{"error": {"code": "readonly", "info": "Wait."}}'))
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the wiki cannot do it now (readonly: Wait.)
     """
@@ -49,13 +78,13 @@ def read_answer(answer: Answer, hidden: Iterable[str] = ()) -> dict[str, Any]:
     if 400 <= answer.status < 500 and answer.status not in _PASSING_STATUS:
         raise Refused(f"the wiki answered {answer}")
     if not 200 <= answer.status < 300:
-        raise Unreachable(f"the wiki answered {answer}")
+        raise Unreachable(f"the wiki answered {answer}", sent=True)
     if not told:
-        raise Unreachable("the wiki answered something that is not JSON")
+        raise Unreachable("the wiki answered something that is not JSON", sent=True)
     return told
 
 
-def refusal(code: str, words: str, hidden: Iterable[str] = ()) -> Refused:
+def refusal(code: str, words: str, hidden: Hidden = _NOTHING) -> Refused:
     """Why a wiki will never do it, in one sentence.
 
     >>> print(refusal("articleexists", "It is there."))
@@ -74,7 +103,7 @@ def text_at(told: Any, *path: str) -> str:
     for name in path:
         told = told.get(name) if isinstance(told, dict) else None
     if not isinstance(told, str) or not told:
-        raise Unreachable(f"the wiki's answer has no {path[-1]}")
+        raise Unreachable(f"the wiki's answer has no {path[-1]}", sent=True)
     return told
 
 
@@ -107,22 +136,20 @@ def wait_of(told: Mapping[str, Any], usual: int) -> int:
     return usual
 
 
-def _trouble(answer: Answer, code: str, words: str, hidden: Iterable[str]) -> Exception:
+def _trouble(answer: Answer, code: str, words: str, hidden: Hidden) -> Exception:
     if code == "ratelimited":
         wait_s = wait_of({"wait": answer.headers.get("retry-after")}, _AFTER_RATE_S)
         return LockedOut("the wiki wants this account to change less at a time", wait_s=wait_s)
-    if code in _PASSING_CODES or code.startswith("internal_api_error_"):
-        return Unreachable(f"the wiki cannot do it now ({_plain(code, words, hidden)})")
+    broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
+    if code in _PASSING_CODES or broke:
+        return Unreachable(f"the wiki cannot do it now ({_plain(code, words, hidden)})", sent=broke)
     return refusal(code, words, hidden)
 
 
-def _plain(code: str, words: str, hidden: Iterable[str]) -> str:
+def _plain(code: str, words: str, hidden: Hidden) -> str:
     """Its code and its words, but for names, and for what spam filters quote of the content."""
-    known = code if _CODE.fullmatch(code) else "an unknown code"
-    for name in sorted(hidden, key=len, reverse=True):
-        if name:
-            words = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "(the account)", words)
-    line = "" if code.startswith("spam") else one_line(words)
+    known = code if _CODE.fullmatch(code) and hidden.out_of(code) == code else "an unknown code"
+    line = "" if code.startswith("spam") else one_line(hidden.out_of(words))
     return f"{known}: {line}" if line else known
 
 

@@ -63,6 +63,8 @@ give the one that your text was made from
     if action not in get_args(Action):
         rule = f"is one of {', '.join(get_args(Action))}"
         raise BadInput("the action of a wiki post", rule, found="another")
+    if "content_type" in options:  # how a gateway marks what was no text
+        raise BadInput("the content of a wiki post", "is text", found="another kind", fix="send a string")
     known = _COMMON | _OWN[action] | ({"accounts"} if own else set())
     if unknown := {name for name in options if name not in known}:
         rule = f"is one of {', '.join(sorted(known))} where the action is {action}"

@@ -4,6 +4,7 @@ Everything is asked by POST, as a form whose fields stand in a fixed order. What
 (cookies, tokens) lives as long as the visit.
 """
 
+import re
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +14,21 @@ from urllib.parse import urlencode
 from tarry.core.errors import BadInput
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.outlets.accounts import Account
-from tarry.keep.outlets.http_call import call
-from tarry.keep.outlets.wiki_answer import page_of, read_answer, refusal, text_at, wait_of
+from tarry.keep.outlets.http_call import asking, call
+from tarry.keep.outlets.wiki_answer import Hidden, page_of, read_answer, refusal, text_at, wait_of
 from tarry.net.address import Address, read_address
-from tarry.net.http_call import one_line
 
 __all__ = ["Page", "Visit", "read_wiki"]
 
 _WHERE = "the address of a wiki"
 _HERE = {"localhost", "127.0.0.1", "::1"}
-_MOST_ANSWER = 8 << 20
+_MOST_ANSWER, _MOST_LOOK = 256 << 10, 4 << 20
 _AT_ONCE, _MOST_LOOKS = 500, 20
 #: A wiki lets an account fail about 150 times in two days before it shuts it out for as long.
 _AFTER_LOGIN_S = 20 * 60
+_MEND = "check login and bot password of this account in the accounts file; it is tried again later"
 _SESSION_LOST = {"NeedToken", "WrongToken"}
+_RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,7 @@ class Visit:
         self._cookies: dict[str, str] = {}
         self._user = ""
 
+    @asking()
     def log_in(self) -> None:
         """Get in with the account's bot password, or tell that it cannot."""
         asked = self.ask({"action": "query", "meta": "tokens", "type": "login"})
@@ -93,8 +96,11 @@ class Visit:
             raise Unreachable(f"the wiki has lost the session in which it was asked for a login: {result}")
         else:  # its reason may name the account
             wait_s = wait_of(told["login"], _AFTER_LOGIN_S)
-            raise LockedOut(f"the wiki refuses this account's login: {one_line(result)}", wait_s=wait_s)
+            known = _RESULT.fullmatch(result) and self._hidden().out_of(result) == result
+            why = f"the wiki refuses this account's login: {result if known else 'for a reason of its own'}"
+            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_s)
 
+    @asking()
     def look(self, title: str) -> Page:
         """One page, with what this account has done to it, and the token for a change.
 
@@ -114,7 +120,7 @@ class Visit:
             "ucuser": self._user,
             "uclimit": str(_AT_ONCE),
         }
-        told = self.ask(asked)
+        told = self.ask(asked, _MOST_LOOK)
         page = page_of(told)
         if not page.get("missing") and not isinstance(page.get("lastrevid"), int):
             raise Unreachable("the wiki's answer has no revision of the page")
@@ -134,9 +140,27 @@ class Visit:
             more = told.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
                 return summaries
-            told = self.ask({**asked, **{str(name): str(more[name]) for name in sorted(more)}})
+            told = self.ask({**asked, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK)
         most = _AT_ONCE * _MOST_LOOKS
         raise Refused(f"the page has more than {most} revisions by this account: too many to look through")
+
+    @asking()
+    def deleted_at(self, title: str) -> str | None:
+        """When a page of this title was last deleted, in ISO 8601; None: never, as far as is told."""
+        asked = {
+            "action": "query",
+            "assert": "user",
+            "list": "logevents",
+            "leprop": "timestamp",
+            "letype": "delete",
+            "letitle": title,
+            "lelimit": "1",
+        }
+        query = self.ask(asked).get("query")
+        events = query.get("logevents") if isinstance(query, dict) else None
+        if not isinstance(events, list):
+            raise Unreachable("the wiki's answer has no log of deletions")
+        return text_at(events[0], "timestamp") if events else None
 
     def save(self, fields: Mapping[str, str], token: str) -> None:
         """Change a page. The token comes last: a form that was cut off on its way is not obeyed."""
@@ -147,7 +171,7 @@ class Visit:
         why = "captcha" if "captcha" in told["edit"] else str(told["edit"].get("code", result))
         raise refusal(why, str(told["edit"].get("info", "")), self._hidden())
 
-    def ask(self, fields: Mapping[str, str]) -> dict[str, Any]:
+    def ask(self, fields: Mapping[str, str], most: int = _MOST_ANSWER) -> dict[str, Any]:
         """One question, and its answer if it is no error."""
         headers = {
             "User-Agent": "tarry",
@@ -157,7 +181,9 @@ class Visit:
         if self._cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
         action, *rest = fields.items()
-        body = urlencode([action, ("format", "json"), ("formatversion", "2"), *rest]).encode()
+        form = [action, ("format", "json"), ("formatversion", "2"), *rest]
+        # Of ours everything can be encoded; of what the wiki wants to hear again perhaps not.
+        body = urlencode(form, errors="replace").encode()
         answer = call(
             self._address,
             headers,
@@ -165,15 +191,15 @@ class Visit:
             timeout_s=self._timeout_s,
             tls=self._tls,
             who="the wiki",
-            most=_MOST_ANSWER,
+            most=most,
         )
         self._remember(answer.cookies)
         return read_answer(answer, self._hidden())
 
-    def _hidden(self) -> set[str]:
+    def _hidden(self) -> Hidden:
         """What a sentence may not repeat."""
         login, password = self._account.login, self._account.password
-        return {self._user, login, login.partition("@")[0], password}
+        return Hidden(names=(self._user, login, login.partition("@")[0]), password=password)
 
     def _remember(self, cookies: Mapping[str, str]) -> None:
         for name, value in cookies.items():

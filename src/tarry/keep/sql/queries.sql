@@ -73,7 +73,7 @@ ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.i
 UPDATE posts SET release = :closed, pseudonym = NULL WHERE id = :id
 
 -- name: bequeath_arrival
-UPDATE arrivals SET id = :heir WHERE id = :id
+UPDATE arrivals SET id = :heir, shift = shift + :ticks WHERE id = :id
 
 -- name: follows
 -- Whether an earlier admitted event of the actor on another target lies within the window.
@@ -92,8 +92,8 @@ INSERT INTO posts (id, state, target, outlet, options, content, release, parent,
 VALUES (:id, 'waiting', :target, :outlet, :options, :content, :release, :parent, :receipt, :pseudonym, :body)
 
 -- name: insert_arrival
-INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, label, period)
-VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :deadline, :label, :period)
+INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, shift, label, period)
+VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :deadline, :shift, :label, :period)
 
 -- name: by_receipt
 -- A post, and what is still known of its arrival.
@@ -121,8 +121,8 @@ UPDATE posts SET content = :content, options = :options
 WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
 
 -- name: withdraw
--- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, and
--- not just refused, may have happened: then it is too late until the next try has shown.
+-- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, or
+-- that nobody answered, may have happened: then there is no problem, and it is too late until a try has shown.
 UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', claim = NULL, until = NULL,
                  problem = NULL
 WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
@@ -145,8 +145,11 @@ UPDATE posts SET parent = :heir WHERE parent = :id
 SELECT content, options FROM posts WHERE id = :id
 
 -- name: unpark
--- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks.
-UPDATE posts SET state = 'waiting', claim = NULL, until = NULL, attempts = 1
+-- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. It is
+-- due now, and not since it was parked, or an account that cannot get in would have to make up for the time.
+UPDATE posts SET release = CASE WHEN release < (SELECT closed FROM clock) THEN (SELECT closed FROM clock)
+                                ELSE release END,
+                 state = 'waiting', claim = NULL, until = NULL, attempts = 1, problem = :problem
 WHERE id = :id AND state = 'parked'
 
 -- name: label
@@ -181,6 +184,28 @@ WHERE release IS NOT NULL AND (state = 'waiting' OR state = 'withdrawn' AND rele
 -- name: shift_pending
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
+
+-- name: shift_lockouts
+-- The clock of the whole store with it: what arrives next must not overtake what has moved.
+UPDATE lockouts SET since = since + :ticks, until = until + :ticks, resumes = resumes + :ticks
+WHERE resumes > :closed
+
+-- name: lockout
+-- Whether an account cannot get in.
+SELECT since, until, resumes FROM lockouts WHERE account = :account
+
+-- name: lock_out
+INSERT INTO lockouts (account, since, until, resumes) VALUES (:account, :since, :until, :resumes)
+ON CONFLICT (account) DO UPDATE
+SET since = excluded.since, until = excluded.until, resumes = excluded.resumes
+
+-- name: forget_lockouts
+-- Nothing that arrives from now on is moved by these.
+DELETE FROM lockouts WHERE resumes <= :closed
+
+-- name: drop_lockouts
+-- They were counted in ticks of another length.
+DELETE FROM lockouts
 
 -- name: options_at
 -- What waits at one outlet, for somebody who opens the options.
@@ -317,11 +342,15 @@ UPDATE posts SET state = 'parked', until = NULL, problem = :problem
 WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND claim IS NOT NULL AND once = 1
 
 -- name: mark_parked
-UPDATE posts SET state = 'parked', claim = NULL, until = NULL, problem = :problem
+-- If an earlier try was cut off, or not answered, it may have happened: whatever this one says.
+UPDATE posts SET state = 'parked', claim = NULL, until = NULL,
+                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN :doubted ELSE :problem END
 WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
 
 -- name: mark_retry
-UPDATE posts SET claim = NULL, until = :until, problem = :problem
+-- Without a problem it may have happened. A try that sent nothing does not show what became of an earlier one.
+UPDATE posts SET claim = NULL, until = :until,
+                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN NULL ELSE :problem END
 WHERE id = :id AND claim = :claim AND state = 'waiting'
 
 -- name: mark_locked_out

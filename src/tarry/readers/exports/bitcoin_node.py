@@ -24,7 +24,10 @@ _BLOCKS = (
     "the time of a block is its miner's clock: one for all payments in it, and it may be two hours off",
     "a payment is in a block minutes to days after it was sent",
 )
-_MEMPOOL = "first seen is this node's own clock, and is lost when a payment is mined or the node restarts"
+_MEMPOOL = (
+    "first seen is this node's own clock, and is lost when a payment is mined; a restart keeps it, unless"
+    " the node broke off or is set to forget its mempool (persistmempool=0)"
+)
 _OPEN_LINE = "the login went to another machine without encryption: use a tunnel"
 _GONE = "it left the mempool while that was read"
 

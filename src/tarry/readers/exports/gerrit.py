@@ -4,14 +4,18 @@ One act shows in several places: a vote is an approval and a message, an upload 
 What one account did to one change in one second therefore counts once.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
+from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports.bots import is_bot_name
 from tarry.readers.exports.json_export import Fields, json_stream_of, read_fields
+from tarry.readers.faults import shown
 from tarry.readers.moments import NoMoment, counted_us, moment_us
+from tarry.readers.pieces import Paths
 
 __all__ = ["read_gerrit"]
 
@@ -22,7 +26,8 @@ _NOTES = (
 )
 _ACCOUNT = ("_account_id", "username", "email", "name")  # which of them there are depends on the server
 _SERVER = "Gerrit Code Review"  # its own messages, in what `gerrit query` prints
-_NO_NAME = "comments of a change that is not told: name the change"
+_NO_NAME = "comments of a change that is not told: name it with --change project~number"
+_MORE = "the server has more changes than this export: go on with --start"
 
 
 class _Act(NamedTuple):
@@ -33,13 +38,15 @@ class _Act(NamedTuple):
     tag: Any = None  # what the server calls a message that a program wrote
 
 
-def read_gerrit(path: str | Path, *, change: str | None = None) -> Stream:
+def read_gerrit(path: Paths, *, change: str | None = None) -> Stream:
     r"""Read lines of `gerrit query --format=JSON --comments --all-approvals`, or answers of the REST API.
 
     Of the REST API these are changes, best asked for with `o=MESSAGES`, and comments by path. An answer
     that has only comments does not say of which change: `change` then names it (`project~number`).
-    The target is `project~number`, the track the project.
+    The target is `project~number`, the track the project. If the last answer says that there is more on the
+    server, the stream has a note about it in the end.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "changes.json"
@@ -50,11 +57,28 @@ def read_gerrit(path: str | Path, *, change: str | None = None) -> Stream:
     ...     list(read_gerrit(path))
     [Event(actor='ann', target='tools/demo~7', time=1714557600000000, track='tools/demo', is_bot=False)]
     """
+    named, notes = None if change is None else _checked(change), list(_NOTES)
 
     def convert(found: Fields) -> Iterable[Event | str]:
-        return _events(found, change)
+        notes[len(_NOTES) :] = [_MORE] if _has_more(found, before=len(notes) > len(_NOTES)) else []
+        return _events(found, named)
 
-    return json_stream_of(path, "the Gerrit export", convert, notes=_NOTES, prefix=_PREFIX)
+    return json_stream_of(path, "the Gerrit export", convert, notes=notes, prefix=_PREFIX)
+
+
+def _checked(change: str) -> str:
+    """A change as addresses and people write it; its number alone would put it into no project."""
+    if not re.fullmatch(r".+~[0-9]+", change):
+        found, fix = f"another{shown(change)}", "such as tools/demo~4247"
+        raise BadInput("--change", "must be project~number", found=found, fix=fix)
+    return unquote(change)
+
+
+def _has_more(found: Fields, *, before: bool) -> bool:
+    """Whether the server has more, as far as is known: what follows an answer that said so goes on."""
+    if found.get("type") == "stats":
+        return found.get("moreChanges") is True
+    return found.get("_more_changes") is True if "project" in found else before
 
 
 def _events(found: Fields, change: str | None) -> Iterable[Event | str]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports.bots import is_bot_name
 from tarry.readers.exports.json_export import Fields, json_stream_of, read_fields
 from tarry.readers.moments import NoMoment, moment_us
+from tarry.readers.pieces import Paths
 
 __all__ = ["read_github"]
 
@@ -19,6 +19,9 @@ _NOTES = (
     ),
     "times have a resolution of one second",
 )
+_ERROR = "an error that GitHub answered"
+_INCOMPLETE = "the export is incomplete: in place of some of it GitHub answered an error"
+_CUT_OFF = "the export is incomplete: GitHub says that a search took too long and was cut off"
 # Where a thing belongs; the last two are the addresses of the thing itself.
 _PLACES = ("pull_request_url", "issue_url", "html_url", "url")
 _PLACE = re.compile(
@@ -27,13 +30,15 @@ _PLACE = re.compile(
 _GHOST = "ghost"  # the account that GitHub shows for all deleted ones
 
 
-def read_github(path: str | Path) -> Stream:
+def read_github(path: Paths) -> Stream:
     """Read reviews, comments, issues and pull requests of GitHub's REST API, or events of its timeline.
 
     The file holds one array, several one after the other (as `gh api --paginate` prints) or an object a
     line, packed or not, in any mixture. The target is `owner/repository#number`, the track
-    `owner/repository`.
+    `owner/repository`. If GitHub says among them that something is missing, the stream has a note about it
+    in the end.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "reviews.json"
@@ -44,7 +49,17 @@ def read_github(path: str | Path) -> Stream:
     ...     list(read_github(path))
     [Event(actor='ann', target='o/r#12', time=1714557600000000, track='o/r', is_bot=False)]
     """
-    return json_stream_of(path, "the GitHub export", _events, notes=_NOTES)
+    notes = list(_NOTES)
+
+    def convert(found: Fields) -> Iterator[Event | str]:
+        for event in _events(found):
+            if event == _ERROR and _INCOMPLETE not in notes:
+                notes.append(_INCOMPLETE)
+            yield event
+        if found.get("incomplete_results") is True and _CUT_OFF not in notes:
+            notes.append(_CUT_OFF)
+
+    return json_stream_of(path, "the GitHub export", convert, notes=notes)
 
 
 def _events(found: Fields) -> Iterator[Event | str]:
@@ -61,9 +76,7 @@ def _event(found: Fields) -> Event | str:
     user = found.get("actor") if is_public_event else found.get("user")
     if not is_public_event and "user" not in found:
         told = isinstance(found.get("message"), str) and "documentation_url" in found
-        return (
-            "an error that GitHub answered" if told else "no review, comment, issue, pull request or event"
-        )
+        return _ERROR if told else "no review, comment, issue, pull request or event"
     login = read_fields(user, "login")
     if user is None or login == _GHOST:
         return "the user is deleted"

@@ -1,15 +1,14 @@
 """Exports that are JSON: object by object, each into the events it tells of."""
 
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found, json_values
-from tarry.readers.packed import Packed
+from tarry.readers.pieces import Paths, Pieces
 
-__all__ = ["Fields", "events_of", "json_stream_of", "read_fields"]
+__all__ = ["Fields", "events_of", "json_stream_of", "read_fields", "values_of"]
 
 #: One object of JSON.
 Fields = dict[str, Any]
@@ -30,15 +29,16 @@ def read_fields(value: object, *path: str) -> Any:
 
 
 def json_stream_of(
-    path: str | Path,
+    paths: Paths,
     kind: str,
     convert: Callable[[Fields], Iterable[Event | str]],
     *,
-    notes: tuple[str, ...],
+    notes: Sequence[str],
     prefix: str = "",
 ) -> Stream:
-    r"""A file of JSON as a stream of events; of a text in place of an event, see `events_of`.
+    r"""Files of JSON as a stream of events; of a text in place of an event, see `events_of`.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "acts.json"
@@ -46,10 +46,25 @@ def json_stream_of(
     ...     list(json_stream_of(path, "the export", lambda row: [Event(row["who"], "p", 0)], notes=()))
     [Event(actor='ann', target='p', time=0, track='', is_bot=False)]
     """
-    source = Packed(path, kind)
-    faults = Faults(source.what)
-    values = json_values(source.blocks(), source.what, prefix=prefix)
-    return Stream(events_of(values, convert, faults), faults, notes, source.share)
+    pieces = Pieces(paths, kind)
+    events = events_of(values_of(pieces, prefix=prefix), convert, pieces.faults)
+    return Stream(events, pieces.faults, notes, pieces.share)
+
+
+def values_of(pieces: Pieces, *, prefix: str = "") -> Iterator[Found]:
+    """What files of JSON hold, value by value, one file after the other.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     paths = [Path(folder) / name for name in ("1.json", "2.json")]
+    ...     for path in paths:
+    ...         _ = path.write_text("[7]")
+    ...     list(values_of(Pieces(paths, "the export")))
+    [Found(line=1, value=7), Found(line=1, value=7)]
+    """
+    for source in pieces:
+        yield from json_values(source.blocks(), source.what, prefix=prefix)
 
 
 def events_of(

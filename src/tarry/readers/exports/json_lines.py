@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports.json_export import Fields, events_of
+from tarry.readers.exports.json_export import Fields, events_of, values_of
 from tarry.readers.exports.mapping import Missing, as_name, picker
-from tarry.readers.faults import Faults, clip
-from tarry.readers.json_stream import json_values
+from tarry.readers.faults import clip
 from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
-from tarry.readers.packed import Packed
+from tarry.readers.pieces import Paths, Pieces
 
 __all__ = ["read_json_lines"]
 
@@ -21,7 +19,7 @@ _FIRST_DAY, _LAST_DAY = 19000101, 22001231  # numbers that are more likely dates
 
 
 def read_json_lines(
-    path: str | Path,
+    path: Paths,
     *,
     actor: str,
     target: str,
@@ -37,6 +35,7 @@ def read_json_lines(
     or a number. The unit of numbers is `time_unit` (s, ms, us, ns, or iso: there are none), else it is
     told by the size of the first.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "acts.jsonl"
@@ -59,13 +58,13 @@ def read_json_lines(
         except (Missing, NoMoment) as error:
             return (str(error),)
 
-    source = Packed(path, "the export")
-    values = json_values(source.blocks(), source.what)
+    pieces = Pieces(path, "the export")
+    values = values_of(pieces)
     first = [value for _, value in zip(range(1), values, strict=False)]
     for found in first:
         clock.look_at(found.value)
-    faults = Faults(source.what)
-    return Stream(events_of(chain(first, values), convert, faults), faults, clock.notes, source.share)
+    events = events_of(chain(first, values), convert, pieces.faults)
+    return Stream(events, pieces.faults, clock.notes, pieces.share)
 
 
 class _Clock:

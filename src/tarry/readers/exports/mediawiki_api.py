@@ -26,7 +26,7 @@ _Row = Mapping[str, Any]
 def read_wiki(
     api: str,
     *,
-    what: str = "recentchanges",
+    what: str | None = None,
     category: str | None = None,
     pages: Sequence[str] = (),
     since: str | None = None,
@@ -36,14 +36,16 @@ def read_wiki(
     """Read edits, the oldest first: of all recent changes, or of one page after the other.
 
     The actor is the account (or address) that edited, the target the title, the track the number of its
-    namespace. `revisions` are those of the `pages` and of all pages in the `category`. `since` is the first
-    moment that counts, `until` the first that does not. Only one answer of the wiki is held at a time.
+    namespace. `revisions` are those of the `pages` and of all pages in the `category`, and are meant where
+    there are any of these; else `recentchanges` are. `since` is the first moment that counts, `until` the
+    first that does not. Only one answer of the wiki is held at a time.
 
     >>> read_wiki("https://wiki.example.org/w/api.php", what="revisions")
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: revisions must be those of pages or of a category, found neither
+    tarry.core.errors.BadInput: revisions must be those of pages or of a category, found neither: give ...
     """
     span = _span(since, until)
+    what = what or ("revisions" if category or pages else "recentchanges")
     _check(what, category, pages)
     wiki = ActionApi(address=api, wait=wait)
     faults = Faults(wiki.who)
@@ -55,10 +57,11 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
     if what not in WHAT:
         raise BadInput("what to read of a wiki", f"must be {' or '.join(WHAT)}", found=clip(what))
     if what == "recentchanges" and (category or pages):
-        fix = "leave them out, or read revisions"
+        fix = "leave them out, or read revisions (--what revisions)"
         raise BadInput("recent changes", "must be those of the whole wiki", found="pages", fix=fix)
     if what == "revisions" and not (category or pages):
-        raise BadInput("revisions", "must be those of pages or of a category", found="neither")
+        fix = "give --page or --category"
+        raise BadInput("revisions", "must be those of pages or of a category", found="neither", fix=fix)
     for title in (*pages, *([category] if category else [])):
         if not title or "|" in title or not title.isprintable():  # the API would take it for several
             found = f"another{shown(title)}"

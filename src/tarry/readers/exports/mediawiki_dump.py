@@ -4,14 +4,11 @@ Meant for stub-meta-history, which has every revision without its text; a dump w
 form and is read as well, only slower. Times are those of the server that saved a revision, to the second.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports.xml_export import events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.packed import Packed
+from tarry.readers.pieces import Paths, Pieces
 from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_wiki_dump"]
@@ -23,12 +20,13 @@ _NOTES = (
 _HIDDEN = "the contributor is hidden"
 
 
-def read_wiki_dump(path: str | Path) -> Stream:
+def read_wiki_dump(path: Paths) -> Stream:
     """Read a dump: the contributor's name or address, the page's title, the time of the revision.
 
     The track is the number of the page's namespace. A revision whose contributor the wiki has hidden is
-    counted among what could not be read.
+    counted among what could not be read. A dump may come in several files, each of them whole in itself.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     dump = Path(folder) / "stub.xml"
@@ -41,22 +39,21 @@ def read_wiki_dump(path: str | Path) -> Stream:
     ...     list(read_wiki_dump(dump))
     [Event(actor='Ann', target='Ulm', time=1714557600000000, track='0', is_bot=False)]
     """
-    source = Packed(path, "the dump")
-    dump = _Dump(source.what)
-    return Stream(dump.events(source), dump.faults, _NOTES, source.share)
+    pieces = Pieces(path, "the dump")
+    return Stream(events_found(pieces, _Dump), pieces.faults, _NOTES, pieces.share)
 
 
 class _Dump:
-    """What the parser has seen so far of the page and the revision it is in."""
+    """What the parser has seen so far of one file: of the page and the revision it is in."""
 
-    def __init__(self, what: str) -> None:
-        self.faults = Faults(what)
-        self._found: list[Event] = []
+    def __init__(self, what: str, faults: Faults) -> None:
+        self.faults = faults
+        self.found: list[Event] = []
         self._title = self._space = ""
         self._line = 0  # where the revision began; 0 outside of one
         self._moment = self._actor = ""
         self._hidden = False
-        self._xml = XmlStream(
+        self.xml = XmlStream(
             what,
             root=self._check_root,
             begins={
@@ -75,18 +72,15 @@ class _Dump:
             ends={"revision": self._end_revision},
         )
 
-    def events(self, source: Packed) -> Iterator[Event]:
-        return events_found(source, self._xml, self._found, self.faults)
-
     def _check_root(self, name: str) -> None:
         if name != "mediawiki":
-            raise self._xml.refuse("must begin with <mediawiki>", f"<{clip(name)}>")
+            raise self.xml.refuse("must begin with <mediawiki>", f"<{clip(name)}>")
 
     def _begin_page(self, _: dict[str, str]) -> None:
         self._title = self._space = ""
 
     def _begin_revision(self, _: dict[str, str]) -> None:
-        self._line = self._xml.line
+        self._line = self.xml.line
         self._moment = self._actor = ""
         self._hidden = False
 
@@ -118,8 +112,8 @@ class _Dump:
         except NoMoment as error:
             self.faults.add(line, str(error))
             return
-        self._found.append(Event(self._actor, self._title, moment, self._space))
+        self.found.append(Event(self._actor, self._title, moment, self._space))
 
     def _refuse_log(self, _: dict[str, str]) -> None:
         rule, fix = "must be a dump of revisions", "take a file named stub-meta-history"
-        raise self._xml.refuse(rule, "a dump of the log", fix)
+        raise self.xml.refuse(rule, "a dump of the log", fix)

@@ -18,12 +18,14 @@ from tarry.readers.exports.json_export import Fields, events_of, json_stream_of,
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found
 from tarry.readers.moments import NoMoment, counted_us
+from tarry.readers.pieces import Paths
 from tarry.readers.web import get_json, post_json
 from tarry.readers.web_call import split_address
 
 __all__ = ["read_openreview"]
 
 _WHO = "OpenReview"
+_ADDRESS = re.compile(r"https?://")
 _API = "https://api2.openreview.net"
 _WEBSITES = {"openreview.net", "www.openreview.net", "api.openreview.net"}
 _HERE = {"127.0.0.1", "::1", "localhost"}
@@ -44,13 +46,13 @@ _NOTES = (
 
 
 def read_openreview(
-    source: str | Path,
+    source: Paths,
     *,
     invitation: str | None = None,
     login: tuple[str, str] | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Stream:
-    """Read the notes that answer an invitation, with their replies: from an API's address, or from a file.
+    """Read the notes that answer an invitation, with their replies: from an API's address, or from files.
 
     The actor is the true author where it is told, else the first signature; the target is the forum (the
     paper), and the track the venue. One answer of the API is held at a time.
@@ -66,11 +68,14 @@ def read_openreview(
     [('f1', 1767225660123000, 'V.org/2026')]
     """
     convert = partial(_events, invitation=invitation)
-    if not re.match(r"https?://", str(source)):
+    if not isinstance(source, str) or not _ADDRESS.match(source):
+        if not isinstance(source, str | Path) and any(_ADDRESS.match(str(each)) for each in source):
+            found = "an address among several"
+            raise BadInput("what to read of OpenReview", "must be one address, or files", found=found)
         if login is not None:
             raise BadInput("a login", "must be left out where a file is read", found="one")
         return json_stream_of(source, "the OpenReview export", convert, notes=_NOTES)
-    address = _checked(str(source), login)
+    address = _checked(source, login)
     if invitation is None:
         fix = "such as Venue/2026/Conference/-/Submission"
         raise BadInput("what to read of OpenReview", "must be an invitation", found="none", fix=fix)

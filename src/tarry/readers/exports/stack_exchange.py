@@ -3,15 +3,13 @@
 Each file is a list of rows whose fields are attributes. Times are UTC, to the millisecond.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports.xml_export import events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.packed import Packed
+from tarry.readers.pieces import Paths, Pieces
 from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_stack_exchange"]
@@ -44,12 +42,13 @@ _OTHERS = {
 }
 
 
-def read_stack_exchange(path: str | Path) -> Stream:
+def read_stack_exchange(path: Paths) -> Stream:
     """Read Posts.xml (the target is the question), Comments.xml or PostHistory.xml (it is the post).
 
     Rows of PostHistory.xml that follow one another and belong to one revision (its title, its text, its
-    tags) are one event.
+    tags) are one event. Several files must be of one site: accounts of two have the same numbers.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     posts = Path(folder) / "Posts.xml"
@@ -60,45 +59,41 @@ def read_stack_exchange(path: str | Path) -> Stream:
     ...     list(read_stack_exchange(posts))
     [Event(actor='17', target='4', time=1714557600250000, track='', is_bot=False)]
     """
-    source = Packed(path, "the dump")
-    rows = _Rows(source.what)
-    return Stream(rows.events(source), rows.faults, _NOTES, source.share)
+    pieces = Pieces(path, "the dump")
+    return Stream(events_found(pieces, _Rows), pieces.faults, _NOTES, pieces.share)
 
 
 class _Rows:
     """The rows of one file, as events."""
 
-    def __init__(self, what: str) -> None:
-        self.faults = Faults(what)
-        self._found: list[Event] = []
+    def __init__(self, what: str, faults: Faults) -> None:
+        self.faults = faults
+        self.found: list[Event] = []
         self._file = _FILES["posts"]  # until the first element says which it is
         self._before: tuple[str | None, Event] | None = None  # the last event, and the revision it was
-        self._xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
-
-    def events(self, source: Packed) -> Iterator[Event]:
-        return events_found(source, self._xml, self._found, self.faults)
+        self.xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
 
     def _set_file(self, name: str) -> None:
         if name not in _FILES:
             found = _OTHERS.get(name, f"<{clip(name)}>")
-            raise self._xml.refuse(_RULE, found)
+            raise self.xml.refuse(_RULE, found)
         self._file = _FILES[name]
 
     def _row(self, row: dict[str, str]) -> None:
         actor = _actor(row, *self._file.actors)
         target = next((row[name] for name in self._file.targets if row.get(name)), "")
         if not actor or not target:
-            self.faults.add(self._xml.line, f"{'target' if actor else 'actor'} is missing")
+            self.faults.add(self.xml.line, f"{'target' if actor else 'actor'} is missing")
             return
         try:
             moment = moment_us(row.get("CreationDate"), bare_is_utc=True)
         except NoMoment as error:
-            self.faults.add(self._xml.line, str(error))
+            self.faults.add(self.xml.line, str(error))
             return
         event = Event(actor, target, moment, is_bot=actor == _COMMUNITY)
         revision = (row.get("RevisionGUID"), event)
         if revision[0] is None or revision != self._before:
-            self._found.append(event)
+            self.found.append(event)
         self._before = revision
 
 

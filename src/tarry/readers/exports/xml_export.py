@@ -1,32 +1,50 @@
-"""Exports that are XML: what call backs find while a file is parsed, as a stream of events."""
+"""Exports that are XML: what call backs find while files are parsed, as a stream of events."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from tarry.readers.events import Event
 from tarry.readers.faults import Faults
-from tarry.readers.packed import Packed
+from tarry.readers.pieces import Pieces
 from tarry.readers.xml_stream import XmlStream
 
-__all__ = ["events_found"]
+__all__ = ["XmlFile", "events_found"]
 
 
-def events_found(source: Packed, xml: XmlStream, found: list[Event], faults: Faults) -> Iterator[Event]:
-    """Parse block after block, and take out in between what the call backs have put into `found`.
+class XmlFile(Protocol):
+    """One file that is being parsed.
+
+    >>> XmlFile.__name__
+    'XmlFile'
+    """
+
+    xml: XmlStream
+    found: list[Event]  # what its call backs have put there since it was last emptied
+
+
+def events_found(pieces: Pieces, begin: Callable[[str, Faults], XmlFile]) -> Iterator[Event]:
+    """Parse file after file, block after block, and take out in between what was found.
+
+    `begin` is told what sentences call a file, and whom its faults are told.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> found, faults = [], Faults("the dump")
-    >>> put = {"row": lambda row: found.append(Event(row["who"], "p", 0))}
+    >>> from types import SimpleNamespace
+    >>> def begin(what, faults):
+    ...     found = []
+    ...     put = {"row": lambda row: found.append(Event(row["who"], "p", 0))}
+    ...     return SimpleNamespace(xml=XmlStream(what, root=lambda name: None, begins=put), found=found)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "rows.xml"
     ...     _ = path.write_text('<rows><row who="ann" /></rows>')
-    ...     xml = XmlStream("the dump", root=lambda name: None, begins=put)
-    ...     [event.actor for event in events_found(Packed(path, "the dump"), xml, found, faults)]
+    ...     [event.actor for event in events_found(Pieces(path, "the dump"), begin)]
     ['ann']
     """
     good = 0
-    for _ in xml.read(source.blocks()):
-        yield from found
-        good += len(found)
-        found.clear()
-        faults.give_up_if_hopeless(good)
+    for source in pieces:
+        file = begin(source.what, pieces.faults)
+        for _ in file.xml.read(source.blocks()):
+            yield from file.found
+            good += len(file.found)
+            file.found.clear()
+            pieces.faults.give_up_if_hopeless(good)
