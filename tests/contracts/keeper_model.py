@@ -172,7 +172,6 @@ class KeeperModel:
         """A person puts it back."""
         entry.state, entry.claim, entry.until, entry.attempts = "waiting", None, None, 1
         entry.problem = not entry.doubt
-        entry.release = max(entry.release, self.closed)
         entry.put_back += 1
         self._raise_children()
 

@@ -276,7 +276,7 @@ def test_a_server_that_is_read_only_is_away(dsn):
     def write_to_a_standby():
         with store.transaction("working") as transaction:
             transaction._connection.execute("SET TRANSACTION READ ONLY")
-            transaction.run("unpark", id=1, problem=None)
+            transaction.run("unpark", id=1, problem=None, anew=0)
 
     with pytest.raises(Unavailable, match="read-only"):
         write_to_a_standby()

@@ -76,7 +76,8 @@ class Receipts:
             row = by_key(transaction, post)
             # What may have left still may, until the next try has shown.
             problem = None if is_doubt(row["problem"]) else row["problem"]
-            if not transaction.run("unpark", id=post, problem=problem):
+            anew = int(hasattr(self.vault.outlets.get(row["outlet"]), "account"))
+            if not transaction.run("unpark", id=post, problem=problem, anew=anew):
                 raise TooLate(last_state(row))
             while transaction.run("raise_children"):  # it is due now, and they were behind it
                 pass

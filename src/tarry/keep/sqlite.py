@@ -184,7 +184,7 @@ class SqliteTransaction:
     """Statements by name, from BEGIN to COMMIT.
 
     >>> with SqliteStore(":memory:").transaction("working") as transaction:
-    ...     transaction.run("unpark", id=1, problem=None)
+    ...     transaction.run("unpark", id=1, problem=None, anew=0)
     0
     """
 

@@ -145,10 +145,11 @@ UPDATE posts SET parent = :heir WHERE parent = :id
 SELECT content, options FROM posts WHERE id = :id
 
 -- name: unpark
--- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. It is
--- due now, and not since it was parked, or an account that cannot get in would have to make up for the time.
-UPDATE posts SET release = CASE WHEN release < (SELECT closed FROM clock) THEN (SELECT closed FROM clock)
-                                ELSE release END,
+-- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. One
+-- that needs an account is due now, and not since it was parked, or an account that cannot get in would have to make
+-- up for the time. Others keep their moment, which every try tells alike.
+UPDATE posts SET release = CASE WHEN :anew = 1 AND release < (SELECT closed FROM clock)
+                                THEN (SELECT closed FROM clock) ELSE release END,
                  state = 'waiting', claim = NULL, until = NULL, attempts = 1, problem = :problem
 WHERE id = :id AND state = 'parked'
 
