@@ -137,7 +137,7 @@ def main() -> None:
     if "forum_post" not in connection.introspection.table_names():
         with connection.schema_editor() as editor:
             editor.create_model(Post)
-    print(f"A forum at http://127.0.0.1:{PORT}; its posts wait in {FOLDER}", flush=True)  # noqa: T201
+    print(f"A forum at http://127.0.0.1:{PORT}; its posts wait in {FOLDER}", flush=True)  # noqa: T201 - its address
     app_hold().start_keeper()
     try:
         call_command("runserver", f"127.0.0.1:{PORT}", "--noreload", "--skip-checks")

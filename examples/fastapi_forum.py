@@ -105,7 +105,7 @@ def serve(folder: Path, port: int) -> None:
         origin=f"http://127.0.0.1:{port}",
     )
     app = HoldPosts(forum(), settings, user=signed_in)
-    print(f"A forum at http://127.0.0.1:{port}; its posts wait in {folder}", flush=True)  # noqa: T201
+    print(f"A forum at http://127.0.0.1:{port}; its posts wait in {folder}", flush=True)  # noqa: T201 - its address
     # No access log: it would tell who posted when.
     uvicorn.run(app, port=port, access_log=False, log_level="warning")
 

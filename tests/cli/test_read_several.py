@@ -114,6 +114,17 @@ def test_progress_goes_over_all_files(tmp_path):
     assert ran.stdout.startswith(b"40,000 events by 1 actor, ")
 
 
+def feed(child, folder):
+    """Give it rows, and wait until it has begun to write."""
+    child.stdin.write(LINE.encode() * 20_000)
+    child.stdin.flush()
+    until = time.monotonic() + 30
+    while not list(folder.iterdir()):
+        assert time.monotonic() < until
+        assert child.poll() is None
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     ("ending", "number"),
     [
@@ -128,13 +139,7 @@ def test_whoever_stops_it_finds_nothing_left(ending, number, tmp_path):
     words = [sys.executable, "-m", "tarry", "read", "jsonl", "-", *WORDS, "-o", tmp_path / f"a{ending}"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         try:
-            child.stdin.write(LINE.encode() * 20_000)
-            child.stdin.flush()
-            until = time.monotonic() + 30
-            while not list(tmp_path.iterdir()):
-                assert time.monotonic() < until
-                assert child.poll() is None
-                time.sleep(0.01)
+            feed(child, tmp_path)
             child.send_signal(number)
             assert child.wait(30) == 130
             assert child.stderr.read() == b""
@@ -150,12 +155,7 @@ def test_a_signal_that_was_turned_off_stays_so(tmp_path):
     shell = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *words]
     with subprocess.Popen(shell, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         try:
-            child.stdin.write(LINE.encode() * 20_000)
-            child.stdin.flush()
-            until = time.monotonic() + 30
-            while not list(tmp_path.iterdir()):
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            feed(child, tmp_path)
             child.send_signal(signal.SIGHUP)
             out, _ = child.communicate(timeout=30)
         finally:
