@@ -8,16 +8,28 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from contracts.http_receiver import says
-from contracts.openreview_server import VENUE, OpenReviewServer, Person
+from contracts.openreview_server import VENUE, Person
 from contracts.outlet_contract import (
     POLICY,
     SOONEST,
-    Keeping,
     OutletCase,
     OutletContract,
     check_side_channel,
     opened,
     release_of,
+)
+from contracts.review_world import (
+    ANN,
+    AT,
+    COMMENT,
+    FIND,
+    LOGIN,
+    OLD,
+    POST,
+    REVIEW,
+    ReviewWorld,
+    WireWorld,
+    answers,
 )
 from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
@@ -30,69 +42,6 @@ from tarry.keep.outlets.openreview import OpenReview
 from tarry.keep.posts import Post, Release
 from tarry.keep.releaser import Releaser
 from tarry.testing import ManualClock, memory_vault
-
-COMMENT = f"{VENUE}/Submission3/-/Official_Comment"
-REVIEW = f"{VENUE}/Submission3/-/Official_Review"
-OLD = "an old word"
-ANN = Person("s3cret word", "~Ann_Lee1", (f"{VENUE}/Submission3/Reviewer_abcd",))
-AT = 1_767_225_660  # of `release_of`
-LOGIN, FIND, POST = "POST /login", "GET /notes", "POST /notes/edits"
-
-
-class ReviewWorld:
-    """A venue with one paper, and one of its reviewers."""
-
-    content = "I agree with Reviewer 2.\n\nViele Grüße ☃".encode()
-
-    def __init__(self, folder):
-        fields = {"comment", "title", "rating", "keywords"}
-        self.api = OpenReviewServer(
-            people={"ann@example.org": ANN},
-            invitations={COMMENT: fields, REVIEW: fields},
-            forums={"paper3"},
-        )
-        self.file = folder / "accounts.toml"
-        self.write_account()
-        self.outlet = OpenReview(Accounts(self.file), timeout_s=20)
-        self.options = {
-            "account": "ann",
-            "invitation": COMMENT,
-            "signature": ANN.signatures[0],
-            "forum": "paper3",
-            "readers": ["everyone"],
-        }
-
-    def write_account(self, **changes):
-        """The accounts file, with one account."""
-        told = {"login": "ann@example.org", "password": ANN.password, "at": self.api.url, **changes}
-        lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-        self.file.touch(mode=0o600)
-        self.file.write_text("\n".join(["[ann]", *lines]))
-
-    def sent(self):
-        """What was posted and taken, byte for byte: to log in and to look is to deliver nothing."""
-        taken = len(self.api.notes)
-        return [each.body for each in self.api.asked(POST)][:taken]
-
-    def close(self):
-        """Stop the server; whatever it answered was as published."""
-        self.api.stop()
-        assert self.api.broken == []
-
-
-class WireWorld(ReviewWorld):
-    """The same, with every byte of every request."""
-
-    def sent(self):
-        """The port of this world is no part of it."""
-        here = self.api.url.removeprefix("http://").encode()
-        return [(each.head.replace(here, b"here"), each.body) for each in self.api.received]
-
-
-def answers(way, status, *headers, **told):
-    """The server answers one kind of request otherwise."""
-    said = says(status, "Said", *headers, body=json.dumps(told).encode() if told else b"")
-    return lambda world: world.api.instead.update({way: lambda file: file.write(said)})
 
 
 def says_bytes(way, body):
@@ -215,121 +164,6 @@ def test_an_object_of_fields_is_wrapped(world):
     assert review["content"] == {name: {"value": value} for name, value in fields.items()}
     assert reply["content"] == {"title": {"value": "Thanks"}}
     assert reply["replyto"] == review["id"]
-
-
-# --- once ----------------------------------------------------------------------------------------
-
-
-def test_a_lost_answer_is_found_at_the_next_try(world):
-    """The note was taken and nobody heard of it: the next try looks, and posts nothing."""
-    world.api.lost.add(POST)
-    with pytest.raises(Unreachable, match="OpenReview"):
-        world.outlet.deliver(release_of(world))
-    world.api.lost.clear()
-    world.outlet.deliver(release_of(world, attempt=2))
-
-    assert len(world.api.notes) == len(world.api.asked(POST)) == 1
-
-
-def test_a_note_that_was_taken_although_it_is_to_wait_is_found(world):
-    """Whatever stands before OpenReview says 429 too late: the try counts, so its note is looked for."""
-    keeping = Keeping(world)
-    world.api.clock_ms = lambda: keeping.clock.wall // 1000
-
-    def take_it_and_say_wait(file):
-        world.api._do(world.api.received[-1])
-        file.write(says(429, "Said", body=b'{"message": "slow down"}'))
-
-    world.api.instead[POST] = take_it_and_say_wait
-    keeping.admit("ann", SOONEST)
-    keeping.wait_until_due()
-    assert keeping.releaser.release() == 0
-    assert len(world.api.notes) == 1
-    world.api.instead.clear()
-    keeping.tick(500)
-
-    assert keeping.releaser.release() == 1
-    assert len(world.api.notes) == 1
-
-
-def test_a_release_that_has_moved_on_is_still_found(world):
-    """In one person's own store an outage moves a release past the note that it made."""
-    world.api.clock_ms = lambda: AT * 1000
-    world.outlet.deliver(release_of(world))
-    world.outlet.deliver(release_of(world, at=Fraction(AT + 86_400), attempt=2))
-
-    assert len(world.api.notes) == 1
-
-
-def test_the_same_words_may_be_said_again(world):
-    """At a first try, what stood there long before the release is somebody's earlier act."""
-    world.api.clock_ms = lambda: (AT - 3600) * 1000
-    world.outlet.deliver(release_of(world, at=Fraction(AT - 3600)))
-    world.outlet.deliver(release_of(world))
-
-    assert len(world.api.notes) == 2
-
-
-def test_a_first_try_also_looks(world):
-    """A store brought back from a backup knows of no try, and clocks differ by a little."""
-    world.api.clock_ms = lambda: (AT - 60) * 1000
-    world.outlet.deliver(release_of(world))
-    world.outlet.deliver(release_of(world))
-
-    assert len(world.api.notes) == 1
-
-
-def test_a_note_that_was_taken_meanwhile_is_found_at_its_refusal(world):
-    """A try whose answer was lost is obeyed late, and then one more of the kind is refused."""
-    said = says(400, "Said", body=b'{"name": "MaxRepliesError", "message": "one too many"}')
-
-    def obey_the_earlier_try(file):
-        del world.api.instead[POST]
-        world.outlet.deliver(release_of(world))
-        file.write(said)
-
-    world.api.instead[POST] = obey_the_earlier_try
-    world.outlet.deliver(release_of(world, attempt=2))
-
-    assert len(world.api.notes) == 1
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"options": {"invitation": REVIEW}},
-        {"options": {"field": "title"}},
-        {"options": {"replyto": "note000000"}},
-        {"content": b"I do not agree."},
-    ],
-    ids=str,
-)
-def test_another_note_is_not_taken_for_it(world, change):
-    """Another invitation, field, place or text makes another note."""
-    world.outlet.deliver(release_of(world))
-    options = {**world.options, **change.get("options", {})}
-    world.outlet.deliver(release_of(world, attempt=2, **{**change, "options": options}))
-
-    assert len(world.api.notes) == 2
-
-
-def test_line_ends_and_blank_ends_are_the_servers_choice(world):
-    """A server that trims, or writes other line ends, has it all the same; fields may be added."""
-    world.outlet.deliver(release_of(world, content=b" one\r\ntwo\r\n"))
-    world.api.notes[0]["content"] = {"comment": {"value": "one\ntwo"}, "title": {"value": "added"}}
-    world.outlet.deliver(release_of(world, content=b" one\r\ntwo\r\n", attempt=2))
-
-    assert len(world.api.notes) == 1
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_nothing_is_tried_twice_in_one_try(world, status):
-    """The keeper writes down every try: a hidden one would leave no trace."""
-    answers(POST, status)(world)
-    with pytest.raises(Unreachable):
-        world.outlet.deliver(release_of(world))
-
-    assert len(world.api.asked(POST)) == 1
 
 
 # --- what is told --------------------------------------------------------------------------------
