@@ -131,7 +131,7 @@ def posts(count: int, numbers: list[int]) -> list[Post]:
 
 
 def admissions(bare: Store, kept: Store, *, tiny: bool) -> None:
-    one, bulk, rounds = (5, 20, 2) if tiny else (200, 5000, 9)
+    one, bulk, rounds = (5, 20, 2) if tiny else (100, 2500, 31)
     gate, numbers = Gate(vault(kept), POLICY), [0]
     vault(bare)
 
@@ -219,22 +219,23 @@ def releases(bare: Store, kept: Store, *, tiny: bool) -> None:
     print_speeds(seconds, "bare claim", dict.fromkeys(seconds, count), goal)
 
 
-def claims_as_it_grows(store: Store, *, tiny: bool) -> None:
-    """The cost of claiming and marking one batch while ever more posts wait for a later tick."""
-    releaser, size, costs = Releaser(vault(store)), 0, {}
-    for waiting in (100, 1000) if tiny else (10_000, 100_000, 1_000_000):
-        fill(store, waiting - size, 1 << 40)
-        size = waiting
-        times = []
-        for _ in range(3 if tiny else 25):
+def claims_as_it_grows(new_store: Callable[[], Store], *, tiny: bool) -> None:
+    """The cost of claiming and marking one batch, in stores where ever more posts wait for a later tick."""
+    sizes, rounds = ((100, 1000), 3) if tiny else ((10_000, 100_000, 1_000_000), 75)
+    stores = {size: new_store() for size in sizes}
+    releasers = {size: Releaser(vault(store)) for size, store in stores.items()}
+    for size, store in stores.items():
+        fill(store, size, 1 << 40)
+    seconds: dict[int, list[float]] = {size: [] for size in sizes}
+    for _ in range(rounds):
+        for size, store in stores.items():
             fill(store, 100, 1)
             start = time.perf_counter()
-            releaser.release()
-            times.append(time.perf_counter() - start)
-        costs[waiting] = median(times)
-    first = next(iter(costs.values()))
-    for waiting, cost in costs.items():
-        print(f"claim and mark 100 of {waiting:>9,} waiting posts: {cost / first:5.2f} x the first")
+            releasers[size].release()
+            seconds[size].append(time.perf_counter() - start)
+    for size, times in seconds.items():
+        ratios = [mine / first for mine, first in zip(times, seconds[sizes[0]], strict=True)]
+        print(f"claim and mark 100 of {size:>9,} waiting posts: {median(ratios):5.2f} x the first")
     print()
 
 
@@ -326,7 +327,7 @@ def measure(new_store: Callable[[], Store], *, tiny: bool) -> None:
     admissions(new_store(), new_store(), tiny=tiny)
     releases(new_store(), new_store(), tiny=tiny)
     lateness(new_store(), new_store(), tiny=tiny)
-    claims_as_it_grows(new_store(), tiny=tiny)
+    claims_as_it_grows(new_store, tiny=tiny)
 
 
 if __name__ == "__main__":

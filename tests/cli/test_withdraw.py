@@ -3,7 +3,6 @@
 import pytest
 
 from contracts.shell import ALL_GONE
-from tarry.keep import candidates
 
 RULE = "tarry withdraw: a post is named by its receipt, or by 4 or more characters of its id, found "
 
@@ -65,8 +64,9 @@ def test_three_characters_are_too_few(quiet, told):
 def test_a_name_that_several_share_is_refused(quiet, monkeypatch):
     """Where two ids begin alike, more characters are needed; the whole id will do."""
     keys = iter([0x123412340000000A, 0x123412340000000C])
-    monkeypatch.setattr(candidates, "post_key", lambda _: next(keys))
-    first, second = (quiet.ask("run", "--target", "x", "--", "true") for _ in range(2))
+    with monkeypatch.context() as patches:
+        patches.setattr("tarry.keep.keys.post_key", lambda _: next(keys))
+        first, second = (quiet.ask("run", "--target", "x", "--", "true") for _ in range(2))
     shared = first["id"][:8]
 
     assert second["id"].startswith(shared)

@@ -138,7 +138,7 @@ class HttpGate:
         status = self._status(self.ask("GET", "/v1/receipt", tarry_receipt=receipt))
         if status.state == "parked":
             post = post_key(receipt_hash(receipt))
-            return Status(**{**vars(status), "problem": self.parked()[post]})
+            return status._replace(problem=self.parked()[post])
         return status
 
     def replace(self, receipt: str, content: bytes, options: Mapping[str, Any] | None = None) -> Status:

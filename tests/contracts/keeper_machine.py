@@ -21,7 +21,7 @@ from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Receipt, is_doubt
 from tarry.keep.releaser import LEASE_S, Claim, Releaser
-from tarry.keep.store import Store
+from tarry.keep.store import Place, Store
 
 if TYPE_CHECKING:
     from tarry.keep.tries import Outcome
@@ -424,6 +424,13 @@ class KeeperMachine(RuleBasedStateMachine):
             for post, row in self.world.rows("posts").items()
         }
         assert found == expected, (found, expected)
+
+    @invariant()
+    def place_matches(self):
+        """Where the store is said to stand is what its rows tell."""
+        with self.world.store.transaction("reading") as transaction:
+            said, row = transaction.place(), transaction.one("place")
+        assert said._replace(now=None) == Place.of([row[name] for name in row.keys()])._replace(now=None)  # noqa: SIM118 - of a row
 
     @invariant()
     def ledger_matches(self):

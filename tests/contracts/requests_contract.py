@@ -88,14 +88,18 @@ class RequestsContract:
             "hasty": 1,
         }
 
-    def test_a_policy_with_another_window_lets_nothing_in(self, new_world):
-        """Where one policy is not the store's kind, the call says so before anything is stored."""
+    def test_a_policy_with_another_window_keeps_its_own_request_out(self, new_world):
+        """Where one policy is not the store's kind its request is told so, whole; the others come in."""
         world = new_world()
-        other = world.candidate("bob", terms=Terms(stiff_policy("follower")))
-        with pytest.raises(BadInput, match="tick, window and labels"):
-            world.send([world.candidate()], [other])
+        other = Terms(stiff_policy("follower"))
+        mixed = [world.candidate("cyd", "p2"), world.candidate("cyd", "p3", terms=other)]
+        refused, (receipt,), refused_whole = world.send(
+            [world.candidate("bob", terms=other)], [world.candidate()], mixed
+        )
 
-        assert world.dump("posts") == []
+        assert "tick, window and labels" in str(refused)
+        assert str(refused_whole) == str(refused)
+        assert set(world.rows("posts")) == {receipt.post}
 
     @pytest.mark.parametrize("ahead", [1, 3])
     def test_terms_hold_from_their_first_tick_on(self, new_world, ahead):

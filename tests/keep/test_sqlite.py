@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 
+from contracts.keeping import World
 from tarry.keep.errors import Unavailable
 from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import Place
 
 VISIT = """
 import sys
@@ -89,3 +92,60 @@ def test_a_file_that_is_no_store_is_told_in_a_sentence(path):
 
     with pytest.raises(Unavailable, match="file is not a database"):
         SqliteStore(path)
+
+
+def asked(world) -> list[str]:
+    """The statements that one look at where the store stands takes, which must tell what its rows do."""
+    seen = []
+    with world.store.transaction("reading") as transaction:
+        row = Place.of(tuple(transaction.one("place")))
+        transaction._connection.set_trace_callback(seen.append)
+        try:
+            assert transaction.place() == row
+        finally:
+            transaction._connection.set_trace_callback(None)
+    return seen
+
+
+@pytest.fixture
+def world(path):
+    world = World(lambda: SqliteStore(path))
+    yield world
+    world.leave()
+
+
+def test_after_an_admission_the_next_one_need_not_ask_where_the_store_stands(world):
+    """What an admission leaves behind holds as long as nobody writes."""
+    world.admit("ann")
+
+    assert asked(world) == ["PRAGMA data_version"]
+    assert asked(world) == ["PRAGMA data_version"]
+
+
+def test_whoever_writes_makes_the_next_one_ask(world, path):
+    """Another connection, the same one, or one that gives up half-way: what was known holds no more."""
+
+    def elsewhere():
+        other = SqliteStore(path)
+        with other.transaction("working") as transaction:
+            transaction.tell("pause", paused=1)
+        other.close()
+
+    def here():
+        with world.store.transaction("working") as transaction:
+            transaction.tell("pause", paused=0)
+
+    def half_way():
+        with suppress(ZeroDivisionError), world.store.transaction("admitting") as transaction:
+            transaction.tell("pause", paused=1)
+            transaction.remember(transaction.place())
+            raise ZeroDivisionError
+
+    def later():
+        world.pass_ticks(1)
+
+    for write_something in (here, later, half_way, elsewhere):
+        world.admit("ann")
+        assert len(asked(world)) == 1
+        write_something()
+        assert len(asked(world)) == 2, write_something.__name__

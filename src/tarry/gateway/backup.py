@@ -75,7 +75,7 @@ def restore(store: Store, path: str | Path) -> dict[str, int]:
     True
     """
     with _copy_of(Path(path)) as source, source.transaction("reading") as transaction:
-        if transaction.values("place") is None or not place(transaction).settings.paused:
+        if transaction.place() is None or not place(transaction).settings.paused:
             fix = "tarry backup makes one of it"
             raise BadInput("a backup", _IS_BACKUP, found="a database that is in use", fix=fix)
         tables = _tables(source)

@@ -91,7 +91,7 @@ def first_keys(config: Config, store: Store) -> Keys:
     True
     """
     with store.transaction("reading") as transaction:
-        is_new = transaction.values("place") is None
+        is_new = transaction.place() is None
     if is_new and not Path(config.key_file).exists():
         return make_key(config.key_file)
     return keys_of(config, store)

@@ -78,7 +78,7 @@ def report(transaction: Transaction, clock: Clock) -> Report:
     ...     report(transaction, gateway.clock).parked
     {}
     """
-    if transaction.values("place") is None:
+    if transaction.place() is None:
         raise NotPossible(NO_SPACE)
     here = place(transaction)
     tick, hour = here.settings.tick, hour_ticks(here.settings)

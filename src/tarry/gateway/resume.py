@@ -62,7 +62,7 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     ...     resume(transaction, gateway.keys, gateway.clock)
     0
     """
-    if transaction.values("place") is None:
+    if transaction.place() is None:
         raise NotPossible(NO_SPACE)
     here = place(transaction)
     if not here.settings.paused:

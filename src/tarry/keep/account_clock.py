@@ -88,9 +88,12 @@ def clock_of(vault: Vault, outlet: str, options: Mapping[str, Any]) -> bytes | N
     >>> clock_of(memory_vault(Policy(epsilon="1", gap="11m")), "list", {}) is None
     True
     """
-    personal = vault.settings.personal
-    account = None if personal else account_of(vault.outlets[outlet], options)
-    return clock_name(vault.keys, vault.settings, account)
+    if vault.settings.personal:
+        return clock_name(vault.keys, vault.settings, None)
+    delivers = vault.outlets[outlet]
+    if not hasattr(delivers, "account"):
+        return None
+    return clock_name(vault.keys, vault.settings, account_of(delivers, options))
 
 
 def standstill(transaction: Transaction, name: bytes | None) -> Standstill | None:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from math import ceil
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.keep.account_clock import Standstill, standstill
 from tarry.keep.candidates import Candidate, Terms
 from tarry.keep.checks import check_period
-from tarry.keep.clock import advance, now_tick
+from tarry.keep.clock import now_tick, time_at
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
 from tarry.keep.posts import Receipt
@@ -30,74 +29,111 @@ def accept(
 ) -> list[list[Receipt] | TarryError]:
     """Stamp and store, inside an admitting transaction: each request whole or not at all.
 
-    >>> from tarry.core.entropy import Secure
+    >>> from tarry.core.policy import Policy
     >>> from tarry.keep.candidates import prepare
+    >>> from tarry.keep.chance import Chance
     >>> from tarry.keep.posts import Post
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> vault = memory_vault(policy)
     >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
     >>> with vault.store.transaction("admitting") as transaction:
-    ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Secure(), post)]])[0][0].status.state
+    ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Chance(), post)]])[0][0].status.state
     'waiting'
     """
-    here = _here(transaction, vault, requests)
-    now = advance(here.anchor, vault.clock.read(here.now)).time
-    clerk = _Clerk(transaction, vault, here, max(now_tick(now, here.settings.tick), here.closed + 1))
-    everything = [each for request in requests for each in request]
-    # The first of a request stands for all of them: the same key has the same first receipt.
-    names = {request[0].receipt for request in requests if request and request[0].body is not None}
-    if clerk.looks_back:
-        names |= {each.actor for each in everything}
-    if names:
-        transaction.lock(names)
-    clerk.recall([each for each in everything if each.body is not None])
+    here = place(transaction)
+    if here.settings.paused:
+        raise Paused(_RESTORED)
+    if here.settings.personal:
+        # Ticks missed by now must not move a post that arrives now.
+        close_ticks(transaction, vault.keys, vault.clock)
+        here = place(transaction)
+    clerk = _Clerk(transaction, vault, here)
+    clerk.take_turns(requests)
     answers = [clerk.answer(request) for request in requests]
-    clerk.write()
+    clerk.end()
     return answers
 
 
 class _Clerk:
     """Writes the rows of the posts of one transaction."""
 
-    def __init__(self, transaction: Transaction, vault: Vault, here: Place, tick: int) -> None:
+    __slots__ = (
+        "_agreed",
+        "_arrivals",
+        "_here",
+        "_known",
+        "_lockouts",
+        "_looks_back",
+        "_posts",
+        "_settings",
+        "_tick",
+        "_transaction",
+        "_vault",
+    )
+
+    def __init__(self, transaction: Transaction, vault: Vault, here: Place) -> None:
+        now = time_at(here.anchor, vault.clock.read(here.now))
+        tick = max(now_tick(now, here.settings.tick), here.closed + 1)
         self._transaction, self._vault = transaction, vault
         self._here, self._tick, self._settings = here, tick, here.settings
+        self._agreed: Terms | None = None  # the last terms that were looked at and found to hold
         self._known: dict[int, tuple[bytes, Receipt]] = {}  # requests that have come before
         self._lockouts: dict[bytes, Standstill | None] = {}  # of the accounts that posts need
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
         # Whether a label, tick or legacy depends on the actor's earlier posts: then these come in turn.
         leaned = here.latest is not None and here.latest > tick
-        self.looks_back = leaned or here.heirlooms or not here.settings.waits_for_label
+        self._looks_back = leaned or here.heirlooms or not here.settings.waits_for_label
+
+    def take_turns(self, requests: Sequence[Sequence[Candidate]]) -> None:
+        """Keep others waiting who ask for the same, and look up which requests have come before."""
+        names: set[bytes] = set()
+        again: list[Candidate] = []
+        for request in requests:
+            if request and request[0].body is not None:
+                # The first of a request stands for all of them: the same key has the same first receipt.
+                names.add(request[0].receipt)
+                again += request
+            if self._looks_back:
+                names |= {each.actor for each in request}
+        if names:
+            self._transaction.lock(names)
+        if again:
+            self._recall(again)
 
     def answer(self, request: Sequence[Candidate]) -> list[Receipt] | TarryError:
         """All posts of one request, or why none of them; of one that has come before, its receipts."""
         try:
-            if (receipts := self._seen(request)) is not None:
+            if self._known and (receipts := self._seen(request)) is not None:
                 return receipts
-            for each in request:
-                self._check_open(each.terms)
             # Looked up once: a parent that goes meanwhile must not break what was half accepted.
-            parents = [
-                waiting_parent(self._transaction, each.post.depends_on, each.pseudonym) for each in request
-            ]
+            parents: dict[int, Row | None] = {}
+            for each in request:
+                if each.terms is not self._agreed:
+                    self._check_terms(each.terms)
+                if each.post.depends_on is not None:
+                    parents[each.id] = waiting_parent(
+                        self._transaction, each.post.depends_on, each.pseudonym
+                    )
         except TarryError as refusal:
             return refusal
-        return [self._accept(each, parent) for each, parent in zip(request, parents, strict=True)]
+        return [self._accept(each, parents.get(each.id)) for each in request]
 
-    def _check_open(self, terms: Terms) -> None:
+    def _check_terms(self, terms: Terms) -> None:
+        policy, adopted = terms.policy, self._here.policy
+        self._settings.check(policy)
+        if self._settings.personal and adopted is not None and adopted != write_policy(policy):
+            raise BadInput("a policy", "is the one that its store has adopted", found="another")
         if not terms.is_open:
             raise Paused(_CLOSED)
         if self._tick < terms.first_tick:
-            wait = ceil((terms.first_tick - self._tick) * terms.policy.tick)
+            wait = ceil((terms.first_tick - self._tick) * policy.tick)
             raise Paused(_CHANGING.format(wait=wait), wait_s=wait)
-        check_period(terms.policy, self._tick)
+        check_period(policy, self._tick)
+        self._agreed = terms
 
-    def recall(self, candidates: Sequence[Candidate]) -> None:
-        """Look up which of these requests have come before."""
-        if not candidates:
-            return
+    def _recall(self, candidates: Sequence[Candidate]) -> None:
         numbers = json.dumps([each.id for each in candidates])
         rows = {row["id"]: row for row in self._transaction.all("by_ids", ids=numbers)}
         for each in candidates:
@@ -116,7 +152,7 @@ class _Clerk:
         return [receipt for receipt in same if receipt]
 
     def _accept(self, each: Candidate, parent: Row | None) -> Receipt:
-        old = self._heirloom(each)
+        old = self._heirloom(each) if self._here.heirlooms else None
         ticks = self._arrive(each) if old is None else self._inherit(each, old)
         release = ticks.release
         if parent is not None:
@@ -138,35 +174,42 @@ class _Clerk:
             }
         )
         if not self._settings.waits_for_label:
-            self.write()  # the next one's label may look at this one
+            self._write()  # the next one's label may look at this one
         receipt = Receipt(each.secret, each.id, ticks.status("waiting", self._settings.tick))
         if each.body is not None:
             self._known[each.id] = each.body, receipt  # the same request may come twice at once
         return receipt
 
-    def write(self) -> None:
+    def end(self) -> None:
+        """Store what is left. Of where the store stands, that has changed the latest arrival alone."""
+        here, stamped = self._here, bool(self._arrivals) and not self._looks_back
+        self._write()
+        if stamped:
+            self._transaction.remember(
+                here if here.latest == self._tick else here._replace(latest=self._tick)
+            )
+
+    def _write(self) -> None:
         """Store what has been collected."""
-        if len(self._posts) == len(self._arrivals) == 1:  # quicker one by one
-            self._transaction.tell("insert_post", **self._posts[0])
-            self._transaction.tell("insert_arrival", **self._arrivals[0])
-        else:
-            self._transaction.many("insert_post", self._posts)
-            self._transaction.many("insert_arrival", self._arrivals)
+        self._transaction.many("insert_post", self._posts)
+        self._transaction.many("insert_arrival", self._arrivals)
         self._posts, self._arrivals = [], []
 
     def _heirloom(self, each: Candidate) -> Row | None:
-        if not self._here.heirlooms:
-            return None
         return self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._here.closed)
 
     def _arrive(self, each: Candidate) -> Prospect:
-        arrival, deadline = self._stamp(each), each.terms.policy.deadline_tick
-        lockout = self._lockout(each)
-        if (shift := 0 if lockout is None else lockout.ahead(arrival)) and deadline is not None:
+        arrival = self._stamp(each) if self._looks_back else self._tick
+        deadline, shift = each.terms.policy.deadline_tick, 0
+        if each.clock is not None and (lockout := self._lockout(each.clock)):
+            shift = lockout.ahead(arrival)
+        if shift and deadline is not None:
             deadline = max(deadline - shift, arrival)  # a public one stays where it is
-        label, ticks = self._label(each, arrival), Prospect(arrival, arrival)
-        if self._delayed(each, arrival):
+        label = None if self._settings.waits_for_label else self._label(each, arrival)
+        if each.terms.adoption == "everyone" or self._delayed(each, arrival):
             ticks = prospect_of(arrival, each.draws, label, self._settings, deadline)
+        else:
+            ticks = Prospect(arrival, arrival)
         self._arrivals.append(
             {
                 "id": each.id,
@@ -177,41 +220,33 @@ class _Clerk:
                 "unbatched": each.draws.unbatched,
                 "batched": each.draws.batched,
                 "deadline": deadline,
-                "shift": shift if ticks.release is None else 0,
+                "shift": shift if shift and ticks.release is None else 0,
                 "label": label,
                 "period": each.terms.period,
             }
         )
-        return ticks.later(shift)
+        return ticks.later(shift) if shift else ticks
 
-    def _lockout(self, each: Candidate) -> Standstill | None:
-        """Of the account that a post needs; who needs none does not ask."""
-        if each.clock is None:
-            return None
-        if each.clock not in self._lockouts:
-            self._lockouts[each.clock] = standstill(self._transaction, each.clock)
-        return self._lockouts[each.clock]
+    def _lockout(self, clock: bytes) -> Standstill | None:
+        """Of the account that a post needs."""
+        if clock not in self._lockouts:
+            self._lockouts[clock] = standstill(self._transaction, clock)
+        return self._lockouts[clock]
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
-        if each.terms.adoption == "everyone":
-            return True
         account = self._vault.keys.account(each.actor)
         row = self._transaction.one("adopted", account=account, tick=arrival)
         return each.terms.adoption == "opt-out" if row is None else bool(row["delayed"])
 
     def _stamp(self, each: Candidate) -> int:
         """This tick; but not before the actor's last arrival, should the clock have leaned back since."""
-        if not self.looks_back:
-            return self._tick
         last = self._transaction.one("last_arrival", actor=each.actor)
         return max(self._tick, (last and last["arrival"]) or self._tick)
 
-    def _label(self, each: Candidate, arrival: int) -> int | None:
-        """The label, where it is known at admission."""
+    def _label(self, each: Candidate, arrival: int) -> int:
+        """The label, which is known at admission."""
         settings, who = self._settings, {"actor": each.actor}
-        if settings.waits_for_label:
-            return None
         if settings.labels == "none":
             return 0
         since = arrival - settings.window_ticks
@@ -225,33 +260,13 @@ class _Clerk:
 
     def _inherit(self, each: Candidate, old: Row) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
-        ticks, lockout = prospect(old, self._settings), self._lockout(each)
+        ticks = prospect(old, self._settings)
+        lockout = None if each.clock is None else self._lockout(each.clock)
         shift = 0 if lockout is None or ticks.earliest is None else lockout.behind(ticks.earliest)
         self._transaction.tell("bequeath_post", id=old["id"], closed=self._here.closed)
         kept = {"id": old["id"], "ticks": shift if ticks.release is None else 0}
         self._transaction.tell("bequeath_arrival", **kept, heir=each.id)
         return ticks.later(shift)
-
-
-def _here(transaction: Transaction, vault: Vault, requests: Sequence[Sequence[Candidate]]) -> Place:
-    here = place(transaction)
-    if here.settings.paused:
-        raise Paused(_RESTORED)
-    policies = {id(each.terms.policy): each.terms.policy for request in requests for each in request}
-    for policy in policies.values():
-        here = _under(transaction, vault, here, policy)
-    return here
-
-
-def _under(transaction: Transaction, vault: Vault, here: Place, policy: Policy) -> Place:
-    here.settings.check(policy)
-    if here.settings.personal:
-        if here.policy is not None and here.policy != write_policy(policy):
-            raise BadInput("a policy", "is the one that its store has adopted", found="another")
-        # Ticks missed by now must not move a post that arrives now.
-        close_ticks(transaction, vault.keys, vault.clock)
-        here = place(transaction)
-    return here
 
 
 def _yes(row: Row | None) -> bool:

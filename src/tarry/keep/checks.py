@@ -27,8 +27,14 @@ def check_post(vault: Vault, post: Post) -> None:
     if (outlet := vault.outlets.get(post.outlet)) is None:
         known = ", ".join(vault.outlets) or "none"
         raise BadInput("an outlet", f"is one of {known}", found=repr(post.outlet))
-    _check_name("actor", post.actor)
-    _check_name("target", post.target)
+    for what, name in (("actor", post.actor), ("target", post.target)):
+        if not 0 < len(name) <= _MOST_NAME or "\0" in name:
+            rule = f"has 1 to {_MOST_NAME} characters and no NUL"
+            raise BadInput(f"the {what} of a post", rule, found=f"{len(name)} characters")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"the {what} of a post", "is Unicode text", found="something else") from None
     check_delivery(outlet, post.options, post.content)
 
 
@@ -60,16 +66,6 @@ def check_period(policy: Policy, tick: int) -> None:
     for name, end in (("until", policy.ends_at), ("deadline", policy.deadline_at)):
         if end is not None and at > end:
             raise _outside(name, "has not passed", "after it", "renew the policy")
-
-
-def _check_name(what: str, text: str) -> None:
-    if not text or len(text) > _MOST_NAME or "\0" in text:
-        rule = f"has 1 to {_MOST_NAME} characters and no NUL"
-        raise BadInput(f"the {what} of a post", rule, found=f"{len(text)} characters")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadInput(f"the {what} of a post", "is Unicode text", found="something else") from None
 
 
 def _outside(name: str, rule: str, found: str, fix: str) -> BadInput:

@@ -16,7 +16,17 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple, Protocol
 
-__all__ = ["MICROS", "Anchor", "Clock", "Reading", "SystemClock", "advance", "last_past_tick", "now_tick"]
+__all__ = [
+    "MICROS",
+    "Anchor",
+    "Clock",
+    "Reading",
+    "SystemClock",
+    "advance",
+    "last_past_tick",
+    "now_tick",
+    "time_at",
+]
 
 MICROS = 1_000_000
 _LEAN = 16
@@ -71,13 +81,22 @@ def advance(anchor: Anchor, reading: Reading) -> Anchor:
     >>> advance(before, Reading(wall=3_600_000_016, steady=16, boot="a")).time
     17
     """
-    last = anchor.reading
+    return Anchor(time_at(anchor, reading), reading)
+
+
+def time_at(anchor: Anchor, reading: Reading) -> int:
+    """What the store's clock shows at a reading, in microseconds since 1970.
+
+    >>> time_at(Anchor.at(Reading(wall=0, steady=0, boot="a")), Reading(wall=32, steady=16, boot="a"))
+    17
+    """
+    begun, (last_wall, last_steady, last_boot) = anchor
+    wall, steady, boot = reading
     # A steady clock that has gone back is another one: a machine was put back to an earlier state.
-    same = reading.boot == last.boot and reading.steady >= last.steady
-    elapsed = reading.steady - last.steady if same else max(0, reading.wall - last.wall)
-    time = anchor.time + elapsed
-    lean = elapsed // _LEAN
-    return Anchor(time + max(-lean, min(reading.wall - time, lean)), reading)
+    same = boot == last_boot and steady >= last_steady
+    elapsed = steady - last_steady if same else max(0, wall - last_wall)
+    time, lean = begun + elapsed, elapsed // _LEAN
+    return min(wall, time + lean) if wall >= time else max(wall, time - lean)
 
 
 def now_tick(micros: int, tick: Fraction) -> int:
@@ -86,7 +105,8 @@ def now_tick(micros: int, tick: Fraction) -> int:
     >>> now_tick(1_000_000, Fraction(1)), now_tick(1_000_001, Fraction(1))
     (1, 2)
     """
-    return -(-micros * tick.denominator // (tick.numerator * MICROS))
+    numerator, denominator = tick.as_integer_ratio()
+    return -(-micros * denominator // (numerator * MICROS))
 
 
 def last_past_tick(micros: int, tick: Fraction) -> int:

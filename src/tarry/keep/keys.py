@@ -6,13 +6,15 @@ lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b
 
 import secrets
 from hashlib import blake2b
+from typing import NamedTuple
 
 from tarry.core.errors import BadInput
 
-__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash"]
+__all__ = ["KEY_BYTES", "Keys", "Secret", "new_key", "new_receipt", "post_key", "receipt_hash"]
 
 KEY_BYTES = 32
 _HASH_BYTES = 16
+_RECEIPT = blake2b(digest_size=32, person=b"tarry receipt")
 
 
 def new_key() -> bytes:
@@ -39,7 +41,7 @@ def receipt_hash(receipt: str) -> bytes:
     >>> len(receipt_hash("a receipt"))
     32
     """
-    return blake2b(receipt.encode(), digest_size=32, person=b"tarry receipt").digest()
+    return _hashed(_RECEIPT, receipt.encode())
 
 
 def post_key(hashed: bytes) -> int:
@@ -49,6 +51,24 @@ def post_key(hashed: bytes) -> int:
     True
     """
     return int.from_bytes(hashed[:8]) >> 1
+
+
+class Secret(NamedTuple):
+    """A receipt, with what the store knows of it.
+
+    >>> Secret.of("a receipt").post == post_key(receipt_hash("a receipt"))
+    True
+    """
+
+    text: str  # for the author alone
+    hashed: bytes
+    post: int  # the key of the post
+
+    @classmethod
+    def of(cls, receipt: str) -> "Secret":
+        """What follows from the text."""
+        hashed = receipt_hash(receipt)
+        return cls(receipt, hashed, post_key(hashed))
 
 
 class Keys:
@@ -63,8 +83,10 @@ class Keys:
         if len(key) != KEY_BYTES:
             raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
         self._key = key
-        self._actor, self._pseudonym, self._account, self._login, self._public, self.seal = map(
-            self.secret, ("actor", "pseudonym", "account", "login", "public id", "seal")
+        self.seal = self.secret("seal")
+        self._actor, self._pseudonym, self._account, self._login, self._public = (
+            blake2b(key=self.secret(purpose), digest_size=_HASH_BYTES)
+            for purpose in ("actor", "pseudonym", "account", "login", "public id")
         )
 
     def secret(self, purpose: str) -> bytes:
@@ -90,7 +112,7 @@ class Keys:
         >>> len(Keys(bytes(32)).actor("ann"))
         16
         """
-        return blake2b(actor.encode(), key=self._actor, digest_size=_HASH_BYTES).digest()
+        return _hashed(self._actor, actor.encode())
 
     def pseudonym(self, actor: str, target: str) -> bytes:
         """What a repost is known by: the actor on this target.
@@ -101,8 +123,7 @@ class Keys:
         False
         """
         name = actor.encode()
-        message = len(name).to_bytes(8) + name + target.encode()
-        return blake2b(message, key=self._pseudonym, digest_size=_HASH_BYTES).digest()
+        return _hashed(self._pseudonym, len(name).to_bytes(8) + name + target.encode())
 
     def account(self, actor: bytes) -> bytes:
         """What the ledger knows an actor by, made from the hash that labels use.
@@ -110,7 +131,7 @@ class Keys:
         >>> len(Keys(bytes(32)).account(b"x" * 16))
         16
         """
-        return blake2b(actor, key=self._account, digest_size=_HASH_BYTES).digest()
+        return _hashed(self._account, actor)
 
     def login(self, account: str) -> bytes:
         """What a lockout knows an account at some place by.
@@ -118,9 +139,7 @@ class Keys:
         >>> len(Keys(bytes(32)).login("https://wiki.example/api.php Nym@tarry"))
         16
         """
-        return blake2b(
-            account.encode(errors="surrogatepass"), key=self._login, digest_size=_HASH_BYTES
-        ).digest()
+        return _hashed(self._login, account.encode(errors="surrogatepass"))
 
     def public_id(self, post: int) -> str:
         """The name under which a post is delivered: the same at every try, and no number of ours.
@@ -128,5 +147,11 @@ class Keys:
         >>> len(Keys(bytes(32)).public_id(7))
         32
         """
-        message = post.to_bytes(8, signed=True)
-        return blake2b(message, key=self._public, digest_size=_HASH_BYTES).hexdigest()
+        return _hashed(self._public, post.to_bytes(8, signed=True)).hex()
+
+
+def _hashed(begun: blake2b, message: bytes) -> bytes:
+    """Go on from a hash that has taken its key in: half the work of beginning anew."""
+    hasher = begun.copy()
+    hasher.update(message)
+    return hasher.digest()

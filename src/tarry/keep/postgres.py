@@ -16,7 +16,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.queries import KEEPER, migrations, queries
-from tarry.keep.store import Kind, Row
+from tarry.keep.store import Kind, Place, Row
 
 if TYPE_CHECKING:
     import psycopg
@@ -165,10 +165,13 @@ class PostgresTransaction:
         self._pipeline.sync()
         return cursor.rowcount
 
-    def values(self, name: str) -> tuple[Any, ...] | None:
-        """The first row of an answer, in the order of its columns."""
-        row = self.one(name)
-        return None if row is None else tuple(row.values())
+    def place(self) -> Place | None:
+        """Where the store stands; None before it is founded."""
+        row = self.one("place")
+        return None if row is None else Place.of(tuple(row.values()))
+
+    def remember(self, place: Place) -> None:
+        """Nothing: others write here all the time, and nobody could say whether they have."""
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, without waiting for the answer."""
@@ -186,7 +189,9 @@ class PostgresTransaction:
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows, without waiting for the answers."""
-        if rows:
+        if len(rows) == 1:
+            self._connection.execute(self._statements[name], rows[0])
+        elif rows:
             self._connection.cursor().executemany(self._statements[name], rows)
 
 

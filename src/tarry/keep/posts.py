@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["Post", "Receipt", "Release", "State", "Status", "is_doubt"]
 
@@ -45,8 +45,7 @@ class Post:
     space: str = ""  # where the target lies: the same name elsewhere is another target
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(NamedTuple):
     """What its author may know of a post.
 
     >>> Status(state="waiting", earliest=10, latest=70, tick=Fraction(60)).between

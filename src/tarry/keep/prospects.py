@@ -51,7 +51,7 @@ class Prospect(NamedTuple):
 
     def status(self, state: State, tick: Fraction, problem: str | None = None) -> Status:
         """What the author is told."""
-        return Status(state=state, earliest=self.earliest, latest=self.latest, tick=tick, problem=problem)
+        return Status(state, self.earliest, self.latest, tick, problem)
 
 
 def prospect(row: Row, settings: Settings) -> Prospect:

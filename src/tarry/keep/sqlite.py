@@ -6,17 +6,20 @@ what is erased; `clear_traces` removes the copies that the log and the gaps betw
 
 import contextlib
 import os
+import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.queries import KEEPER, migrations, queries
-from tarry.keep.store import Kind, Row
+from tarry.keep.store import Kind, Place, Row
 
 __all__ = ["SqliteStore"]
 
@@ -24,7 +27,16 @@ _PATIENCE_MS = 10_000
 #: A file is written anew in memory, and for a hundredth of the time at most.
 _MOST_REBUILT = 256 << 20
 _REST = 100
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+_Pick = Callable[[Mapping[str, object]], tuple[object, ...]]
 _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
+
+
+class _Connection(sqlite3.Connection):
+    """With what its last admission left behind."""
+
+    remembered: Place | None = None
+    remembered_at: tuple[int, int] | None = None
 
 
 class SqliteStore:
@@ -38,7 +50,7 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, rooms: tuple[str, ...] = KEEPER) -> None:
         self.path = str(path)
-        self.rooms, self.statements = rooms, queries("sqlite", rooms)
+        self.rooms, self.statements = rooms, _Statements(queries("sqlite", rooms))
         self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
@@ -75,7 +87,7 @@ class SqliteStore:
             raise
         return rebuilt and not busy
 
-    def _rebuild(self, connection: sqlite3.Connection) -> bool:
+    def _rebuild(self, connection: _Connection) -> bool:
         """When SQLite splits a page it leaves old bytes behind that `secure_delete` does not wipe."""
         if self._file.stat().st_size > _MOST_REBUILT:
             return True
@@ -101,11 +113,11 @@ class SqliteStore:
         elif hasattr(self, "_mine"):
             self._forget_connection()
 
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> _Connection:
         """This thread's connection, to the file that is there now."""
         if self._shared:
             return self._shared
-        connection: sqlite3.Connection | None = getattr(self._mine, "connection", None)
+        connection: _Connection | None = getattr(self._mine, "connection", None)
         # What is written to a file that was moved or deleted is lost: look whether it is still this one.
         status = self._file.stat()
         mine = (os.getpid(), status.st_dev, status.st_ino)
@@ -126,7 +138,7 @@ class SqliteStore:
             os.close(os.open(self._file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     @staticmethod
-    def _connect(where: str) -> sqlite3.Connection:
+    def _connect(where: str) -> _Connection:
         connection = sqlite3.connect(
             where,
             uri=True,
@@ -134,6 +146,7 @@ class SqliteStore:
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
+            factory=_Connection,
         )
         connection.row_factory = sqlite3.Row
         for pragma in ("journal_mode = WAL", *_PRAGMAS):
@@ -146,11 +159,10 @@ class SqliteStore:
         if connection is not None and self._mine.file[0] == os.getpid():
             connection.close()
 
-    def give_up(
-        self, connection: sqlite3.Connection | None, error: BaseException, what: str = "store"
-    ) -> None:
+    def give_up(self, connection: _Connection | None, error: BaseException, what: str = "store") -> None:
         """Undo what was begun; where the store is to blame, begin anew next time, and say so."""
         if connection is not None:
+            connection.remembered_at = None
             with contextlib.suppress(sqlite3.Error):  # the error that led here is the one to tell
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -188,7 +200,7 @@ class SqliteTransaction:
     0
     """
 
-    _connection: sqlite3.Connection
+    __slots__ = ("_begin", "_connection", "_cursor", "_execute", "_statements", "_store", "_version")
 
     def __init__(self, store: SqliteStore, kind: Kind) -> None:
         self._store, self._statements = store, store.statements
@@ -201,7 +213,9 @@ class SqliteTransaction:
         connection = None
         try:
             self._connection = connection = self._store.connection()
-            connection.execute(self._begin)
+            self._cursor = connection.cursor()
+            self._execute = self._cursor.execute
+            self._execute(self._begin)
         except BaseException as error:
             self._store.turn.release()
             self._store.give_up(connection, error)
@@ -211,33 +225,47 @@ class SqliteTransaction:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         """Write it all down, or none of it."""
         try:
-            if error is None and (trouble := self._commit()):
-                self._store.give_up(self._connection, trouble)
-                raise trouble
-            if error is not None:
+            if error is None:
+                try:
+                    self._execute("COMMIT")
+                except sqlite3.Error as trouble:
+                    self._store.give_up(self._connection, trouble)
+                    raise
+            else:
                 self._store.give_up(self._connection, error)
         finally:
             self._store.turn.release()
 
-    def _commit(self) -> sqlite3.Error | None:
-        try:
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            return error
-        return None
-
     def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        row: Row | None = self._connection.execute(self._statements[name], values).fetchone()
+        row: Row | None = self._ask(name, values).fetchone()
         return row
 
     def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return self._connection.execute(self._statements[name], values).fetchall()
+        return self._ask(name, values).fetchall()
 
     def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        return self._connection.execute(self._statements[name], values).rowcount
+        return self._ask(name, values).rowcount
+
+    def place(self) -> Place | None:
+        """Where the store stands; None before it is founded."""
+        connection = self._connection
+        self._version = self._execute("PRAGMA data_version").fetchone()[0]
+        if connection.remembered_at == (self._version, connection.total_changes):
+            return connection.remembered
+        row = self.one("place")
+        return None if row is None else Place.of(tuple(row))
+
+    def remember(self, place: Place) -> None:
+        """Spare the next transaction the question, unless anybody has written since.
+
+        One counter tells of other connections, the other of this one.
+        """
+        connection = self._connection
+        connection.remembered_at = self._version, connection.total_changes
+        connection.remembered = place
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""
@@ -246,18 +274,18 @@ class SqliteTransaction:
         """A file has no clock."""
         return None
 
-    def values(self, name: str) -> tuple[Any, ...] | None:
-        """The first row of an answer, in the order of its columns."""
-        row: tuple[Any, ...] | None = self._connection.execute(self._statements[name]).fetchone()
-        return row
-
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
-        self._connection.execute(self._statements[name], values)
+        self._ask(name, values)
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
-        self._connection.executemany(self._statements[name], rows)
+        statement, pick = self._statements[name]
+        self._cursor.executemany(statement, map(pick, rows))
+
+    def _ask(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+        statement, pick = self._statements[name]
+        return self._execute(statement, pick(values))
 
 
 def _why(error: Exception) -> str:
@@ -274,3 +302,22 @@ def _statements(script: str) -> list[str]:
             found.append(rest)
             rest = ""
     return found
+
+
+class _Statements(dict[str, tuple[str, _Pick]]):
+    """The statements by name, made ready when they are first asked for."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __missing__(self, name: str) -> tuple[str, _Pick]:
+        self[name] = _in_order(self._texts[name])
+        return self[name]
+
+
+@cache
+def _in_order(text: str) -> tuple[str, _Pick]:
+    """A statement with its parameters in order, and who puts them so: finding them by name is slow."""
+    names = _PARAMETER.findall(text)
+    pick: _Pick = itemgetter(*names) if len(names) > 1 else lambda values: tuple(values[n] for n in names)
+    return _PARAMETER.sub("?", text), pick

@@ -16,7 +16,7 @@ from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
-from tarry.keep.keys import post_key, receipt_hash
+from tarry.keep.keys import Secret
 
 __all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "by_receipt", "found", "place"]
 
@@ -39,16 +39,20 @@ class Transaction(Protocol):
         """How many rows a change has touched."""
         ...
 
+    def place(self) -> "Place | None":
+        """Where the store stands; None before it is founded."""
+        ...
+
+    def remember(self, place: "Place") -> None:
+        """Take a caller's word for where the store stands after all that this transaction has changed."""
+        ...
+
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names, and keep them waiting until the end."""
         ...
 
     def wall(self) -> int | None:
         """The wall clock of a database that has one, in microseconds since 1970."""
-        ...
-
-    def values(self, name: str) -> tuple[Any, ...] | None:
-        """The first row of an answer, in the order of its columns, if there is one."""
         ...
 
     def tell(self, name: str, /, **values: object) -> None:
@@ -115,6 +119,10 @@ class Settings:
         return self.labels in ("held", "simultaneous")
 
     @cached_property
+    def _ratio(self) -> tuple[int, int]:
+        return self.tick.as_integer_ratio()
+
+    @cached_property
     def hold_ticks(self) -> int:
         """Ticks a post waits until its label is known, where labels are held."""
         return self.window_ticks if self.labels == "held" else 0
@@ -125,7 +133,7 @@ class Settings:
         >>> Settings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
         """
         same = self.window_ticks == policy.window_ticks and self.labels == policy.labels
-        if not same or self.tick != policy.tick:
+        if not same or self._ratio != policy.tick.as_integer_ratio():
             raise BadInput(
                 "a policy",
                 "has the tick, window and labels of its store",
@@ -151,6 +159,18 @@ class Place(NamedTuple):
     heirlooms: bool  # whether any withdrawn post may still have an heir
     now: int | None  # wall clock of a database that has one
 
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> "Place":
+        """What the statement `place` answers, in the order of its columns.
+
+        >>> stored = ("1", 300, "held", 0, 0, 0)
+        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None)).closed
+        6
+        """
+        time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, now = row
+        anchor = Anchor(time, Reading(wall, steady, boot))
+        return cls(anchor, closed, _settings(tuple(settings)), policy, latest, bool(heirlooms), now)
+
 
 def found(transaction: Transaction, settings: Settings, clock: Clock, policy: str | None = None) -> None:
     """Give a new store its clock and settings; an old one keeps its own.
@@ -162,7 +182,7 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
     ...     place(transaction).settings.window_ticks
     300
     """
-    if transaction.one("place") is not None:
+    if transaction.place() is not None:
         return
     anchor = Anchor.at(clock.read(transaction.wall()))
     transaction.tell("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
@@ -185,12 +205,9 @@ def place(transaction: Transaction) -> Place:
     ...     place(transaction).settings.labels
     'held'
     """
-    found = transaction.values("place")
-    if found is None:
+    if (here := transaction.place()) is None:
         raise BadInput("a store", "has been founded", found="an empty one", fix="call found() first")
-    time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, now = found
-    anchor = Anchor(time, Reading(wall, steady, boot))
-    return Place(anchor, closed, _settings(tuple(settings)), policy, latest, bool(heirlooms), now)
+    return here
 
 
 def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
@@ -200,8 +217,8 @@ def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
     >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
     ...     by_receipt(transaction, "no such receipt")
     """
-    hashed = receipt_hash(receipt)
-    return transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
+    _, hashed, post = Secret.of(receipt)
+    return transaction.one("by_receipt", id=post, receipt=hashed)
 
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:
