@@ -181,13 +181,11 @@ class _Clerk:
         return receipt
 
     def end(self) -> None:
-        """Store what is left. Of where the store stands, that has changed the latest arrival alone."""
-        here, stamped = self._here, bool(self._arrivals) and not self._looks_back
+        """Store what is left, and say where the store stands then."""
+        stamped = self._arrivals and not self._looks_back
         self._write()
         if stamped:
-            self._transaction.remember(
-                here if here.latest == self._tick else here._replace(latest=self._tick)
-            )
+            self._transaction.remember(self._here.with_arrival(self._tick))
 
     def _write(self) -> None:
         """Store what has been collected."""

@@ -8,7 +8,6 @@ pseudonyms at one moment, every waiting release moves later by the ticks missed.
 """
 
 from dataclasses import dataclass
-from math import inf
 
 from tarry.core.policy_file import read_policy
 from tarry.core.release import Draws, release_tick
@@ -63,12 +62,11 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     missed = tick - here.closed - 1
     if settings.personal and (late := _ticks_late(transaction, tick, missed)):
         shift_everything(transaction, late, here.closed)
-    oldest = _oldest(transaction)
-    if settings.waits_for_label and oldest <= tick - settings.window_ticks:
+    if settings.waits_for_label and _is_by(here.oldest, tick - settings.window_ticks):
         _fix_labels(transaction, here, tick)
     if missed and not settings.personal:
         transaction.tell("publish_overdue", tick=tick, closed=here.closed)
-    erased = _erase(transaction, keys, here, tick, oldest)
+    erased = _erase(transaction, keys, here, tick)
     transaction.tell("tick", **anchor_row(anchor), closed=tick)
     return Closed(tick, missed, erased, anchor)
 
@@ -84,12 +82,6 @@ def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:
     transaction.tell("shift_releases", ticks=ticks, closed=closed)
     transaction.tell("shift_pending", ticks=ticks)
     transaction.tell("shift_lockouts", ticks=ticks, closed=closed)
-
-
-def _oldest(transaction: Transaction) -> float:
-    """The first arrival tick that is not erased; without one, a tick that never comes."""
-    row = transaction.one("oldest")
-    return inf if row is None or row["arrival"] is None else row["arrival"]
 
 
 def _ticks_late(transaction: Transaction, tick: int, missed: int) -> int:
@@ -125,19 +117,20 @@ def _fix_labels(transaction: Transaction, here: Place, tick: int) -> None:
         pass
 
 
-def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int, oldest: float) -> int:
+def _erase(transaction: Transaction, keys: Keys, here: Place, tick: int) -> int:
     """Forget what nothing needs any more."""
     settings, erased = here.settings, 0
     erasable = tick - settings.window_ticks * (2 if settings.waits_for_label else 1)
     hour = hour_ticks(settings)
-    if oldest <= erasable:
+    if _is_by(here.oldest, erasable):
         if not settings.personal:
             rows = transaction.all("arrivals_by_hour", ticks=hour, erasable=erasable)
             transaction.many("count_hour", [dict(row) for row in rows])
         erased += _erase_arrivals(transaction, keys, erasable)
     if here.heirlooms:
         erased += transaction.run("forget_withdrawn", closed=tick)
-    erased += transaction.run("forget_lockouts", closed=tick)
+    if _is_by(here.lockout, tick):
+        erased += transaction.run("forget_lockouts", closed=tick)
     if tick // hour != here.closed // hour:
         if not settings.personal:
             transaction.tell("tell_ledger")
@@ -179,3 +172,8 @@ def _erase_arrivals(transaction: Transaction, keys: Keys, erasable: int) -> int:
         ],
     )
     return transaction.run("erase", erasable=erasable)
+
+
+def _is_by(first: int | None, tick: int) -> bool:
+    """Whether anything has come by a tick."""
+    return first is not None and first <= tick

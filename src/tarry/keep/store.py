@@ -157,6 +157,8 @@ class Place(NamedTuple):
     policy: str | None
     latest: int | None  # arrival tick of any actor
     heirlooms: bool  # whether any withdrawn post may still have an heir
+    oldest: int | None  # the first arrival tick that is not erased
+    lockout: int | None  # the first tick at which a lockout moves nothing any more
     now: int | None  # wall clock of a database that has one
 
     @classmethod
@@ -164,12 +166,23 @@ class Place(NamedTuple):
         """What the statement `place` answers, in the order of its columns.
 
         >>> stored = ("1", 300, "held", 0, 0, 0)
-        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None)).closed
+        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None, None, None)).closed
         6
         """
-        time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, now = row
-        anchor = Anchor(time, Reading(wall, steady, boot))
-        return cls(anchor, closed, _settings(tuple(settings)), policy, latest, bool(heirlooms), now)
+        time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, oldest, lockout, now = row
+        anchor, shared = Anchor(time, Reading(wall, steady, boot)), _settings(tuple(settings))
+        return cls(anchor, closed, shared, policy, latest, bool(heirlooms), oldest, lockout, now)
+
+    def with_arrival(self, tick: int) -> "Place":
+        """The same after an arrival at a tick that is not before any other.
+
+        >>> stored = ("1", 300, "held", 0, 0, 0)
+        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None, None, None)).with_arrival(7).oldest
+        7
+        """
+        if self.latest == tick:
+            return self
+        return self._replace(latest=tick, oldest=tick if self.oldest is None else self.oldest)
 
 
 def found(transaction: Transaction, settings: Settings, clock: Clock, policy: str | None = None) -> None:

@@ -3,11 +3,14 @@
 
 -- name: place
 -- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
--- again for each post, the latest arrival and whether any withdrawn post may still have an heir.
+-- again for each post, the latest arrival and whether any withdrawn post may still have an heir; and, so that
+-- closing a tick need not ask, the first arrival that is not erased yet and the first lockout to end.
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.paused, s.policy,
        (SELECT max(arrival) FROM arrivals) AS latest,
        EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       (SELECT min(arrival) FROM arrivals) AS oldest,
+       (SELECT min(resumes) FROM lockouts) AS lockout,
        NULL AS now
 FROM clock c, settings s
 
@@ -51,10 +54,6 @@ UPDATE posts SET pseudonym = NULL WHERE state = 'withdrawn'
 -- name: recount_parked
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
 UPDATE posts SET release = :closed WHERE state = 'parked'
-
--- name: oldest
--- The first arrival that is not erased yet.
-SELECT min(arrival) AS arrival FROM arrivals
 
 -- name: last_arrival
 -- The actor's latest arrival: the next one is never before it.
