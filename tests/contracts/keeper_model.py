@@ -294,8 +294,6 @@ class KeeperModel:
             elif entry.state == "waiting":
                 delay = min(300, 2 ** (outcome.attempt - 1)) * MICROS // 2
                 entry.claim, entry.problem = None, not doubt
-                entry.until = None if self.personal else now + delay
-                if self.personal:
-                    self.shift(max(0, self.closed - entry.release) + -(-delay // MICROS))
+                entry.until = now + delay
         if any(outcome.parked for outcome in outcomes):
             self._park_children()

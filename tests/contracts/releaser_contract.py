@@ -1,10 +1,11 @@
 """What every store lets workers do: claim with a lease, deliver, mark, try again, give up, take over."""
 
 import threading
+from itertools import pairwise
 
 import pytest
 
-from contracts.keeping import WINDOW, World, stiff_policy
+from contracts.keeping import UNBATCHED, WINDOW, World, stiff_policy
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.releaser import LEASE_S, Releaser
@@ -16,6 +17,13 @@ def due(world: World, count: int = 1, outlet: str = "list") -> list:
     receipts = [world.admit(actor=f"a{n}", target=f"p{n}", outlet=outlet) for n in range(count)]
     world.pass_ticks(WINDOW + 1, release=False)
     return receipts
+
+
+def keep(world: World, ticks: int) -> None:
+    """As a keeper does: close, release, and take up again what is to be tried again by now."""
+    for _ in range(ticks):
+        world.pass_ticks(1)
+        world.releaser.sweep()
 
 
 class ReleaserContract:
@@ -289,28 +297,6 @@ class ReleaserContract:
 
         assert [release.content for release in world.outlets["list"].delivered] == [b"parent", b"child"]
 
-    @pytest.mark.parametrize("labels", ["held", "follower"])
-    def test_in_a_personal_store_a_failure_moves_everything(self, new_world, labels):
-        """One person's outage moves every waiting release by as much, so that nothing piles up."""
-        world = new_world(stiff_policy(labels), personal=True)
-        failing = world.admit(actor="ann", target="p1")
-        world.pass_ticks(1, release=False)
-        later = world.admit(actor="bob", target="p2")
-        world.pass_ticks(WINDOW + 1, release=False)
-        pending = world.admit(actor="cem", target="p3")
-        before = [world.gate.status(r.secret) for r in (failing, later, pending)]
-        world.outlets["list"].broken = Unreachable("not now")
-        world.outlets["list"].batch = 1
-        claim = world.releaser.claim("list")
-        world.releaser.mark(claim, world.releaser.deliver(claim))
-        after = [world.gate.status(r.secret) for r in (failing, later, pending)]
-
-        late = world.closed - before[0].earliest
-        shifts = {new.earliest - old.earliest for old, new in zip(before, after, strict=True)}
-        assert shifts == {new.latest - old.latest for old, new in zip(before, after, strict=True)}
-        assert shifts == {late + 1}  # a first retry comes within a second
-        assert world.releaser.claim("list") is None
-
     # --- one person's own store -------------------------------------------------------------------
 
     def test_a_delivery_that_hangs_holds_the_others_up(self, new_world):
@@ -330,6 +316,42 @@ class ReleaserContract:
 
         assert due_now is None
         assert (moved[1] - moved[0], moved[0]) == (distance, world.closed)
+
+    @pytest.mark.parametrize("labels", ["held", "none"])
+    def test_a_delivery_that_fails_holds_the_others_up(self, new_world, labels):
+        """One person's outage moves every waiting release by as long as it lasts: nothing piles up."""
+        world = new_world(stiff_policy(labels), personal=True)
+        first = world.admit(actor="ann", target="p1")
+        keep(world, 1)
+        second = world.admit(actor="bob", target="p2")
+        keep(world, UNBATCHED[labels] - 2)
+        third = world.admit(actor="cem", target="p3")
+        world.outlets["list"].broken = Unreachable("not now")
+        keep(world, 40)
+        waiting = [world.gate.status(each.secret).state for each in (first, second, third)]
+        world.outlets["list"].broken = None
+        keep(world, 100)
+
+        told = [each.status.earliest for each in (first, second, third)]
+        left = dict(world.delivered)
+        assert waiting == ["waiting"] * 3
+        assert left["p1"] >= told[0] + 40 - UNBATCHED[labels]
+        assert {left[f"p{n + 1}"] - told[n] for n in range(3)} == {left["p1"] - told[0]}
+
+    def test_what_arrives_in_an_outage_does_not_overtake_what_waits(self, new_world):
+        """All count from their arrival or from the end of the outage: in order, and no further apart."""
+        world = new_world(stiff_policy("none"), personal=True)
+        world.outlets["list"].broken = Unreachable("not now")
+        for number in range(30):
+            world.admit(actor="ann", target=f"{number}")
+            keep(world, 3)
+        world.outlets["list"].broken = None
+        keep(world, 200)
+
+        left = [tick for _, tick in sorted(world.delivered, key=lambda each: int(each[0]))]
+        assert len(left) == 30
+        assert {later - earlier for earlier, later in pairwise(left)} <= {0, 1, 2, 3}
+        assert left[0] >= world.closed - 200
 
     def test_a_command_that_has_begun_holds_nobody_up(self, new_world):
         """What may run only once and has begun has happened: the rest leave when they would have."""

@@ -10,16 +10,13 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
-from tarry.core.ticks import ticks_up
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import shift_everything
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Row, Transaction, place
+from tarry.keep.store import Row, Transaction
 from tarry.keep.tries import CUT_OFF, Outcome, doubted, try_once
 from tarry.keep.vault import Vault
 
@@ -157,12 +154,9 @@ class Releaser:
                 self._park_children(transaction)
 
     def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
-        delay = retry_delay(outcome.attempt, self._entropy)
-        personal = self.vault.settings.personal
-        until = None if personal else self.vault.now(transaction) + delay
-        if _write_failure(transaction, token, outcome, until) and personal and not outcome.parked:
-            # One person's outage: letting all that piles up out together would show that it is one's.
-            self._shift_for(transaction, outcome, delay)
+        # In one person's own store it holds up the rest until it has left, as whatever is late does there.
+        until = self.vault.now(transaction) + retry_delay(outcome.attempt, self._entropy)
+        _write_failure(transaction, token, outcome, until)
 
     def _kin(self, claim: Claim, outcomes: list[Outcome]) -> dict[int, Kin]:
         """Of the posts whose accounts cannot get in: what else waits for the same account."""
@@ -179,13 +173,6 @@ class Releaser:
             delay = lockout_delay(outcome.locked_s or 0, self._entropy)
             if row is not None:
                 move_account(transaction, self.vault, kin, row, delay)
-
-    @staticmethod
-    def _shift_for(transaction: Transaction, outcome: Outcome, delay: int) -> None:
-        here, row = place(transaction), transaction.one("by_id", id=outcome.post)
-        late = max(0, here.closed - row["release"]) if row is not None else 0
-        ticks = ticks_up(Fraction(delay, MICROS), here.settings.tick)
-        shift_everything(transaction, late + ticks, here.closed)
 
     def _leaving(self, row: Row) -> Release | None:
         """What leaves; None if it cannot be opened."""
