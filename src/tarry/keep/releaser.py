@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.keep.clock import MICROS
@@ -118,7 +119,9 @@ class Releaser:
         if not rows:
             return None
         rows.sort(key=lambda row: (row["release"], row["id"]))
-        posts = [(row["id"], self._leaving(row)) for row in rows]
+        tick = self.vault.settings.tick
+        moments = {number: number * tick for number in {row["release"] for row in rows}}
+        posts = [(row["id"], self._leaving(row, moments[row["release"]])) for row in rows]
         for post, release in posts:
             if release is None:  # nothing that a later try would change
                 transaction.tell("mark_parked", id=post, claim=token, problem=SHUT, doubted=doubted(SHUT))
@@ -174,12 +177,13 @@ class Releaser:
             if row is not None:
                 move_account(transaction, self.vault, kin, row, delay)
 
-    def _leaving(self, row: Row) -> Release | None:
+    def _leaving(self, row: Row, at: Fraction) -> Release | None:
         """What leaves; None if it cannot be opened."""
         post, seal = row["id"], self.vault.seal
         try:
             content = seal.open(post, "content", row["content"])
-            options = json.loads(seal.open(post, "options", row["options"]))
+            stored = seal.open(post, "options", row["options"])
+            options = {} if stored == b"{}" else json.loads(stored)
         except Exception:  # noqa: BLE001 - whatever the cipher says, one row must not stop the others
             return None
         return Release(
@@ -187,7 +191,7 @@ class Releaser:
             target=row["target"],
             content=content,
             options=options,
-            at=row["release"] * self.vault.settings.tick,
+            at=at,
             attempt=row["attempts"],
         )
 
