@@ -49,7 +49,7 @@ def test_it_returns_at_once_and_tells_when_where_and_how_to_take_back(quiet):
 def test_a_long_draw_gives_one_moment_and_a_short_one_two(quiet, monkeypatch, draws, moments):
     """The release is told at once where the label cannot matter, else the two moments it lies between."""
     quiet.write_policy(SLOW + 'law = "uniform"\n')
-    monkeypatch.setattr("tarry.keep.chance.Secure", lambda: Script(draws))
+    monkeypatch.setattr("tarry.keep.gate.Secure", lambda: Script(draws))
     told = hand_in(quiet, "true")
     ticks = [(told[name] - quiet.clock.wall / 10**6) / 600 for name in ("earliest_at", "latest_at")]
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from tarry.core.entropy import Entropy
+from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
 from tarry.core.law import Law
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.policy import LABEL_RULES, LabelRule, Policy
 from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, Terms, prepare
-from tarry.keep.chance import Chance
 from tarry.keep.closing import Closed, close_ticks
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
@@ -128,8 +127,8 @@ class World:
         """A post that is ready to be handed in, perhaps for the second time."""
         content = others.pop("content", f"{actor} on {target}".encode())
         post = Post(actor=actor, target=target, outlet=outlet, content=content, **others)
-        terms = terms or Terms(self.policy)
-        return prepare(self.vault, terms, Chance(entropy), post, secret=secret, body=body)
+        terms, entropy = terms or Terms(self.policy), entropy or Secure()
+        return prepare(self.vault, terms, entropy, post, secret=secret, body=body)
 
     def send(self, *requests: Sequence[Candidate]) -> list[list[Receipt] | TarryError]:
         """Hand several requests in at once."""

@@ -18,7 +18,7 @@ import pytest
 from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.keep import chance
+from tarry.keep import candidates
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Refused
 from tarry.keep.gate import Gate
@@ -77,7 +77,7 @@ class Keeping:
             options=self.world.options,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chance, "new_receipt", lambda: "always the same")
+            patch.setattr(candidates, "new_receipt", lambda: "always the same")
             self.receipt = self.gate.admit(post)
 
     def tick(self, ticks: int = 1) -> None:

@@ -239,7 +239,7 @@ def live(steps: Sequence[tuple[int, Step]], ticks: int = 22, **more) -> Transcri
         fixed = patch("tarry.gateway.tokens.secrets.token_hex", lambda size: f"{next(number):0{2 * size}x}")
         with fixed:
             town = Town(**more)
-        patches.enter_context(patch("tarry.keep.chance.new_receipt", town.coins.receipts.popleft))
+        patches.enter_context(patch("tarry.keep.candidates.new_receipt", town.coins.receipts.popleft))
         asyncio.run(_live(town, steps, ticks))
     return town.seen
 

@@ -3,9 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tarry.core.entropy import Secure
 from tarry.core.policy import Policy
 from tarry.keep.candidates import Terms, prepare
-from tarry.keep.chance import Chance
 from tarry.keep.posts import Post
 from tarry.testing import memory_vault
 
@@ -18,7 +18,7 @@ PLACES = st.tuples(NAMES, NAMES.filter(bool))
 def pseudonym(space, target):
     """What the store knows the target by."""
     post = Post(actor="ann", target=target, outlet="list", content=b"", space=space)
-    return prepare(VAULT, Terms(POLICY), Chance(), post).pseudonym
+    return prepare(VAULT, Terms(POLICY), Secure(), post).pseudonym
 
 
 @given(PLACES, PLACES)
@@ -33,8 +33,8 @@ def test_a_request_that_may_come_again_is_known_by_its_own_secret():
     """The key of its post follows from the secret; without one each candidate is another."""
     post = Post(actor="ann", target="p1", outlet="list", content=b"")
     mine = {"secret": "5e" * 32, "body": b"a hash"}
-    known = [prepare(VAULT, Terms(POLICY), Chance(), post, **mine) for _ in range(2)]
-    fresh = [prepare(VAULT, Terms(POLICY), Chance(), post) for _ in range(2)]
+    known = [prepare(VAULT, Terms(POLICY), Secure(), post, **mine) for _ in range(2)]
+    fresh = [prepare(VAULT, Terms(POLICY), Secure(), post) for _ in range(2)]
 
     assert known[0].id == known[1].id
     assert known[0].receipt == known[1].receipt

@@ -1,5 +1,7 @@
 """Keyed hashes: equal for equal names under one key, and otherwise unlike anything."""
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,14 @@ def test_a_pseudonym_is_an_actor_on_a_target(actor, target, other, goal):
     same = KEYS.pseudonym(actor, target) == KEYS.pseudonym(other, goal)
 
     assert same is ((actor, target) == (other, goal))
+
+
+def test_a_copy_in_another_process_has_the_same_hashes():
+    """Keys can be sent to a worker that is started anew."""
+    copy = pickle.loads(pickle.dumps(KEYS))  # noqa: S301 - our own bytes
+
+    assert copy.pseudonym("ann", "p1") == KEYS.pseudonym("ann", "p1")
+    assert (copy.seal, copy.fingerprint) == (KEYS.seal, KEYS.fingerprint)
 
 
 def test_each_kind_of_hash_has_a_key_of_its_own():

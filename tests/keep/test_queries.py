@@ -12,7 +12,7 @@ import tarry.gateway
 import tarry.keep
 from tarry.keep.postgres import _QUERIES as POSTGRES
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.queries import migrations, queries
+from tarry.keep.queries import KEEPER, migrations, queries
 from tarry.keep.sqlite import SqliteStore
 
 SOURCES = [
@@ -52,17 +52,34 @@ def test_both_databases_are_built_by_scripts_of_the_same_numbers():
     assert numbers == list(migrations("postgres")) == list(range(1, len(numbers) + 1))
 
 
-@pytest.mark.parametrize("name", sorted(queries("sqlite")))
+class Asked(dict):
+    """Has whatever it is asked for, and remembers that."""
+
+    def __missing__(self, name):
+        self[name] = 1
+        return 1
+
+
+@pytest.mark.parametrize("name", sorted(queries("sqlite", ROOMS)))
 def test_sqlite_understands(name):
-    """SQLite finds every table and column that a statement names."""
-    store = SqliteStore(":memory:")
-    text = queries("sqlite")[name]
-    values = dict.fromkeys(re.findall(r":([a-z_]+)", text), 1)
+    """SQLite finds every table, column and parameter that a statement names, and we the same ones."""
+    store, by_name, in_order = SqliteStore(":memory:", ROOMS), Asked(), Asked()
+    statement, pick = store.statements[name]
     with store.transaction("working") as transaction:
         try:
-            transaction._connection.execute(f"EXPLAIN {text}", values)
+            transaction._connection.execute(f"EXPLAIN {queries('sqlite', ROOMS)[name]}", by_name)
+            transaction._connection.execute(f"EXPLAIN {statement}", pick(in_order))
         except sqlite3.Error as error:
             pytest.fail(f"{name}: {error}")
+    assert in_order == by_name
+
+
+def test_each_parameter_gets_its_own_value(monkeypatch):
+    """In whatever order, however often, and however like another it is named."""
+    text = "SELECT :b, :a, :b2, :b, '12:30'"
+    monkeypatch.setitem(queries("sqlite", KEEPER), "odd", text)
+    with SqliteStore(":memory:").transaction("reading") as transaction:
+        assert tuple(transaction.one("odd", a=1, b=2, b2=3)) == (2, 1, 3, 2, "12:30")
 
 
 def test_postgres_understands(postgres_server):

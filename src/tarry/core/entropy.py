@@ -68,6 +68,8 @@ class Secure:
         # Far enough from the top the block of n words that this one lies in is whole, whatever n.
         if word < _TOP and 0 < n <= _SMALL:
             return word % n
+        if n == DIGIT:
+            return word
         return self._careful(word, n)
 
     def __reduce__(self) -> tuple[object, ...]:

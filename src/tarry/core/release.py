@@ -47,8 +47,12 @@ def draw_pair(policy: Policy, target: object, track: object, entropy: Entropy) -
     True
     """
     mechanism = policy.mechanism(policy.gap_for(target, track))
-    samplers = {id(s.law): s for s in (mechanism.batched, mechanism.unbatched)}
-    return coupled_draws(mechanism.pair, lambda law: samplers[id(law)].draw(entropy))
+    pair = mechanism.pair
+
+    def draw(law: Law) -> int:
+        return (mechanism.unbatched if law is pair.unbatched else mechanism.batched).draw(entropy)
+
+    return coupled_draws(pair, draw)
 
 
 def coupled_draws(pair: LawPair, draw: Callable[[Law], int]) -> Draws:
@@ -91,5 +95,5 @@ def release_tick(
         raise BadInput(
             "an arrival", "comes no later than the deadline", found=f"tick {arrival} after {deadline}"
         )
-    release = max([arrival + hold + draws.ticks(batched=batched), *parents])
+    release = max([arrival + hold + (draws.batched if batched else draws.unbatched), *parents])
     return release if deadline is None else min(release, deadline)

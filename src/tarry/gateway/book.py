@@ -7,7 +7,7 @@ so nothing is ever admitted under a policy that another server has replaced.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -78,7 +78,7 @@ class Space:
         """The policy that holds, or will when the pause before it is over."""
         return self.versions[-1]
 
-    @property
+    @cached_property
     def terms(self) -> Terms:
         """What a post to this space is admitted under."""
         now = self.version

@@ -9,14 +9,13 @@ from fractions import Fraction
 from hashlib import blake2b
 from threading import Lock
 
-from tarry.core.entropy import Entropy
+from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import NotPossible, TarryError
 from tarry.gateway.book import NO_SPACE, Book, Space, read_book
 from tarry.gateway.changes import Changes
 from tarry.gateway.outlets import SpaceOutlets
 from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, prepare
-from tarry.keep.chance import Chance
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.errors import Paused
 from tarry.keep.keys import Keys
@@ -76,7 +75,7 @@ class Gateway(Changes):
         entropy: Entropy | None = None,
     ) -> None:
         self.store, self.keys = store, keys
-        self._chance, self._receipt_key = Chance(entropy), keys.secret("receipts")
+        self._entropy, self._receipt_key = entropy or Secure(), keys.secret("receipts")
         self._reading, self.book = Lock(), Book(generation=0)
         self.refresh()
         if not self.book.spaces:
@@ -154,7 +153,7 @@ class Gateway(Changes):
             secret = self._secret(request, number)
             # Keyed with what is not stored: even with the store's key nobody can test a guess.
             body = blake2b(request.body, key=bytes.fromhex(secret), digest_size=16).digest()
-        return prepare(self.vault, space.terms, self._chance, placed, secret=secret, body=body)
+        return prepare(self.vault, space.terms, self._entropy, placed, secret=secret, body=body)
 
     def _first(self, space: Space, first: str | int | None) -> str | int | None:
         """What a post waits for; what is visible already needs no waiting for."""

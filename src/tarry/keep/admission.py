@@ -29,16 +29,16 @@ def accept(
 ) -> list[list[Receipt] | TarryError]:
     """Stamp and store, inside an admitting transaction: each request whole or not at all.
 
+    >>> from tarry.core.entropy import Secure
     >>> from tarry.core.policy import Policy
     >>> from tarry.keep.candidates import prepare
-    >>> from tarry.keep.chance import Chance
     >>> from tarry.keep.posts import Post
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> vault = memory_vault(policy)
     >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
     >>> with vault.store.transaction("admitting") as transaction:
-    ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Chance(), post)]])[0][0].status.state
+    ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Secure(), post)]])[0][0].status.state
     'waiting'
     """
     here = place(transaction)
@@ -50,7 +50,7 @@ def accept(
         here = place(transaction)
     clerk = _Clerk(transaction, vault, here)
     clerk.take_turns(requests)
-    answers = [clerk.answer(request) for request in requests]
+    answers = list(map(clerk.answer, requests))
     clerk.end()
     return answers
 
@@ -108,17 +108,17 @@ class _Clerk:
             if self._known and (receipts := self._seen(request)) is not None:
                 return receipts
             # Looked up once: a parent that goes meanwhile must not break what was half accepted.
-            parents: dict[int, Row | None] = {}
+            parents: list[Row | None] = []
             for each in request:
                 if each.terms is not self._agreed:
                     self._check_terms(each.terms)
-                if each.post.depends_on is not None:
-                    parents[each.id] = waiting_parent(
-                        self._transaction, each.post.depends_on, each.pseudonym
-                    )
+                first = each.post.depends_on
+                parents.append(
+                    None if first is None else waiting_parent(self._transaction, first, each.pseudonym)
+                )
         except TarryError as refusal:
             return refusal
-        return [self._accept(each, parents.get(each.id)) for each in request]
+        return [*map(self._accept, request, parents)]
 
     def _check_terms(self, terms: Terms) -> None:
         policy, adopted = terms.policy, self._here.policy
@@ -181,10 +181,13 @@ class _Clerk:
         return receipt
 
     def end(self) -> None:
-        """Store what is left, and say where the store stands then."""
-        stamped = self._arrivals and not self._looks_back
+        """Store what is left, and say where the store stands then.
+
+        Nobody can who has looked back: heirs have changed more than arrivals, or some were stamped later.
+        """
+        remembers = bool(self._arrivals) and not self._looks_back
         self._write()
-        if stamped:
+        if remembers:
             self._transaction.remember(self._here.with_arrival(self._tick))
 
     def _write(self) -> None:

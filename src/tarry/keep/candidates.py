@@ -7,12 +7,12 @@ as possible.
 import json
 from typing import Literal, NamedTuple
 
+from tarry.core.entropy import Entropy
 from tarry.core.policy import Policy
-from tarry.core.release import Draws
+from tarry.core.release import Draws, draw_pair
 from tarry.keep.account_clock import clock_of
-from tarry.keep.chance import Chance
 from tarry.keep.checks import check_post
-from tarry.keep.keys import Secret
+from tarry.keep.keys import new_receipt, post_key, receipt_hash
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
@@ -61,7 +61,7 @@ class Candidate(NamedTuple):
 def prepare(
     vault: Vault,
     terms: Terms,
-    chance: Chance,
+    entropy: Entropy,
     post: Post,
     *,
     secret: str | None = None,
@@ -72,14 +72,17 @@ def prepare(
     A request that may come again brings the `secret` of its receipt, always the same, and a hash of its
     `body`.
 
+    >>> from tarry.core.entropy import Secure
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
-    >>> prepare(memory_vault(policy), Terms(policy), Chance(), post).options
+    >>> prepare(memory_vault(policy), Terms(policy), Secure(), post).options
     b'{}'
     """
     check_post(vault, post)
-    text, hashed, number = chance.receipt() if secret is None else Secret.of(secret)
+    secret = secret or new_receipt()
+    hashed = receipt_hash(secret)
+    number = post_key(hashed)
     options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
     # No name of a target has a NUL in it: two places and targets never read alike.
     target = f"{post.space}\0{post.target}" if post.space else post.target
@@ -87,11 +90,11 @@ def prepare(
         post,
         terms,
         number,
-        text,
+        secret,
         hashed,
         vault.keys.actor(post.actor),
         vault.keys.pseudonym(post.actor, target),
-        chance.draws(terms.policy, post.target, post.track),
+        draw_pair(terms.policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
         body,

@@ -7,12 +7,11 @@ when it leaves.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tarry.core.entropy import Entropy
+from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
 from tarry.core.policy import Policy
 from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, Terms, prepare
-from tarry.keep.chance import Chance
 from tarry.keep.errors import TooLate, Unavailable
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.receipts import Receipts, by_key, last_state, payload_of
@@ -40,17 +39,17 @@ class Gate(Receipts):
         vault.settings.check(policy)
         self.policy = policy
         self._terms = Terms(policy, "" if policy.starts_at is None else str(policy.starts_at))
-        self._chance = Chance(entropy)
+        self._entropy = entropy or Secure()
         # In one person's own store an admission closes ticks too, which happens alone.
         self._admitting: Kind = "closing" if vault.settings.personal else "admitting"
 
     def admit(self, post: Post) -> Receipt:
         """Accept a post: when this returns, it is stored and will leave at its tick."""
-        return self._admit([prepare(self.vault, self._terms, self._chance, post)])[0]
+        return self._admit([prepare(self.vault, self._terms, self._entropy, post)])[0]
 
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
-        return self._admit([prepare(self.vault, self._terms, self._chance, post) for post in posts])
+        return self._admit([prepare(self.vault, self._terms, self._entropy, post) for post in posts])
 
     def _admit(self, candidates: list[Candidate]) -> list[Receipt]:
         receipts: list[Receipt] = []
@@ -94,7 +93,7 @@ class Gate(Receipts):
             more_to_come=more_to_come,
             depends_on=row["parent"],
         )
-        candidate = prepare(self.vault, self._terms, self._chance, again)
+        candidate = prepare(self.vault, self._terms, self._entropy, again)
         with self.vault.store.transaction(self._admitting) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):

@@ -4,13 +4,13 @@ Labels compare actors and targets for equality and never need their names, so th
 lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
 """
 
+import os
 import secrets
 from hashlib import blake2b
-from typing import NamedTuple
 
 from tarry.core.errors import BadInput
 
-__all__ = ["KEY_BYTES", "Keys", "Secret", "new_key", "new_receipt", "post_key", "receipt_hash"]
+__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash"]
 
 KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -32,7 +32,7 @@ def new_receipt() -> str:
     >>> len(new_receipt())
     64
     """
-    return secrets.token_hex(32)
+    return os.urandom(32).hex()
 
 
 def receipt_hash(receipt: str) -> bytes:
@@ -53,24 +53,6 @@ def post_key(hashed: bytes) -> int:
     return int.from_bytes(hashed[:8]) >> 1
 
 
-class Secret(NamedTuple):
-    """A receipt, with what the store knows of it.
-
-    >>> Secret.of("a receipt").post == post_key(receipt_hash("a receipt"))
-    True
-    """
-
-    text: str  # for the author alone
-    hashed: bytes
-    post: int  # the key of the post
-
-    @classmethod
-    def of(cls, receipt: str) -> "Secret":
-        """What follows from the text."""
-        hashed = receipt_hash(receipt)
-        return cls(receipt, hashed, post_key(hashed))
-
-
 class Keys:
     """The hashes of one store, each kind with a key of its own, so that no two can be matched.
 
@@ -83,11 +65,16 @@ class Keys:
         if len(key) != KEY_BYTES:
             raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
         self._key = key
+        # Hashes that have taken their keys in: going on from these is half the work of beginning anew.
         self.seal = self.secret("seal")
         self._actor, self._pseudonym, self._account, self._login, self._public = (
             blake2b(key=self.secret(purpose), digest_size=_HASH_BYTES)
             for purpose in ("actor", "pseudonym", "account", "login", "public id")
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy, also one for another process, is made from the key."""
+        return Keys, (self._key,)
 
     def secret(self, purpose: str) -> bytes:
         """A secret of its own for each purpose; from one nobody learns another.
@@ -151,7 +138,6 @@ class Keys:
 
 
 def _hashed(begun: blake2b, message: bytes) -> bytes:
-    """Go on from a hash that has taken its key in: half the work of beginning anew."""
     hasher = begun.copy()
     hasher.update(message)
     return hasher.digest()

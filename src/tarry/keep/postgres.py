@@ -4,7 +4,6 @@ Needs psycopg (`pip install 'tarry[postgres]'`).
 """
 
 import os
-import re
 import select
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, migrations, queries
+from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
 from tarry.keep.store import Kind, Place, Row
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
 }
 _MIGRATING = 7462  # an advisory lock of its own
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
 class PostgresStore:
@@ -221,7 +219,7 @@ def statements(rooms: tuple[str, ...] = KEEPER) -> dict[str, bytes]:
     True
     """
     return {
-        name: _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%")).encode()  # bytes: taken as they are
+        name: PARAMETER.sub(r"%(\1)s", text.replace("%", "%%")).encode()  # bytes: taken as they are
         for name, text in queries("postgres", rooms).items()
     }
 

@@ -8,11 +8,13 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["KEEPER", "migrations", "queries"]
+__all__ = ["KEEPER", "PARAMETER", "migrations", "queries"]
 
 #: The rooms whose tables a store holds: the keeper's alone.
 KEEPER = ("tarry.keep",)
 
+#: How a statement names a parameter; a cast has two colons.
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 

@@ -6,7 +6,6 @@ what is erased; `clear_traces` removes the copies that the log and the gaps betw
 
 import contextlib
 import os
-import re
 import sqlite3
 import threading
 import time
@@ -18,7 +17,7 @@ from typing import Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, migrations, queries
+from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
 from tarry.keep.store import Kind, Place, Row
 
 __all__ = ["SqliteStore"]
@@ -27,7 +26,6 @@ _PATIENCE_MS = 10_000
 #: A file is written anew in memory, and for a hundredth of the time at most.
 _MOST_REBUILT = 256 << 20
 _REST = 100
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _Pick = Callable[[Mapping[str, object]], tuple[object, ...]]
 _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
 
@@ -96,6 +94,7 @@ class SqliteStore:
             connection.execute("VACUUM")
         except sqlite3.OperationalError:
             if connection.in_transaction:
+                connection.remembered_at = None
                 connection.execute("ROLLBACK")
             return False  # somebody is writing, or the disk is full: later
         ended = time.monotonic()
@@ -318,6 +317,6 @@ class _Statements(dict[str, tuple[str, _Pick]]):
 @cache
 def _in_order(text: str) -> tuple[str, _Pick]:
     """A statement with its parameters in order, and who puts them so: finding them by name is slow."""
-    names = _PARAMETER.findall(text)
+    names = PARAMETER.findall(text)
     pick: _Pick = itemgetter(*names) if len(names) > 1 else lambda values: tuple(values[n] for n in names)
-    return _PARAMETER.sub("?", text), pick
+    return PARAMETER.sub("?", text), pick

@@ -16,7 +16,7 @@ from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
-from tarry.keep.keys import Secret
+from tarry.keep.keys import post_key, receipt_hash
 
 __all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "by_receipt", "found", "place"]
 
@@ -44,7 +44,7 @@ class Transaction(Protocol):
         ...
 
     def remember(self, place: "Place") -> None:
-        """Take a caller's word for where the store stands after all that this transaction has changed."""
+        """Where the store stands now, says who has asked before and has changed it since."""
         ...
 
     def lock(self, names: Iterable[bytes]) -> None:
@@ -230,8 +230,8 @@ def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
     >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
     ...     by_receipt(transaction, "no such receipt")
     """
-    _, hashed, post = Secret.of(receipt)
-    return transaction.one("by_receipt", id=post, receipt=hashed)
+    hashed = receipt_hash(receipt)
+    return transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
 
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:
