@@ -53,6 +53,35 @@ def test_options_stand_anywhere(quiet, repository, tmp_path, words):
     assert int(date) % 600 == 0
 
 
+@pytest.mark.parametrize(("words", "noted"), [([], True), (["--redate"], False)])
+def test_dates_that_will_be_shown_are_told(quiet, repository, words, noted):
+    """Without --redate one line says what the commits will show, and names it."""
+    code, _, err = quiet.say("git", "push", *words)
+    repository.commit("two")
+    told = quiet.ask("git", "push", *words)
+
+    assert code == 0
+    assert len(err.splitlines()) == noted
+    assert err.startswith("tarry git: the commits keep their dates and time zone") == noted
+    assert told.get("note", "") == err.strip()
+    assert ("--redate" in err) == noted
+
+
+def test_what_ones_own_hook_refuses_is_parked_and_can_be_taken_back(quiet, repository):
+    """Nothing was sent, so nothing is in doubt."""
+    hook = repository.path / ".git" / "hooks" / "pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    told = quiet.ask("git", "push")
+    quiet.pass_ticks(ALL_GONE)
+    (post,) = quiet.ask("queue")["posts"]
+
+    refused = "the pre-push hook of your repository refused it: it said nothing"
+    assert (post["state"], post["problem"]) == ("parked", refused)
+    assert quiet.ask("withdraw", told["id"])["state"] == "withdrawn"
+
+
 def test_a_push_waits_for_earlier_pushes_of_its_branch(quiet, repository, tmp_path):
     """A later push of the same branch carries the earlier one's commits, so it leaves no earlier."""
     first = quiet.ask("git", "push")

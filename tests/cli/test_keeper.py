@@ -61,6 +61,53 @@ def test_a_keeper_that_is_ended_does_not_cut_a_command_off(shell, busy, number):
     assert Path("done").read_text() == "done\n"
 
 
+def test_while_an_ended_keeper_waits_for_a_command_another_one_keeps(shell, busy):
+    """What is handed in then finds no keeper, and starts one; a second signal leaves the command alone."""
+    busy.terminate()
+    wait_until(lambda: not shell.home.is_kept())
+    before = busy.poll()
+    busy.terminate()
+    out, err = busy.communicate(timeout=60)
+
+    assert before is None
+    assert (busy.returncode, err) == (0, "")
+    assert out.startswith("1 under way: waiting for the end")
+    assert not Path("done").exists()
+
+
+def test_a_keeper_whose_words_nobody_can_write_down_goes_on(shell, monkeypatch):
+    """A full disk under its log, or a terminal that is gone, keeps no act from leaving."""
+    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    shell.write_policy(FAST)
+    shell.ask("run", "--target", "x", "--", "false")  # it will be told that this one failed
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        keeper = shell.process("keeper", stdout=full)
+        wait_until(lambda: any(post["state"] == "parked" for post in shell.ask("queue")["posts"]))
+        shell.ask("run", "--target", "y", "--", "touch", "left")
+        wait_until(Path("left").exists)
+        running = keeper.poll()
+        keeper.kill()
+        keeper.communicate()
+
+    assert running is None
+
+
+def test_a_policy_with_other_ticks_is_no_outage(shell, monkeypatch):
+    """A running keeper counts in the new ticks, and has missed none."""
+    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    shell.write_policy(SLOW)
+    shell.ask("queue")
+    keeper = shell.process("keeper")
+    wait_until(lambda: heeds(keeper.pid, signal.SIGTERM) and shell.home.is_kept())
+    shell.write_policy(FAST)
+    shell.ask("run", "--target", "x", "--", "touch", "left")
+    wait_until(Path("left").exists)
+    keeper.terminate()
+    out, _ = keeper.communicate(timeout=60)
+
+    assert out == ""
+
+
 def test_a_command_whose_keeper_is_killed_is_parked_and_never_run_again(shell, busy):
     """After kill -9 the next keeper parks the act for a person, whose queue says why."""
     busy.kill()

@@ -51,6 +51,18 @@ def test_the_target_can_be_named(typed):
     assert typed.ask("queue")["posts"][0]["target"] == "paper-3"
 
 
+@pytest.mark.parametrize(
+    "sender",
+    ["nym@example.org", "Nym <nym@example.org>", '"A. Nym" <nym@example.org>', "<nym@example.org>"],
+)
+def test_a_pseudonym_is_one_target_however_it_signs(typed, sender):
+    """The target is the bare address; the mail keeps the name."""
+    told = typed.ask("mail", "--from", sender, *LETTER[2:], *SERVER)
+
+    assert typed.ask("queue")["posts"][0]["target"] == "nym@example.org"
+    assert options_of(typed, told)["from"] == sender
+
+
 def test_the_server_may_stand_in_the_environment(typed, monkeypatch):
     """TARRY_SMTP is the server of everybody who does not name one."""
     monkeypatch.setenv("TARRY_SMTP", "smtps://mail.example.org")

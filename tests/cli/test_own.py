@@ -70,10 +70,14 @@ def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet
     quiet.pass_ticks(10)
     again = quiet.ask(*RUN)["state"]
 
-    assert waiting == f"{CHANGES}wait under another: give that one, or wait for them, or withdraw them"
-    assert left.startswith(
-        f"{CHANGES}have just left under another: give that one, or try again after 2026-01-0"
+    back = (
+        f"give that one (move {quiet.home.policy_path} away and leave out --policy: it is written there "
+        "again), or "
     )
+    assert waiting.startswith(
+        f"{CHANGES}wait under another: {back}withdraw them, or wait for them: it changes after 2026-01-0"
+    )
+    assert left.startswith(f"{CHANGES}have just left under another: {back}try again after 2026-01-0")
     assert (again, quiet.home.gate().policy.epsilon) == ("waiting", 2)
 
 
@@ -84,6 +88,17 @@ def test_the_policy_that_holds_may_be_given_meanwhile(quiet, tmp_path):
     quiet.write_policy(SLOW.replace("epsilon = 1", "epsilon = 2"))
 
     assert quiet.say("run", "--policy", "old.toml", *RUN[1:])[0] == 0
+
+
+def test_the_policy_that_holds_comes_back_as_the_refusal_says(quiet):
+    """Once the changed file is out of the way, the next act is taken, and the old policy stands there."""
+    quiet.ask(*RUN)
+    quiet.write_policy(SLOW.replace("epsilon = 1", "epsilon = 2"))
+    quiet.refusal(*RUN)
+    quiet.home.policy_path.rename(quiet.home.config / "later.toml")
+
+    assert quiet.say(*RUN)[0] == 0
+    assert read_policy(quiet.home.policy_path.read_text()) == read_policy(SLOW)
 
 
 @pytest.mark.parametrize(
@@ -137,20 +152,32 @@ def test_without_a_home_the_store_has_no_place(shell, monkeypatch):
     )
 
 
-def test_a_keeper_in_the_background_finds_a_store_named_by_a_relative_path(shell, monkeypatch):
-    """It begins in another directory, and keeps this store all the same."""
+@pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper", "--install"]])
+def test_a_relative_place_is_refused(shell, tmp_path, monkeypatch, words):
+    """No command makes a store, or a service, for the directory one happens to stand in."""
+    monkeypatch.setenv("TARRY_HOME", "here")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    assert shell.refusal(*words) == (
+        f"tarry {words[0]}: TARRY_HOME is an absolute path, found 'here': begin it with a /"
+    )
+    assert not (Path.cwd() / "here").exists()
+    assert not (tmp_path / "config").exists()
+
+
+def test_a_keeper_in_the_background_begins_at_the_root_with_a_private_log(shell, monkeypatch):
+    """It holds no directory, and what it says is for its owner alone."""
     started = []
     monkeypatch.setattr(
         "tarry.cli.own.subprocess.Popen", lambda words, **more: started.append((words, more))
     )
-    monkeypatch.setenv("TARRY_HOME", "home")
     shell.write_policy(SLOW)
     told = shell.ask(*RUN)
     ((words, more),) = started
 
     assert told["keeper_started"]
     assert words[1:] == ["-m", "tarry", "keeper", "--until-empty"]
-    assert (more["cwd"], more["env"]["TARRY_HOME"]) == ("/", str(Path.cwd() / "home"))
+    assert more["cwd"] == "/"
     assert stat.S_IMODE(shell.home.log_path.stat().st_mode) == 0o600
 
 

@@ -134,6 +134,9 @@ def test_what_may_have_left_is_told_and_cannot_be_taken_back(quiet, monkeypatch)
     assert f"{told['id'][:8]}: {begun}" in out.splitlines()
     assert quiet.ask("queue")["posts"][0]["problem"] == begun
     assert "how its delivery ended is not known yet" in quiet.refusal("withdraw", told["id"])
+    (held,) = [line for line in out.splitlines() if "is tried again" in line]
+    assert held.startswith(f"{told['id'][:8]} is tried again: everything of yours")
+    assert "withdraw" not in held
 
 
 def test_what_holds_everything_up_is_told(quiet, monkeypatch):
@@ -147,6 +150,7 @@ def test_what_holds_everything_up_is_told(quiet, monkeypatch):
     last = quiet.say("queue")[1].splitlines()[-2]
 
     assert last.startswith(f"{holding[:8]} is tried again: everything of yours that waits has moved later")
+    assert last.endswith("put right what is wrong, or tarry withdraw it")
 
 
 def test_a_waiting_text_can_be_read_back(quiet, monkeypatch):

@@ -102,6 +102,49 @@ def test_nothing_but_the_kept_variables_reaches_the_program(quiet, monkeypatch):
     assert {name: value for name, _, value in seen} == kept
 
 
+def test_the_umask_is_kept(quiet):
+    """A file that the command makes has the rights it would have had at once."""
+    mine = os.umask(0o027)
+    try:
+        told = hand_in(quiet, "sh", "-c", "umask")
+        kept = os.umask(0o077)
+        quiet.pass_ticks(ALL_GONE)
+    finally:
+        os.umask(mine)
+
+    assert kept == 0o027
+    assert int(printed(told), 8) == 0o027
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_an_answer_that_cannot_be_written_does_not_hide_that_it_was_handed_in(quiet, flags):
+    """Whoever goes by the exit code does not hand the act in twice, and the sentence names it."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    words = [sys.executable, "-m", "tarry", "run", *flags, "--target", "x", "--", "true"]
+    with quiet.home.keeping(), Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    (post,) = quiet.ask("queue")["posts"]
+
+    assert done.returncode == 0
+    assert done.stderr == (
+        f"tarry: it was handed in ({post['id'][:8]}), and tarry queue lists it; the answer cannot be "
+        "written: No space left on device\n"
+    )
+
+
+def test_a_directory_that_is_gone_is_told(quiet, tmp_path, monkeypatch):
+    """A command cannot be kept with a directory that is not there, and the sentence says that."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    sentence = quiet.refusal("run", "--target", "x", "--", "true")
+    monkeypatch.chdir(tmp_path)
+
+    assert sentence == "tarry: the working directory is gone: go to one that is there"
+    assert quiet.ask("queue")["posts"] == []
+
+
 @pytest.mark.parametrize(("flags", "seen"), [(["--stdin"], b"\x00\xff text\n"), ([], b"")])
 def test_standard_input_is_kept_when_asked_for(quiet, monkeypatch, flags, seen):
     """With --stdin the command reads what tarry read; without it, nothing, and tarry reads nothing."""

@@ -1,7 +1,8 @@
 """`tarry keeper --install`: a unit that systemd reads as it was meant, and a word on what was done."""
 
+import shlex
+import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_the_unit_is_written_and_started(shell, machine, tmp_path):
 
     assert (code, out, err) == (0, f"wrote {path} and started it\n", "")
     assert asked(tmp_path) == ["--user daemon-reload", f"--user enable --now {NAME}"]
-    assert f'ExecStart="{sys.executable}" -m tarry keeper' in lines
+    assert f'ExecStart="{sys.executable}" -P -m tarry keeper' in lines
     assert f'Environment="TARRY_HOME={shell.home.state}"' in lines
     assert {"Restart=always", "KillMode=mixed", "WantedBy=default.target"} <= set(lines)
     assert not shell.home.is_founded()
@@ -79,19 +80,26 @@ def test_signs_that_systemd_reads_are_escaped():
     """Quotes, backslashes and percent signs in paths arrive as they are."""
     text = unit('/a "b"/py', {"TARRY_HOME": "/50%\\x"})
 
-    assert 'ExecStart="/a \\"b\\"/py" -m tarry keeper\n' in text
+    assert 'ExecStart="/a \\"b\\"/py" -P -m tarry keeper\n' in text
     assert 'Environment="TARRY_HOME=/50%%\\\\x"\n' in text
 
 
 def test_the_unit_finds_the_store_from_anywhere(shell):
-    """Places that were named are named to the service too, as absolute paths; nothing else is."""
+    """Places that were named are named to the service too, but for relative ones; nothing else is."""
     text = unit("/py", {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "/c", "SECRET": "x"})
     places = [line for line in text.splitlines() if line.startswith("Environment")]
 
-    assert places == [
-        'Environment="XDG_CONFIG_HOME=/c"',
-        f'Environment="XDG_STATE_HOME={Path.cwd() / "state"}"',
-    ]
+    assert places == ['Environment="XDG_CONFIG_HOME=/c"']
+
+
+def test_nothing_in_the_home_folder_is_loaded(tmp_path):
+    """A service starts there, and a file that has the name of a module must not break it."""
+    (tmp_path / "tomllib.py").write_text("raise SystemExit('loaded')\n")
+    start = unit(sys.executable, {}).partition("ExecStart=")[2].splitlines()[0]
+    words = [*shlex.split(start), "--help"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_a_folder_that_cannot_be_written_is_named(shell, machine):

@@ -73,9 +73,8 @@ class Shell:
         """A command in a process of its own, under the machine's clock."""
         environment = {**os.environ, "TARRY_HOME": str(self.home.state)}
         command = [sys.executable, "-m", "tarry", *map(str, words)]
-        return subprocess.Popen(
-            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, env=environment, text=True, **{**pipes, **more})
 
     def finish(self, *words):
         """A command in a process of its own, to its end."""

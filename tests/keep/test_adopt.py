@@ -98,9 +98,49 @@ def test_a_waiting_post_holds_the_policy(own):
     own.admit()
     before = own.here
 
-    with pytest.raises(BadInput, match="found posts that wait under another: give that one, or wait for"):
+    with pytest.raises(BadInput, match="found posts that wait under another: give that one, or withdraw"):
         own.adopt(STRICTER)
     assert own.here == before
+
+
+def moment_in(told, before):
+    """The moment that a refusal names after some words, in seconds since 1970."""
+    return datetime.fromisoformat(str(told.value).partition(before)[2][:19]).timestamp()
+
+
+def test_a_waiting_post_names_the_moment_of_the_change(own):
+    """Once it has left, the change is accepted right after the moment that was told, and not at it."""
+    own.admit(draws=[15])
+    with pytest.raises(BadInput) as told:
+        own.adopt(STRICTER)
+    own.leave()
+    own.tick(int(moment_in(told, "it changes after ") - own.clock.wall / 10**6))
+    with pytest.raises(BadInput, match="have just left"):
+        own.adopt(STRICTER)
+    own.clock.sleep(0.001)
+
+    assert own.adopt(STRICTER) is True
+
+
+def test_where_the_label_decides_the_later_moment_is_named(own):
+    """Nobody is told to come back too early."""
+    own.admit(draws=[2, 1])
+    with pytest.raises(BadInput) as told:
+        own.adopt(STRICTER)
+
+    assert own.receipt.status.earliest < own.receipt.status.latest
+    assert moment_in(told, "it changes after ") == own.receipt.status.latest + REACH + 1
+
+
+def test_who_is_refused_is_told_how_to_go_on(own):
+    """A caller that knows where the old policy is says so in the refusal."""
+    own.admit()
+    vault = own.vault
+    with (
+        pytest.raises(BadInput, match="under another: look in the drawer, or withdraw them"),
+        vault.store.transaction("closing") as transaction,
+    ):
+        adopt(transaction, vault.keys, own.clock, STRICTER, instead="look in the drawer")
 
 
 def test_a_policy_changes_one_reach_and_a_tick_after_the_last_release(own):
@@ -137,7 +177,7 @@ def test_the_moment_that_a_refusal_names_is_the_right_one(own):
     own.leave()
     with pytest.raises(BadInput) as told:
         own.adopt(STRICTER)
-    moment = datetime.fromisoformat(str(told.value).partition("try again after ")[2]).timestamp()
+    moment = moment_in(told, "try again after ")
     own.clock.sleep(moment - own.clock.wall / 10**6)
     with pytest.raises(BadInput, match="have just left"):
         own.adopt(STRICTER)
@@ -151,9 +191,28 @@ def test_an_arrival_that_is_not_erased_holds_the_policy(own):
     own.admit(draws=[2, 1])  # so short that its release is not known before its label is
     own.gate.withdraw(own.receipt.secret)
 
-    with pytest.raises(BadInput, match="posts that have just left"):
+    with pytest.raises(BadInput, match="acts under another that were taken back or parked and still count"):
         own.adopt(STRICTER)
     own.tick(100)
+    assert own.adopt(STRICTER) is True
+
+
+def test_after_taking_back_the_named_moment_is_the_right_one(own):
+    """Nothing has left, so the change waits for the labels alone, and the moment stays as it was told."""
+    own.admit()
+    own.gate.withdraw(own.receipt.secret)
+    told = []
+    for _ in range(2):
+        with pytest.raises(BadInput) as refused:
+            own.adopt(STRICTER)
+        told.append(moment_in(refused, "try again after "))
+        own.tick()
+    own.clock.sleep(told[0] - own.clock.wall / 10**6)
+    with pytest.raises(BadInput, match="taken back"):
+        own.adopt(STRICTER)
+    own.clock.sleep(0.001)
+
+    assert told[0] == told[1]
     assert own.adopt(STRICTER) is True
 
 

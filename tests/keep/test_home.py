@@ -44,21 +44,28 @@ def test_places_are_the_usual_ones_unless_named(environment, config, state):
     assert Home.of(environment) == Home(Path(config), Path(state))
 
 
-def test_a_relative_home_is_the_same_from_everywhere(tmp_path, monkeypatch):
-    """The place is fixed when it is named, for this process and for those it starts."""
-    monkeypatch.chdir(tmp_path)
-    environment = {"TARRY_HOME": "here", "LANG": "C"}
-    home, named = Home.of(environment), places(environment)
-    monkeypatch.chdir("/")
+@pytest.mark.parametrize("path", ["home", "./home", "~/home"])
+@pytest.mark.parametrize("ask", [Home.of, places])
+def test_a_relative_home_is_refused(ask, path):
+    """In two directories it would be two stores, and batches across them were not recognised."""
+    with pytest.raises(BadInput, match=f"TARRY_HOME is an absolute path, found '{path}': begin it with"):
+        ask({"TARRY_HOME": path, "HOME": "/u"})
 
-    assert home.state == tmp_path / "here"
-    assert named == {"TARRY_HOME": str(tmp_path / "here")}
+
+def test_relative_places_of_the_desktop_are_ignored():
+    """Their specification says so."""
+    environment = {"HOME": "/u", "XDG_CONFIG_HOME": "c", "XDG_STATE_HOME": "./s"}
+
+    assert Home.of(environment) == Home.of({"HOME": "/u"})
+    assert places(environment) == {}
 
 
 def test_without_a_home_there_is_no_place():
     """Where nothing says where to put files, none are put anywhere."""
     with pytest.raises(BadInput, match="set TARRY_HOME"):
         Home.of({"HOME": ""})
+    with pytest.raises(BadInput, match="found HOME 'u': set TARRY_HOME"):
+        Home.of({"HOME": "u"})
 
 
 def test_key_and_policy_lie_apart_from_the_store():
@@ -109,6 +116,25 @@ def test_people_who_begin_at_once_begin_with_one_key(home):
     assert len({key for _, key in begun}) == 1
     assert {policy.gap for policy, _ in begun} == {default_policy().gap}
     assert {path.name.partition(".")[0] for path in home.config.iterdir()} <= {"key", "policy", "store"}
+
+
+def test_a_key_that_cannot_be_written_leaves_nothing_behind(home, monkeypatch):
+    """On a full disk no half of a key stays, the error says which file it was, and later all is well."""
+    whole = Path.write_bytes
+
+    def full(path, content):
+        whole(path, content[:7])
+        raise OSError(28, "No space left on device")
+
+    policy, _ = home.first_policy()
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        home.gate(policy)
+    monkeypatch.undo()
+
+    assert told.value.filename == str(home.key_path)
+    assert [path.name for path in home.config.iterdir()] == ["policy.toml"]
+    assert home.gate(policy).policy == policy
 
 
 def test_an_old_key_is_never_overwritten(home):

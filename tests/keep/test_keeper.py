@@ -18,6 +18,7 @@ from tarry.keep.keeper import Keeper
 from tarry.keep.patience import Patience
 from tarry.keep.posts import Post
 from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.store import place
 from tarry.keep.tries import MOST_ATTEMPTS
 from tarry.testing import ListOutlet, ManualClock, memory_vault
 
@@ -68,6 +69,10 @@ class Home:
     def now(self):
         with self.vault.store.transaction("reading") as transaction:
             return self.vault.now(transaction)
+
+    def closed(self):
+        with self.vault.store.transaction("reading") as transaction:
+            return place(transaction).closed
 
     def go_to(self, moment):
         """Set the clock to a moment, in seconds."""
@@ -351,7 +356,7 @@ def test_in_ones_own_store_an_account_that_cannot_get_in_holds_everything():
     home = Home(SLOW, ManualClock(), personal=True)
     home.vault.outlets["list"].broken = LockedOut("no way in")
     home.admit()
-    keeper, releaser, claim = Keeper(home.vault, tell=home.told.append), Releaser(home.vault), None
+    keeper, releaser = Keeper(home.vault, workers=0, tell=home.told.append), Releaser(home.vault)
     for _ in range(10):  # tick by tick, so that none is missed
         home.clock.sleep(1)
         keeper._close()
@@ -492,3 +497,83 @@ def test_of_many_outlets_only_those_with_work_are_tried(home, monkeypatch):
         look_around(keeper)
 
     assert tried == set(names[::7])
+
+
+# --- one person's own store ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own(monkeypatch):
+    """One person's store, with an outlet that gets stuck."""
+    monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)
+    home = Home(SLOW, ManualClock(), personal=True)
+    home.vault.outlets["stuck"] = Stuck(delivery="at most once")
+    home.vault.outlets["slow"] = Stuck()
+    return home
+
+
+def pass_ticks(home, count):
+    """Tick by tick, each closed by the keeper before the next begins."""
+    for _ in range(count):
+        before = home.closed()
+        home.clock.sleep(1)
+        wait_for(lambda last=before: home.closed() > last, "the tick closes")
+
+
+def test_in_ones_own_store_no_act_waits_for_another_to_end(own):
+    """However many commands are under way, the next act leaves at its tick."""
+    stuck = own.vault.outlets["stuck"]
+    with own.kept():
+        for number in range(9):
+            own.admit(f"p{number}", "stuck", actor=f"{number}")
+        pass_ticks(own, 3)
+        begun = [stuck.begun.acquire(timeout=DEADLINE_S) for _ in range(9)]
+        receipt = own.admit("free", actor="somebody")
+        pass_ticks(own, 4)
+        wait_for(lambda: own.targets() == ["free"], "the act leaves")
+        under_way = own.targets("stuck")
+        stuck.go.set()
+
+    assert all(begun)
+    assert under_way == []
+    assert {release.at for release in own.vault.outlets["list"].delivered} == {receipt.status.between[0]}
+
+
+def test_in_ones_own_store_nothing_leaves_but_at_the_close_of_a_tick(own):
+    """What was held up by another act leaves with the next tick, and not when that one ends."""
+    slow = own.vault.outlets["slow"]
+    with own.kept() as keeper:
+        first = own.admit("p", "slow")
+        post = Post(actor="ann", target="p", outlet="list", content=b"!", depends_on=first.secret)
+        own.gate.admit(post)
+        pass_ticks(own, 4)
+        assert slow.begun.acquire(timeout=DEADLINE_S)
+        slow.go.set()
+        wait_for(lambda: own.state(first) == "released", "the first one ends")
+        look_around(keeper)
+        too_soon = own.targets()
+        pass_ticks(own, 1)
+        wait_for(own.targets, "the second one leaves")
+
+    assert too_soon == []
+
+
+def test_who_stops_twice_does_not_wait_for_an_act_that_never_ends(own):
+    """The first time it says what it waits for; the second time the act is left, and parked one day."""
+    stuck, receipt = own.vault.outlets["stuck"], own.admit("p", "stuck")
+    keeper = Keeper(own.vault, tell=own.told.append)
+    thread = threading.Thread(target=keeper.run)
+    thread.start()
+    pass_ticks(own, 4)
+    assert stuck.begun.acquire(timeout=DEADLINE_S)
+    keeper.stop()
+    wait_for(lambda: own.told, "it says what it waits for")
+    waits = thread.is_alive()
+    keeper.stop()
+    thread.join(DEADLINE_S)
+
+    assert waits
+    assert not thread.is_alive()
+    assert own.told == ["1 under way: waiting for the end; stop again to leave it to itself, parked"]
+    assert own.state(receipt) == "waiting"
+    stuck.go.set()

@@ -1,7 +1,7 @@
 """Release what is due, now and from now on: the one process that lets acts out.
 
 In the foreground until stopped, or as a user service of systemd (--install). Where none runs, handing an
-act in starts one in the background, which ends when nothing waits any more (--until-empty). While none
+act in starts one in the background, which ends when nothing is left to do (--until-empty). While none
 runs nothing leaves, and what waits moves later by as long: letting it all out together would show whose
 it is.
 """
@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
 from tarry.cli.options import add_json
 from tarry.cli.own import introduction
@@ -38,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
         return (install_service if arguments.install else remove_service)(as_json=arguments.json)
 
     def tell(sentence: str) -> None:
-        print(json.dumps({"said": sentence}) if arguments.json else sentence, file=sys.stdout, flush=True)
+        # A log on a full disk, or a terminal that is gone, is no reason to end: then nobody reads it.
+        with suppress(OSError, ValueError):
+            print(json.dumps({"said": sentence}) if arguments.json else sentence, flush=True)
 
     home, stopping = Home.of(os.environ), threading.Event()
     if not home.is_founded():
@@ -46,21 +49,31 @@ def run(arguments: argparse.Namespace) -> int:
         home.gate(policy)
         if made and not arguments.json:
             print(introduction(policy, home), file=sys.stderr)
-    while True:
-        with home.keeping() as mine:
-            if not mine:
-                if not arguments.until_empty:  # a person asked for one, and not another act for any
-                    tell("a keeper runs already")
-                return 0
-            _keep(home, tell, stopping, until_empty=arguments.until_empty)
-            if stopping.is_set() or not arguments.until_empty:
-                return 0
+    while _keep(home, tell, stopping, until_empty=arguments.until_empty):
+        if stopping.is_set() or not arguments.until_empty:
+            return 0
         # Whoever handed something in while this one was ending has seen it run, and started none.
         if not any(status.state == "waiting" for _, status in home.gate().posts()):
             return 0
+    if not arguments.until_empty:  # a person asked for one, and not another act for any
+        tell("a keeper runs already")
+    return 0
 
 
-def _keep(home: Home, tell: Callable[[str], None], stopping: threading.Event, *, until_empty: bool) -> None:
+def _keep(home: Home, tell: Callable[[str], None], stopping: threading.Event, *, until_empty: bool) -> bool:
+    """Be the keeper until it ends; False if there is one already."""
+    with ExitStack() as after, home.keeping() as mine:
+        if not mine:
+            return False
+        keeper = _keeper(home, tell, stopping)
+        # Whoever hands something in while this one waits for acts to end finds none, and starts one.
+        after.callback(keeper.finish)
+        keeper.keep(until_empty=until_empty)
+    return True
+
+
+def _keeper(home: Home, tell: Callable[[str], None], stopping: threading.Event) -> Keeper:
+    """One that stops at a signal."""
     keeper = Keeper(home.gate().vault, tell=tell)
 
     def stop(*_: object) -> None:
@@ -69,4 +82,4 @@ def _keep(home: Home, tell: Callable[[str], None], stopping: threading.Event, *,
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
-    keeper.run(until_empty=until_empty)
+    return keeper

@@ -1,7 +1,8 @@
 """Send a mail after its random delay. The text is read from standard input.
 
-Its date is the moment of its release, and its Message-ID is random. The server comes from --server or
-$TARRY_SMTP; a password, if it needs one, from a file that is read when the mail leaves.
+It is plain text, without attachments, Cc, Reply-To or In-Reply-To. Its date is the moment of its release,
+and its Message-ID is random. The server comes from --server or $TARRY_SMTP; a password, if it needs one,
+from a file that is read when the mail leaves.
 
   tarry mail --from nym@example.org --to chair@example.net --subject "Paper 3" < review.txt
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tarry.cli.own import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
+from tarry.keep.outlets.letter import read_letter
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
     parser.add_argument("--server", metavar="URL", help=told)
     parser.add_argument("--password-file", metavar="FILE", help="a file with the password of the server")
-    add_hand_in(parser, "the sender, who is the pseudonym")
+    add_hand_in(parser, "the address of the sender, who is the pseudonym")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         open_gate(arguments),
         {
-            "target": arguments.target or arguments.sender,
+            # Without the name beside it: one pseudonym is one target, however it signs.
+            "target": arguments.target or read_letter(options).sender.addr_spec,
             "outlet": "mail",
             "content": _text(),
             "options": options,

@@ -85,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename:
             print(f"tarry: {error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
+        elif isinstance(error, FileNotFoundError):  # no answer ends like that
+            print("tarry: the working directory is gone: go to one that is there", file=sys.stderr)
         else:
             print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
@@ -18,7 +20,7 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.keep.gate import Gate
-from tarry.keep.home import ME, Home, places
+from tarry.keep.home import ME, Home
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.store import Row
 
@@ -59,8 +61,10 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
     add_json(parser)
 
 
-def hand_in(arguments: argparse.Namespace, gate: Gate, post: dict[str, Any]) -> int:
-    """Admit a post, see to a keeper, and tell when it will leave."""
+def hand_in(
+    arguments: argparse.Namespace, gate: Gate, post: dict[str, Any], *, note: str | None = None
+) -> int:
+    """Admit a post, see to a keeper, and tell when it will leave; `note` is what its author should know."""
     depends_on = post.pop("depends_on", None)
     if arguments.after is not None:
         depends_on = find_post(gate, arguments.after)["id"]
@@ -75,7 +79,7 @@ def hand_in(arguments: argparse.Namespace, gate: Gate, post: dict[str, Any]) -> 
     )
     home = Home.of(os.environ)
     output = home.output_of(gate, receipt.post) if post["outlet"] == "command" else None
-    tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
+    tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json, note=note)
     return wait_for(gate, receipt) if arguments.wait else 0
 
 
@@ -146,16 +150,35 @@ def see_to_keeper(home: Home) -> bool:
     return True
 
 
-def tell_receipt(receipt: Receipt, output: Path | None, *, started: bool, as_json: bool) -> None:
+def tell_receipt(
+    receipt: Receipt, output: Path | None, *, started: bool, as_json: bool, note: str | None = None
+) -> None:
     """What the author is told: when it leaves, and how to take it back."""
-    if as_json:
-        shown = None if output is None else str(output)
-        print_json({**plain_receipt(receipt), "output": shown, "keeper_started": started})
-        return
-    print(f"leaves     {when(receipt.status)}")
-    if output is not None:
-        print(f"prints to  {output}")
-    print(f"take back  tarry withdraw {name(receipt.post)[:8]}")
+    with _told(receipt):
+        if as_json:
+            shown = None if output is None else str(output)
+            told = {} if note is None else {"note": note}
+            print_json({**plain_receipt(receipt), "output": shown, "keeper_started": started, **told})
+            return
+        if note is not None:
+            print(note, file=sys.stderr)
+        print(f"leaves     {when(receipt.status)}")
+        if output is not None:
+            print(f"prints to  {output}")
+        print(f"take back  tarry withdraw {name(receipt.post)[:8]}")
+
+
+@contextmanager
+def _told(receipt: Receipt) -> Iterator[None]:
+    """Whoever takes an answer that cannot be written for a failure hands the act in twice."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # then there is nobody to say it to
+            done = f"it was handed in ({name(receipt.post)[:8]}), and tarry queue lists it"
+            print(f"tarry: {done}; the answer cannot be written: {error.strerror}", file=sys.stderr)
 
 
 def plain_receipt(receipt: Receipt) -> dict[str, Any]:
@@ -183,7 +206,6 @@ def _start_keeper(home: Home) -> None:
         subprocess.Popen(
             [sys.executable, "-m", "tarry", "keeper", "--until-empty"],
             cwd="/",
-            env={**os.environ, **places(os.environ)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

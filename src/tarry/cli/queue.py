@@ -97,9 +97,12 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             account = account_in(act.options)
             by = "" if account is None else f" (account {printable(account)})"
             print(f"{act.id[:8]}{by}: {act.status.problem}")
-    if holding := ", ".join(act.id[:8] for act in acts if act.holds_up):
-        told = "everything of yours that waits has moved later with it, and does so at each try"
-        print(f"{holding} is tried again: {told}; put right what is wrong, or tarry withdraw it")
+    told = "everything of yours that waits has moved later with it, and does so at each try"
+    ways = {False: "put right what is wrong, or tarry withdraw it", True: "put right what is wrong"}
+    for in_doubt, way in ways.items():  # what may have left cannot be withdrawn
+        held = (act for act in acts if act.holds_up and act.status.in_doubt == in_doubt)
+        if holding := ", ".join(act.id[:8] for act in held):
+            print(f"{holding} is tried again: {told}; {way}")
 
 
 def _leaves(status: Status) -> str:

@@ -1,8 +1,9 @@
 """Run a command after its random delay: nothing is lost in between, nothing runs early or twice.
 
 It returns at once and tells when the command will run: at a moment, or at one of two moments of which your
-other acts decide one. Words, directory, PATH and the named variables are kept; what the command prints goes
-to a private file. A command whose run was cut off is never repeated, but parked for you to look at.
+other acts decide one. Words, directory, umask and the named variables are kept, and of the others PATH,
+HOME, USER, LOGNAME, SHELL, LANG, LC_ALL and TMPDIR; what the command prints goes to a private file. A
+command whose run was cut off is never repeated, but parked for you to look at.
 
   tarry run --target paper-3 -- ./submit-review.sh paper-3.txt
   tarry run --target bob@example.org --env SSH_AUTH_SOCK -- git push
@@ -43,6 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
             "target": arguments.target,
             "outlet": "command",
             "content": sys.stdin.buffer.read() if arguments.stdin else b"",
-            "options": command_options(words, Path.cwd(), os.environ, arguments.env),
+            "options": command_options(words, Path.cwd(), os.environ, arguments.env, umask=_umask()),
         },
     )
+
+
+def _umask() -> int:
+    """Reading it is setting it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask

@@ -28,7 +28,8 @@ def unit(python: str, environment: Mapping[str, str]) -> str:
 Description=tarry keeper: lets delayed acts out at their time
 
 [Service]
-ExecStart="{_escaped(python)}" -m tarry keeper
+# -P: it starts in the home folder, and no file there is meant to be loaded.
+ExecStart="{_escaped(python)}" -P -m tarry keeper
 {place}# Always: where one runs in the background this one ends at once, and takes its place later.
 Restart=always
 RestartSec=5
@@ -69,7 +70,7 @@ def _tell(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
 
 
 def _path() -> Path:
-    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    config = places(os.environ).get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(config, "systemd", "user", _NAME)
 
 

@@ -27,7 +27,9 @@ class Closed:
     """What closing did.
 
     >>> from tarry.keep.clock import Reading
-    >>> Closed(tick=9, missed=0, erased=2, anchor=Anchor(7, Reading(7, 0, "a"))).tick
+    >>> from tarry.core.policy import Policy
+    >>> settings = Settings.of(Policy(epsilon="1", gap="11m"))
+    >>> Closed(tick=9, missed=0, erased=2, anchor=Anchor(7, Reading(7, 0, "a")), settings=settings).tick
     9
     """
 
@@ -35,6 +37,7 @@ class Closed:
     missed: int  # ticks that closed late
     erased: int  # rows that nothing needs any more
     anchor: Anchor  # the store's clock
+    settings: Settings  # the store's, which may have changed
 
 
 def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
@@ -51,14 +54,14 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     """
     here = place(transaction)
     if here.settings.paused:
-        return Closed(here.closed, 0, 0, here.anchor)
+        return Closed(here.closed, 0, 0, here.anchor, here.settings)
     anchor = advance(here.anchor, clock.read(here.now))
     tick, settings = last_past_tick(anchor.time, here.settings.tick), here.settings
     if tick <= here.closed:
         if anchor.reading.boot != here.anchor.reading.boot:
             # Or else the clock would stand still until a wall clock that was set back has caught up.
             transaction.tell("tick", **anchor_row(anchor), closed=here.closed)
-        return Closed(here.closed, 0, 0, anchor)
+        return Closed(here.closed, 0, 0, anchor, here.settings)
     missed = tick - here.closed - 1
     if settings.personal and (late := _ticks_late(transaction, tick, missed)):
         shift_everything(transaction, late, here.closed)
@@ -68,7 +71,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
         transaction.tell("publish_overdue", tick=tick, closed=here.closed)
     erased = _erase(transaction, keys, here, tick)
     transaction.tell("tick", **anchor_row(anchor), closed=tick)
-    return Closed(tick, missed, erased, anchor)
+    return Closed(tick, missed, erased, anchor, settings)
 
 
 def shift_everything(transaction: Transaction, ticks: int, closed: int) -> None:

@@ -45,13 +45,16 @@ def default_policy() -> Policy:
 
 
 def places(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that say where the files are, for a process that begins in another directory.
+    """The variables that say where the files are; the same from every directory, or there were two stores.
 
     >>> places({"TARRY_HOME": "/tmp/t", "LANG": "C"})
     {'TARRY_HOME': '/tmp/t'}
     """
+    if (own := environment.get("TARRY_HOME")) and not Path(own).is_absolute():
+        raise BadInput("TARRY_HOME", "is an absolute path", found=repr(own), fix="begin it with a /")
     given = {name: environment.get(name) for name in ("TARRY_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    return {name: str(Path(path).absolute()) for name, path in given.items() if path}
+    # The others are not ours: their specification says that relative ones are ignored.
+    return {name: path for name, path in given.items() if path and Path(path).is_absolute()}
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,16 @@ class Home:
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Home":
         """`$TARRY_HOME`, or the usual places for configuration and state."""
-        if own := environment.get("TARRY_HOME"):
-            return cls(Path(own).absolute(), Path(own).absolute())
-        if not (user := environment.get("HOME")):
-            raise BadInput("the place of the store", "is known", found="no HOME", fix="set TARRY_HOME")
-        config = environment.get("XDG_CONFIG_HOME") or f"{user}/.config"
-        state = environment.get("XDG_STATE_HOME") or f"{user}/.local/state"
-        return cls(Path(config, "tarry").absolute(), Path(state, "tarry").absolute())
+        named = places(environment)
+        if own := named.get("TARRY_HOME"):
+            return cls(Path(own), Path(own))
+        user = Path(environment.get("HOME", ""))
+        if not user.is_absolute():
+            found = f"HOME {str(user)!r}" if environment.get("HOME") else "no HOME"
+            raise BadInput("the place of the store", "is known", found=found, fix="set TARRY_HOME")
+        config = Path(named.get("XDG_CONFIG_HOME", user / ".config"))
+        state = Path(named.get("XDG_STATE_HOME", user / ".local/state"))
+        return cls(config / "tarry", state / "tarry")
 
     @property
     def policy_path(self) -> Path:
@@ -162,9 +168,8 @@ class Home:
         with contextlib.suppress(FileNotFoundError, BadInput, UnicodeDecodeError):
             if write_policy(read_policy(self.policy_path.read_text(encoding="utf-8"))) == text:
                 return
-        draft = self.policy_path.with_name(f"policy.{os.getpid()}")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.policy_path)
+        with _draft(self.policy_path, text.encode()) as draft:
+            draft.replace(self.policy_path)
 
     def gate(self, policy: Policy | None = None) -> Gate:
         """The gate of the store, which is made if need be; another policy is adopted if that is safe."""
@@ -176,7 +181,8 @@ class Home:
             settings = Settings.of(policy, personal=True, sealed=sealed)
             with store.transaction("closing") as transaction:
                 found(transaction, settings, store.clock(), write_policy(policy))
-                adopt(transaction, keys, store.clock(), policy)
+                again = f"move {self.policy_path} away and leave out --policy: it is written there again"
+                adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
         with store.transaction("reading") as transaction:
             policy = read_policy(place(transaction).policy or "")
         return Gate(Vault(store, keys, self.outlets()), policy)
@@ -227,12 +233,21 @@ def _locked(lock: int, how: int) -> bool:
 
 def _write_new(path: Path, content: bytes) -> None:
     """Whole or not at all, private, and never over an older one."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    draft.touch(mode=0o600)
-    draft.write_bytes(content)
-    try:
+    with _draft(path, content) as draft, contextlib.suppress(FileExistsError):  # another was quicker
         os.link(draft, path)
-    except FileExistsError:  # another first use was quicker
-        pass
+
+
+@contextmanager
+def _draft(path: Path, content: bytes) -> Iterator[Path]:
+    """A private file beside it, gone afterwards whatever happens."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        draft.touch(mode=0o600)
+        draft.write_bytes(content)
+        yield draft
+    except OSError as error:
+        if error.filename is None:  # a full disk does not say what could not be written
+            error.filename = str(path)
+        raise
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)

@@ -1,5 +1,8 @@
 """The keeper: the long-running process that closes ticks and releases. One thread closes, a few deliver.
 
+In one person's own store nothing leaves but at the close of a tick, and each act that leaves has a thread
+of its own: if it had to wait for another to end, its moment would tell of the other.
+
 When the store cannot be reached it waits, says so once, and goes on by itself; what was missed meanwhile
 closes as `closing` tells.
 """
@@ -7,11 +10,11 @@ closes as `closing` tells.
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import close_ticks
+from tarry.keep.closing import Closed, close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
 from tarry.keep.releaser import LEASE_S, SHUT, Claim, Releaser, due_outlets
@@ -23,7 +26,9 @@ __all__ = ["Keeper"]
 
 _RENEW_S = LEASE_S / 4
 _SWEEP_S = 2.0
+_BRIEFLY_S = 0.5
 _FEW = 3  # outlets that are tried without asking first
+_MOST_UNDER_WAY = 64  # acts in one person's own store
 
 
 def _nobody(_: str) -> None:
@@ -45,6 +50,8 @@ class Keeper:
         self.vault = vault
         self._workers, self._tell = workers, tell
         self._stopping, self._done = threading.Event(), threading.Event()
+        self._stops = 0  # how often it was told to
+        self._pool, self._acts = list[threading.Thread](), list[threading.Thread]()
         self._news, self._closes = threading.Condition(), 0
         self._claims: set[int] = set()
         self._idle, self._handed = 0, list[Claim]()  # workers without work, and claims for them
@@ -55,29 +62,53 @@ class Keeper:
         self._last: tuple[object, int] | None = None  # length and number of the last tick seen closed
 
     def stop(self) -> None:
-        """End soon: what is being delivered is delivered first. Safe in a signal handler."""
+        """End soon: what is being delivered is delivered first. Safe in a signal handler.
+
+        One person who says it twice does not wait for acts that are under way: they are taken for cut off.
+        """
+        self._stops += 1
         self._stopping.set()
 
     def run(self, *, until_empty: bool = False) -> None:
         """Keep, until told to stop, or until nothing waits and nothing is left to erase."""
-        workers = [self._thread(self._work, f"worker {n}") for n in range(self._workers)]
-        leases = self._thread(self._hold_claims, "leases")
-        for thread in (*workers, leases):
-            thread.start()
         try:
-            self._close_ticks(until_empty=until_empty)
+            self.keep(until_empty=until_empty)
         finally:
-            self._stopping.set()
-            self._hand_over(None)
-            for thread in workers:
-                thread.join()
-            self._deliver_handed()  # what nobody was left to take
-            self._done.set()
-            leases.join()
-            self._clear_traces(last=True)
-            self.vault.store.close()
+            self.finish()
+
+    def keep(self, *, until_empty: bool = False) -> None:
+        """The first part of `run`: all of it but the end."""
+        if not self.vault.settings.personal:
+            self._pool = [self._thread(self._work, f"worker {n}") for n in range(self._workers)]
+        self._leases = self._thread(self._hold_claims, "leases")
+        for thread in (self._leases, *self._pool):
+            thread.start()
+        self._close_ticks(until_empty=until_empty)
+
+    def finish(self) -> None:
+        """The second part: nothing new leaves, and what is under way ends."""
+        self._stopping.set()
+        self._hand_over([])
+        for thread in self._pool:
+            thread.join()
+        self._deliver_handed()  # what nobody was left to take
+        self._await_acts()
+        self._done.set()
+        self._leases.join()
+        self._clear_traces(last=True)
+        self.vault.store.close()
         if self._failure is not None:
             raise self._failure
+
+    def _await_acts(self) -> None:
+        told = False
+        while (left := sum(act.is_alive() for act in self._acts)) and self._stops < 2:
+            next(act for act in self._acts if act.is_alive()).join(_BRIEFLY_S)
+            if not told and self._stops:
+                told = True
+                self._tell(
+                    f"{left} under way: waiting for the end; stop again to leave it to itself, parked"
+                )
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
         """A thread that breaks ends the keeper: without it posts would wait for ever, and nobody knew."""
@@ -89,7 +120,7 @@ class Keeper:
                 self._failure = error
                 self._stopping.set()
 
-        return threading.Thread(target=guarded, name=name)
+        return threading.Thread(target=guarded, name=name, daemon=self.vault.settings.personal)
 
     # --- closing ----------------------------------------------------------------------------------
 
@@ -110,8 +141,9 @@ class Keeper:
         vault = self.vault
         with vault.store.transaction("closing") as transaction:
             closed = close_ticks(transaction, vault.keys, vault.clock)
-            claim = self._claim_within(transaction, closed.anchor.time)
-        self._hand_over(claim)
+            vault.settings = closed.settings  # another policy may have been adopted since
+            claims = self._claim_within(transaction, closed)
+        self._hand_over(claims)
         self._traces |= closed.erased > 0
         self._tell_missed(closed.tick)
         if vault.settings.paused:  # nothing closes: look again after a while
@@ -120,15 +152,22 @@ class Keeper:
         end = int((closed.tick + 1) * vault.settings.tick * MICROS) + 1
         return closed.anchor.reading.steady + end - closed.anchor.time
 
-    def _claim_within(self, transaction: Transaction, now: int) -> Claim | None:
-        """What has just fallen due, for an idle worker: claimed with the tick, it leaves the sooner."""
-        if self._idle > len(self._handed):
-            for outlet in self._outlets(partial(due_outlets, transaction)):
-                if not self._has_room(outlet):
-                    continue
-                if claim := self._releaser.claim_within(transaction, outlet, now):
-                    return claim
-        return None
+    def _claim_within(self, transaction: Transaction, closed: Closed) -> list[Claim]:
+        """What has just fallen due: claimed with the tick, it leaves the sooner."""
+        claims: list[Claim] = []
+        if closed.settings.personal:
+            self._acts = [act for act in self._acts if act.is_alive()]
+            room = _MOST_UNDER_WAY - len(self._acts) if self._workers else 0
+            if self._last == (closed.settings.tick, closed.tick):
+                room = 0  # what comes back meanwhile waits for the next close
+        else:
+            room = min(1, self._idle - len(self._handed))  # for an idle worker
+        for outlet in self._outlets(partial(due_outlets, transaction)) if room > 0 else ():
+            while len(claims) < room and self._has_room(outlet):
+                if (claim := self._releaser.claim_within(transaction, outlet, closed.anchor.time)) is None:
+                    break
+                claims.append(claim)
+        return claims
 
     def _seconds_until(self, steady: int) -> float:
         return max(0, steady - self.vault.clock.read().steady) / MICROS
@@ -192,6 +231,11 @@ class Keeper:
         """Claimed is claimed: what is not delivered now would be taken for cut off."""
         while claim := self._take_handed():
             self._deliver(Releaser(self.vault), claim, Patience(self._stopping, _nobody))
+
+    def _deliver_alone(self, claim: Claim) -> None:
+        self._enter(claim.outlet)
+        self._deliver(Releaser(self.vault), claim, Patience(self._stopping, _nobody))
+        self.vault.store.close()
 
     def _deliver(self, releaser: Releaser, claim: Claim, patiently: Patience) -> None:
         self._claims.add(claim.token)
@@ -265,10 +309,15 @@ class Keeper:
         with self._news:
             return self._handed.pop() if self._handed else None
 
-    def _hand_over(self, claim: Claim | None) -> None:
+    def _hand_over(self, claims: Sequence[Claim]) -> None:
         """Wake the workers; one of them finds a claim that is its own already."""
+        for claim in claims if self.vault.settings.personal else ():
+            self._claims.add(claim.token)
+            self._acts.append(self._thread(partial(self._deliver_alone, claim), "act"))
+            self._acts[-1].start()
+            claims = ()
         with self._news:
-            if claim is not None:
+            for claim in claims:
                 self._claims.add(claim.token)
                 self._busy[claim.outlet] += 1
                 self._handed.append(claim)

@@ -61,6 +61,8 @@ class TestCommand(OutletContract):
             {"directory": "here"},
             {"directory": "/no/such/folder"},
             {"environment": None},
+            {"umask": "022"},
+            {"umask": 0o1000},
         ],
         troubles={
             "ends badly": (lambda world: world.options["argv"].__setitem__(-1, "3"), Refused),
@@ -74,9 +76,10 @@ def run(tmp_path):
     """Runs words, as a releaser would; what they printed."""
     outlet = Command(tmp_path / "output")
 
-    def deliver(*argv, content=b"", directory=tmp_path, **environment):
+    def deliver(*argv, content=b"", directory=tmp_path, umask=None, **environment):
         kept = {"PATH": os.environ["PATH"], **environment}
         options = {"argv": list(map(str, argv)), "directory": str(directory), "environment": kept}
+        options |= {} if umask is None else {"umask": umask}
         outlet.deliver(Release(id="ab", target="x", content=content, options=options, at=Fraction(0)))
         return (tmp_path / "output" / "ab").read_bytes()
 
@@ -184,4 +187,19 @@ def test_a_daemon_left_behind_does_not_hold_the_keeper(run, tmp_path):
 def test_a_variable_that_is_not_set_cannot_be_kept():
     """Naming what is not there is a slip, and told."""
     with pytest.raises(BadInput, match="a kept variable is set, found no EDITOR"):
-        command_options(["true"], Path("/"), {"PATH": "/bin"}, ["EDITOR"])
+        command_options(["true"], Path("/"), {"PATH": "/bin"}, ["EDITOR"], umask=0)
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o027])
+def test_a_program_makes_files_under_the_kept_umask(run, umask):
+    """What it makes has the rights it would have had at the shell; a service of systemd has others."""
+    assert int(run("sh", "-c", "umask", umask=umask), 8) == umask
+
+
+def test_without_a_kept_umask_the_keepers_is_taken(run):
+    """What was handed in before umasks were kept still runs."""
+    mine = os.umask(0o077)
+    try:
+        assert int(run("sh", "-c", "umask"), 8) == 0o077
+    finally:
+        os.umask(mine)

@@ -1,5 +1,6 @@
 """The push of a named commit, to real repositories."""
 
+import io
 import stat
 import time
 from pathlib import Path
@@ -479,6 +480,120 @@ def test_a_remote_that_was_not_reached_has_nothing(world, address):
     with pytest.raises(Unreachable) as trouble:
         world.outlet.deliver(release_of(world, options=options))
     assert not trouble.value.sent
+
+
+# --- the hook of one's own repository --------------------------------------------------------------
+
+
+@pytest.fixture
+def hook(world):
+    """Writes the pre-push hook."""
+    return lambda text: script(world.mine.path / ".git" / "hooks" / "pre-push", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exit 1", "it said nothing"),
+        ("echo tests fail; echo see above >&2; exit 3", "tests fail; see above"),
+        ("printf '!\\tmain\\t[remote failure]\\n'; exit 1", "!.*remote failure"),
+        ("echo fatal: the remote end hung up unexpectedly >&2; exit 1", "fatal: the remote end hung up"),
+        ("git ls-remote /no/such/place; exit 1", ".*Could not read from remote repository"),
+        ("kill -9 $$", ".*died of signal 9"),
+    ],
+)
+def test_what_ones_own_hook_refuses_was_not_sent(world, hook, text, said):
+    """It is parked at once with the hook's words, whatever they sound like."""
+    hook(text)
+
+    with pytest.raises(Refused, match=f"^the pre-push hook of your repository refused it: {said}"):
+        world.outlet.deliver(release_of(world))
+    assert world.sent() == []
+
+
+def test_a_hook_may_lie_elsewhere(world, tmp_path):
+    """Where `core.hooksPath` says."""
+    script(tmp_path / "hooks" / "pre-push", "exit 1")
+    world.mine("config", "core.hooksPath", str(tmp_path / "hooks"))
+
+    with pytest.raises(Refused, match="the pre-push hook"):
+        world.outlet.deliver(release_of(world))
+
+
+def test_a_hook_that_cannot_be_run_has_refused(world):
+    """Its interpreter is gone: git waits for ever, and nothing was sent."""
+    broken = world.mine.path / ".git" / "hooks" / "pre-push"
+    broken.parent.mkdir(exist_ok=True)
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+
+    with pytest.raises(Refused, match=r"the pre-push hook of your repository refused it: .*cannot"):
+        Git(timeout_s=3).deliver(release_of(world))
+    assert world.sent() == []
+
+
+def test_a_refused_push_can_be_repeated(redating):
+    """Nothing of the refused one is left in its way, and it has its own date."""
+    refusing = script(redating.mine.path / ".git" / "hooks" / "pre-push", "exit 1")
+    with pytest.raises(Refused):
+        redating.outlet.deliver(release_of(redating))
+    refusing.unlink()
+
+    redating.outlet.deliver(release_of(redating, at=release_of(redating).at + 60))
+
+    assert redating.there()[0] == f"Say second|{who('1767225720 +0000')}"
+
+
+@pytest.mark.parametrize("where", TROUBLES)
+def test_a_hook_that_agrees_is_not_blamed(world, hook, where):
+    """What goes wrong with the remote is told as without a hook."""
+    hook("git rev-parse --verify --quiet refs/heads/nothing; exit 0")
+    happen, trouble = TROUBLES[where]
+    happen(world)
+
+    with pytest.raises(trouble, match=r"^(?!the pre-push hook)"):
+        world.outlet.deliver(release_of(world))
+
+
+@pytest.mark.parametrize("when", ["pre-receive", "post-receive"])
+def test_a_connection_that_is_cut_is_not_the_hook(world, hook, when):
+    """The remote dies in the middle: it may have come through."""
+    hook("exit 0")
+    script(world.remote / "hooks" / when, "kill -9 $PPID")
+
+    with pytest.raises(Unreachable, match=r"git cannot push now: .*unexpected disconnect") as trouble:
+        world.outlet.deliver(release_of(world))
+    assert trouble.value.sent
+
+
+def test_a_hook_that_agreed_to_another_address_is_not_believed(world, hook, tmp_path):
+    """A remote with two addresses: the first has it by now, whatever the hook says of the second."""
+    first, second = f"file://{world.remote}", f"file://{new_bare(tmp_path / 'second.git')}"
+    for address in (first, second):
+        world.mine("config", "--add", "remote.origin.pushurl", address)
+    hook(f'test "$2" = {first}')
+    options = {**world.options, "address": None}
+
+    with pytest.raises(Unreachable, match=r"git cannot push now: .") as trouble:
+        world.outlet.deliver(release_of(world, options=options))
+    assert trouble.value.sent
+    assert world.sent()
+
+
+def test_a_push_that_fails_in_silence_may_have_come_through(world, hook, monkeypatch):
+    """Without git's own account nobody can tell the hook from a lost connection; a reason is given."""
+    monkeypatch.setattr(git_process, "_hook_refused", lambda trace: False)
+    hook("exit 1")
+
+    with pytest.raises(Unreachable, match="it ended with 1 and did not say why") as trouble:
+        world.outlet.deliver(release_of(world))
+    assert trouble.value.sent
+
+
+@pytest.mark.parametrize("trace", [b"", b"no json", b"1", b"{}", b'{"sid": "a", "event": "version"}'])
+def test_an_account_that_says_nothing_blames_no_hook(trace):
+    """An older git writes none."""
+    assert not git_process._hook_refused(io.BytesIO(trace))
 
 
 # --- git itself ----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The command outlet: a program is run at the release, as its owner would have run it.
 
 At most once: "started" is written down first, and a run that a crash cut off is parked, never repeated.
-The program sees the words, the directory and the environment that were kept for it and nothing else, so
-it cannot tell when it was handed in. What it prints goes to a private file named by its random id.
+The program sees the words, the directory, the umask and the environment that were kept for it and nothing
+else, so it cannot tell when it was handed in. What it prints goes to a private file named by its random id.
 """
 
 import os
@@ -23,15 +23,17 @@ __all__ = ["Command", "command_options"]
 #: Kept without being named: a program hardly runs without them, and they say nothing of the moment.
 ALWAYS_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
 
+_KEEPERS = -1  # the umask of the keeper, as `subprocess` calls it
+_ALL_RIGHTS = 0o777
+
 
 def command_options(
-    argv: list[str], directory: Path, environment: Mapping[str, str], named: list[str]
+    argv: list[str], directory: Path, environment: Mapping[str, str], named: list[str], *, umask: int
 ) -> dict[str, Any]:
-    """What is kept of a command: its words, its directory, and the named variables.
+    """What is kept of a command: its words, its directory, the named variables, and the umask.
 
-    >>> command_options(["git", "push"], Path("/"), {"PATH": "/bin", "EDITOR": "vi"}, ["EDITOR"])[
-    ...     "environment"
-    ... ]
+    >>> around = {"PATH": "/bin", "EDITOR": "vi"}
+    >>> command_options(["git", "push"], Path("/"), around, ["EDITOR"], umask=0o22)["environment"]
     {'PATH': '/bin', 'EDITOR': 'vi'}
     """
     missing = [name for name in named if name not in environment]
@@ -40,7 +42,7 @@ def command_options(
             "a kept variable", "is set", found=f"no {missing[0]}", fix="set it, or do not name it"
         )
     kept = {name: environment[name] for name in (*ALWAYS_KEPT, *named) if name in environment}
-    return {"argv": argv, "directory": str(directory), "environment": kept}
+    return {"argv": argv, "directory": str(directory), "environment": kept, "umask": umask}
 
 
 class Command:
@@ -71,6 +73,9 @@ class Command:
         environment = options.get("environment")
         if not isinstance(environment, Mapping) or not all(map(_is_text, environment.values())):
             raise BadInput("the environment of a command", "is a table of texts", found=repr(environment))
+        umask = options.get("umask", _KEEPERS)
+        if type(umask) is not int or not _KEEPERS <= umask <= _ALL_RIGHTS:
+            raise BadInput("the umask of a command", "lies between 0 and 0o777", found=repr(umask))
         if _which(argv[0], directory, environment) is None:
             raise BadInput(
                 "a command",
@@ -104,6 +109,7 @@ def _run(release: Release, output: Path) -> int:
             executable=_which(options["argv"][0], Path(options["directory"]), options["environment"]),
             cwd=options["directory"],
             env=dict(options["environment"]),
+            umask=options.get("umask", _KEEPERS),  # what was handed in before umasks were kept has none
             stdin=content,
             stdout=printed,
             stderr=subprocess.STDOUT,

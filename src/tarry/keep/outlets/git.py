@@ -158,9 +158,13 @@ class Git:
             raise Unreachable(str(error), sent=True) from error
         if not ran.code:
             return
+        if ran.hook_refused:
+            said = "; ".join(filter(None, (*ran.text.splitlines(), ran.words)))
+            raise Refused(f"the pre-push hook of your repository refused it: {said or 'it said nothing'}")
         rejected = [line for line in ran.text.splitlines() if line.startswith("!")]
         if not rejected:
-            raise Unreachable(f"git cannot push now: {ran.words}", sent=not ran.is_outside)
+            words = ran.words or f"it ended with {ran.code} and did not say why"
+            raise Unreachable(f"git cannot push now: {words}", sent=not ran.is_outside)
         reason = rejected[0].split("\t")[-1]
         if any(passing in reason for passing in _PASSING):
             lost = "[remote failure]" in reason  # the remote has not said what became of it

@@ -7,14 +7,16 @@ was started somewhere else has other variables.
 """
 
 import contextlib
+import json
 import os
 import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Unreachable
@@ -61,6 +63,7 @@ class Ran:
     code: int
     out: bytes
     err: bytes
+    hook_refused: bool = False  # of a push: its pre-push hook ended it, and nothing was sent
 
     @property
     def text(self) -> str:
@@ -90,6 +93,7 @@ def run_git(
     stdin: bytes = b"",
     timeout_s: float = _LOCAL_S,
     more: Mapping[str, str] | None = None,
+    pass_fds: tuple[int, ...] = (),
 ) -> Ran:
     """Run git in a repository. What it reads and writes are files: no child of its can keep us waiting.
 
@@ -108,6 +112,7 @@ def run_git(
                 stderr=err,
                 env={**environment, **_FIXED, **(more or {})},
                 cwd="/",
+                pass_fds=pass_fds,
                 start_new_session=True,  # no terminal to ask at, and one group to end
             )
         except FileNotFoundError:
@@ -132,7 +137,17 @@ def run_git_outside(repository: str | Path, *words: str, timeout_s: float) -> Ra
     """
     command = run_git(repository, "config", "--get", "core.sshCommand").text or "ssh"
     more = {"GIT_SSH_COMMAND": f"{command} -o BatchMode=yes"} if _is_openssh(command) else {}
-    return run_git(repository, *words, timeout_s=timeout_s, more=more)
+    # A file without a name: what git notes there names the remote, and must not outlive a crash.
+    with TemporaryFile() as trace:
+        more["GIT_TRACE2_EVENT"] = f"/dev/fd/{trace.fileno()}"
+        try:
+            ran = run_git(repository, *words, timeout_s=timeout_s, more=more, pass_fds=(trace.fileno(),))
+        except Unreachable:
+            # A hook that cannot even be started (its interpreter is gone) leaves git hanging.
+            if not _hook_refused(trace):
+                raise
+            return Ran(-1, b"", b"it cannot be run, or git hung after it", hook_refused=True)
+        return replace(ran, hook_refused=_hook_refused(trace))
 
 
 def _is_openssh(command: str) -> bool:
@@ -140,6 +155,27 @@ def _is_openssh(command: str) -> bool:
         return Path(shlex.split(command)[0]).name == "ssh"
     except (ValueError, IndexError):
         return False
+
+
+def _hook_refused(trace: IO[bytes]) -> bool:
+    """Whether git's own account of a push (its trace2 events) has the pre-push hook end it.
+
+    Neither exit code nor words would tell: a hook prints what it likes, and a connection that breaks while
+    git sends can end as silently as a hook. A remote with several addresses is pushed to one after
+    the other, so once a hook has agreed something may have been sent. A git before 2.22 writes no events:
+    then nobody knows.
+    """
+    trace.seek(0)
+    try:
+        events = [json.loads(line) for line in trace]
+        ours = [event for event in events if event["sid"] == events[0]["sid"]]  # not those of its children
+        hooks = {event["child_id"] for event in ours if event.get("hook_name") == "pre-push"}
+        codes = [
+            event["code"] for event in ours if event["event"] == "child_exit" and event["child_id"] in hooks
+        ]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return bool(codes) and all(codes)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
