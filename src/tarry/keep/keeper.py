@@ -310,17 +310,17 @@ class Keeper:
             return self._handed.pop() if self._handed else None
 
     def _hand_over(self, claims: Sequence[Claim]) -> None:
-        """Wake the workers; one of them finds a claim that is its own already."""
-        for claim in claims if self.vault.settings.personal else ():
-            self._claims.add(claim.token)
-            self._acts.append(self._thread(partial(self._deliver_alone, claim), "act"))
-            self._acts[-1].start()
-            claims = ()
+        """Each act of one person to a thread of its own; others to the workers, who find them and wake."""
+        self._claims.update(claim.token for claim in claims)
+        if self.vault.settings.personal:
+            acts = [self._thread(partial(self._deliver_alone, claim), "act") for claim in claims]
+            self._acts += acts
+            for act in acts:
+                act.start()
         with self._news:
-            for claim in claims:
-                self._claims.add(claim.token)
-                self._busy[claim.outlet] += 1
-                self._handed.append(claim)
+            if not self.vault.settings.personal:
+                self._busy.update(claim.outlet for claim in claims)
+                self._handed += claims
             self._closes += 1
             self._news.notify_all()
 
