@@ -1,10 +1,43 @@
 """Properties are searched the same way on every run: a red test is red again tomorrow."""
 
+import shutil
+import signal
+
 import pytest
 from hypothesis import settings
 
+from contracts.forced_draws import ForcedDraws
+
 settings.register_profile("house", derandomize=True, deadline=None, print_blob=False)
 settings.load_profile("house")
+
+_DRAWS = pytest.StashKey[ForcedDraws | None]()
+
+
+def pytest_addoption(parser):
+    """`--draws` forces what the secure source gives: tests must pass whatever it is."""
+    parser.addoption("--draws", metavar="HOW", help="force secure draws: shortest, longest or seed:NUMBER")
+
+
+def pytest_configure(config):
+    how = config.getoption("--draws")
+    config.stash[_DRAWS] = ForcedDraws(how) if how else None
+
+
+def pytest_unconfigure(config):
+    if forced := config.stash.get(_DRAWS, None):
+        forced.undo()
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("needs"):
+        for program in mark.args:
+            if shutil.which(program) is None:
+                pytest.skip(f"NO {program.upper()} HERE: scripts/test installs it, as root with apt-get")
+    if forced := item.config.stash[_DRAWS]:
+        for mark in item.iter_markers("needs_real_draws"):
+            pytest.skip(f"draws are forced, and {mark.args[0]}")
+        forced.begin(item.nodeid)
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +51,17 @@ def postgres_server():
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture
+def usual_signals():
+    """What a test starts heeds Ctrl-C and a closed terminal, though nohup or `&` told us to ignore them.
+
+    A child inherits a signal that is ignored, but not a handler.
+    """
+    ignored = [each for each in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(each) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)

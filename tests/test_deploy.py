@@ -14,7 +14,6 @@ from tarry.gateway.config import read_config
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
 
 
 def analyse(*words):
@@ -37,7 +36,7 @@ def test_there_are_two_units():
     assert [path.name for path in UNITS] == ["tarry-serve.service", "tarry-worker@.service"]
 
 
-@needs_systemd
+@pytest.mark.needs("systemd-analyze")
 @pytest.mark.parametrize("unit", UNITS, indirect=True, ids=lambda path: path.name)
 def test_systemd_takes_the_unit(unit):
     ran = analyse("verify", "--man=no", unit)
@@ -45,7 +44,7 @@ def test_systemd_takes_the_unit(unit):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-@needs_systemd
+@pytest.mark.needs("systemd-analyze")
 @pytest.mark.parametrize("unit", UNITS, indirect=True, ids=lambda path: path.name)
 def test_the_unit_may_do_little(unit):
     ran = analyse("security", "--offline=true", unit)

@@ -175,7 +175,10 @@ def main(what, folder):
     """Mount, suffer, and tell: one line each for the refusal, what was told, and what was delivered."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tarry", folder], check=True)
     hurry(setattr)
-    place, refusal = {"full": full, "read-only": read_only}[what](folder)
+    try:
+        place, refusal = {"full": full, "read-only": read_only}[what](folder)
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)  # a namespace may share its mounts
     told = [line for line in place.told if AWAY in line or BACK in line]
     sys.stdout.write(f"{refusal}\n{'|'.join(told)}\n{'|'.join(place.delivered())}\n")
 

@@ -98,7 +98,7 @@ def test_a_post_without_a_user_or_from_elsewhere_is_refused(forum):
 
 
 @pytest.mark.parametrize("name", ["fastapi", "django"])
-def test_ctrl_c_leaves_nothing_behind(name, tmp_path):
+def test_ctrl_c_leaves_nothing_behind(name, tmp_path, usual_signals):
     """Unless a folder was named: the key of what waits would lie in it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

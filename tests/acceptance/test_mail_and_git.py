@@ -27,6 +27,7 @@ from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found
 from tarry.keep.vault import Vault
 
+pytestmark = pytest.mark.needs("git")
 SPEED = 60
 DEADLINE_S = 60
 POLICY = Policy(epsilon="1", gap="60s", window="5s", law="uniform")

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,10 +16,8 @@ MINUTE_S = 60
 
 
 @pytest.fixture
-def script(tmp_path):
+def script(tmp_path, usual_signals):
     """The script at work; its private folder is made in ours."""
-    if shutil.which("curl") is None:
-        pytest.skip("curl is not here")
     process = subprocess.Popen(
         [ROOT / "scripts" / "serve", "--port", "0"],
         env={**os.environ, "TMPDIR": str(tmp_path), "TARRY_PORT": "no port at all"},
@@ -41,6 +38,7 @@ def run(line):
     return json.loads(done.stdout)
 
 
+@pytest.mark.needs("curl")
 def test_the_printed_lines_work_and_ctrl_c_ends_it(script, tmp_path):
     told = []
     for line in script.stdout:

@@ -7,6 +7,8 @@ import pytest
 from contracts.git_places import Repository, new_bare
 from contracts.shell import ALL_GONE
 
+pytestmark = pytest.mark.needs("git")
+
 
 @pytest.fixture
 def repository(quiet, tmp_path, monkeypatch):

@@ -134,7 +134,7 @@ def feed(child, folder):
         (".parquet", signal.SIGINT),
     ],
 )
-def test_whoever_stops_it_finds_nothing_left(ending, number, tmp_path):
+def test_whoever_stops_it_finds_nothing_left(ending, number, tmp_path, usual_signals):
     """Also while it waits for a pipe that gives nothing any more."""
     words = [sys.executable, "-m", "tarry", "read", "jsonl", "-", *WORDS, "-o", tmp_path / f"a{ending}"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:

@@ -1,6 +1,7 @@
 """A real browser for pages that people open: Chromium, with every request written down."""
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,8 +33,13 @@ def chromium() -> Iterator["Browser"]:
     """A running Chromium; a machine that has none skips the test, and says so."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
-        pytest.skip("NO BROWSER: install chromium (scripts/test does, as root where apt-get is at hand)")
+        pytest.skip("NO BROWSER HERE: scripts/test installs chromium, as root with apt-get")
+    from playwright._impl._driver import compute_driver_executable
     from playwright.sync_api import sync_playwright
+
+    driver, *_ = compute_driver_executable()
+    if subprocess.run([driver, "--version"], check=False, capture_output=True).returncode:
+        pytest.skip("THE BROWSER'S DRIVER DOES NOT RUN HERE: scripts/test installs libatomic1, as root")
 
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=list(_QUIET))

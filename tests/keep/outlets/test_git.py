@@ -14,6 +14,7 @@ from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlets import git_process
 from tarry.keep.outlets.git import Git, waiting_push
 
+pytestmark = pytest.mark.needs("git")
 RELEASED = "1767225660 +0000"  # the moment of `release_of`
 NOBODY = "0" * 39 + "1"
 

@@ -13,6 +13,7 @@ from tarry.readers.events import Event
 from tarry.readers.exports import git_child
 from tarry.readers.exports.git_log import read_git
 
+pytestmark = pytest.mark.needs("git")
 FIRST, SECOND, THIRD = ("1700000000 +0200", "1700000100 -0500", "1700000200 +0000")
 
 

