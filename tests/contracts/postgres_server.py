@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -65,7 +66,6 @@ class PostgresServer:
         """Begin, or begin again; returns when it answers."""
         assert self._server is None, "it runs already"
         deadline = time.monotonic() + _DEADLINE_S
-        # After a `kill` the old server's children may take a moment to see that it is gone.
         while not self._try_to_start(deadline):
             assert time.monotonic() < deadline, f"no PostgreSQL: {self.log()}"
 
@@ -74,8 +74,17 @@ class PostgresServer:
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """Pull the plug."""
+        """Pull the plug: neither the server nor its children (one for each connection) do any more."""
+        assert self._server is not None, "it does not run"
+        self._server.send_signal(signal.SIGSTOP)  # it has no more children
+        children = _children(self._server.pid)
+        for child in children:
+            _kill(child)
         self._end(signal.SIGKILL)
+        deadline = time.monotonic() + _DEADLINE_S
+        while any(map(_lives, children)):
+            assert time.monotonic() < deadline, "a killed process lives on"
+            time.sleep(0.001)
 
     def remove(self) -> None:
         """End it and throw its data away."""
@@ -131,6 +140,30 @@ class PostgresServer:
         self._server.send_signal(how)
         self._server.wait(_DEADLINE_S)
         self._server = None
+
+
+def _children(parent: int) -> list[int]:
+    everybody = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+    return [process for process in everybody if _state_and_parent(process)[1] == str(parent)]
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(process, signal.SIGKILL)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process can still do something: one that nobody has buried yet cannot."""
+    return _state_and_parent(process)[0] not in {"", "X", "Z"}
+
+
+def _state_and_parent(process: int) -> tuple[str, str]:
+    try:
+        line = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "", ""
+    state, parent, *_ = line.rpartition(")")[2].split()
+    return state, parent
 
 
 def _find_programs() -> Path:
