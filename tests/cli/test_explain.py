@@ -52,6 +52,7 @@ def test_the_json_has_numbers_and_sentences(text, reach, odds, explain):
     meant = promise(read_policy(text))
 
     assert (told["epsilon"], told["gap_s"], told["reach_s"]) == (1, 660, reach)
+    assert told["near_s"] == (0 if text == LABEL_FREE else 301)
     assert odds < told["odds"] < odds + 2e-6
     assert told["promised"] == list(meant.promised)
     assert told["not_promised"] == list(meant.not_promised)

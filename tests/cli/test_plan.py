@@ -14,6 +14,10 @@ from tarry.core.policy_file import read_policy, write_policy
 
 THREE_HUNDRED = ["--gap", "300s", "--window", "0s", "--tick", "1s"]
 KEYS = {"epsilon", "gap_s", "window_s", "tick_s", "weight", "eta", "law", "labels", "support_end_ticks"}
+COARSE = (
+    "Acts between 5m and 6m apart may count as batched or not: the tick (1m) is more than a tenth of the "
+    "window (5m). Choose a tick of at most 30s."
+)
 DELAYS = {"min_s", "mean_s", "median_s", "max_s"}
 
 
@@ -58,6 +62,33 @@ def test_the_json_has_every_key_it_must_have(capsys):
     assert set(told) >= KEYS | {"batched", "unbatched"}
     assert set(told["batched"]) >= DELAYS
     assert set(told["unbatched"]) >= DELAYS
+
+
+@pytest.mark.parametrize("command", [["plan"], ["plan", "--toml"], ["verify", "--events", "2"]], ids=str)
+def test_a_tick_that_is_not_small_against_the_window_is_noted_with_the_number(command, capsys):
+    """On standard error, so that a file gets the answer alone."""
+    words = [*command, "--epsilon", "0.5", "--gap", "11m", "--window", "5m"]
+
+    assert (main([*words, "--tick", "30s"]), capsys.readouterr().err) == (0, "")
+    assert (main([*words, "--tick", "1m"]), capsys.readouterr().err) == (0, f"note: {COARSE}\n")
+
+
+def test_the_json_has_the_note_too(capsys):
+    """Programs get it as a list, empty where there is none."""
+    flags = ["--epsilon", "0.5", "--gap", "11m", "--window", "5m"]
+
+    assert figures(capsys, *flags, "--tick", "1m")["notes"] == [COARSE]
+    assert figures(capsys, *flags, "--tick", "30s")["notes"] == []
+
+
+def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(capsys):
+    """With an hour to the tick, 5 and 11 minutes are the same."""
+    told = refusal(capsys, "--epsilon", "0.5", "--gap", "11m", "--window", "5m", "--tick", "1h")
+
+    assert told == (
+        "tarry plan: gap must be above the window (5m) in whole ticks of 1h too, found 11m: choose a "
+        "shorter tick or a longer gap\n"
+    )
 
 
 def test_the_json_tells_seconds_with_the_hold(capsys):

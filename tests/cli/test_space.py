@@ -19,6 +19,23 @@ def listed(operator, name="talk"):
     return {space["name"]: space for space in operator.ask("space", "list")["spaces"]}[name]
 
 
+def test_a_tick_that_is_not_small_against_the_window_is_noted(operator):
+    coarse = operator.file("coarse.toml", COARSE)
+    code, out, err = operator.say("space", "add", "talk", "--policy", coarse)
+
+    assert (code, out) == (0, "made the space talk\n")
+    assert err.startswith("note: Acts between 10m and 12m apart may count as batched or not")
+
+
+def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(operator):
+    hourly = operator.file("hourly.toml", SLOW.replace('"1m"', '"1h"'))
+
+    assert "must be above the window (10m) in whole ticks of 1h too, found 1h" in operator.refusal(
+        "space", "add", "talk", "--policy", hourly
+    )
+    assert not operator.key.exists()
+
+
 @BOTH
 def test_the_first_space_makes_database_and_key_and_a_second_joins(operator):
     assert operator.add_space() == {"space": "talk", "version": 1}

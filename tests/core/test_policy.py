@@ -54,6 +54,8 @@ REFUSED = [
     ({"gap": "0s", "window": "0s"}, "gap", "must be above the window (0s)", "0s"),
     ({"gap": "13d", "tick": "1us"}, "gap", "must stay below 2^40 ticks", "13d"),
     ({"window": "11m"}, "gap", "must be above the window (11m)", "11m"),
+    ({"tick": "1h"}, "gap", "must be above the window (5m) in whole ticks of 1h too", "11m"),
+    ({"track_gaps": {"p": "5m30s"}, "tick": "4m"}, "the gap of track 'p'", "must be above the", "5m30s"),
     ({"window": 5}, "window", "must be text with a unit", "5"),
     ({"window": "1s", "labels": "simultaneous"}, "window", "is 0s with labels 'simultaneous'", "1s"),
     ({**label_choices("none"), "window": "1m"}, "window", "is 0s with labels 'none'", "1m"),
@@ -170,10 +172,9 @@ def test_the_window_has_a_default_by_label_rule(labels, window):
 def test_start_and_hold_follow_the_label_rule(labels, gap, window, tick):
     """Batched delays start at the gap, plus the window for held and declared; only held labels hold."""
     window = Fraction(0) if labels in ("simultaneous", "none") else window
-    policy = Policy(
-        **{"epsilon": "1", "gap": gap + window, "tick": tick, **label_choices(labels), "window": window}
-    )
-    gap_ticks, window_ticks = ticks_up(gap + window, tick), ticks_up(window, tick)
+    gap += window + tick  # so that it is above the window in ticks too
+    policy = Policy(**{"epsilon": "1", "gap": gap, "tick": tick, **label_choices(labels), "window": window})
+    gap_ticks, window_ticks = ticks_up(gap, tick), ticks_up(window, tick)
     start = gap_ticks + (window_ticks if labels in ("held", "declared") else 0)
 
     assert policy.window_ticks == window_ticks

@@ -28,13 +28,14 @@ def policies(draw):
     """Any policy that can be written down."""
     labels = draw(st.sampled_from(["held", "declared", "follower", "simultaneous", "none"]))
     window = Fraction(0) if labels in ("simultaneous", "none") else draw(MICROSECONDS)
-    gaps = MICROSECONDS.map(lambda gap: window + gap)
+    tick = draw(MICROSECONDS) + 1
+    gaps = MICROSECONDS.map(lambda gap: window + tick + gap)
     moments = sorted(draw(st.lists(MOMENTS, min_size=3, max_size=3, unique=True)))
     return Policy(
         epsilon=draw(DECIMALS) * 99 + (Fraction(1, 100) if labels == "none" else Fraction(1, 10**6)),
         gap=draw(gaps),
         window=window,
-        tick=draw(MICROSECONDS) + 1,
+        tick=tick,
         weight=draw(DECIMALS),
         labels=labels,
         law="label-free" if labels == "none" else draw(st.sampled_from(LAWS)),

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tarry.core.durations import format_duration, parse_duration
 from tarry.core.exact import exceeds_exp
 from tarry.core.policy import LABEL_RULES, Policy
-from tarry.core.promise import promise
+from tarry.core.promise import coarse_tick, promise
+from tarry.core.ticks import ticks_up
 
 EPSILONS = st.integers(1, 100_000).map(lambda i: Fraction(i, 1000))
 
@@ -93,6 +95,53 @@ def test_the_words_of_held_labels_name_window_odds_and_reach():
 
 
 @pytest.mark.parametrize(
+    ("tick", "window", "near"), [("1s", "5m", "5m1s"), ("1m", "5m", "6m"), ("2m", "5m", "8m")]
+)
+@pytest.mark.parametrize("labels", ["held", "declared", "follower"])
+def test_near_is_told_in_time_one_tick_more_than_the_window_in_ticks(labels, tick, window, near):
+    """The words say how far away everything else must be, before and in the other story."""
+    told = promise(policy_of(labels, tick=tick, window=window))
+
+    assert told.near == parse_duration(near)
+    assert f"nothing else of theirs less than {near} from either" in told.promised[0]
+    assert f"no act on another target less than {near} from that moment" in told.promised[0]
+
+
+@given(
+    window=st.integers(0, 10**4).map(lambda i: Fraction(i, 100)),
+    tick=st.integers(1, 10**3).map(lambda i: Fraction(i, 100)),
+    at=st.integers(-(10**6), 10**6).map(lambda i: Fraction(i, 1000)),
+    apart=st.integers(0, 2 * 10**5).map(lambda i: Fraction(i, 1000)),
+)
+def test_window_near_and_reach_are_true_of_ticks_wherever_arrivals_fall(window, tick, at, apart):
+    """Within the window surely batched, from near on surely not, up to the reach at most G ticks later."""
+    policy = Policy(epsilon="1", gap=window + tick, window=window, tick=tick)
+    told, first, second = promise(policy), ticks_up(at, tick), ticks_up(at + apart, tick)
+
+    assert second - first <= policy.window_ticks or apart > told.window
+    assert second - first > policy.window_ticks or apart < told.near
+    assert second - first <= policy.start_ticks(policy.gap) or apart > told.reach
+
+
+@pytest.mark.parametrize(
+    ("tick", "coarse"), [("1s", False), ("30s", False), ("30.001s", True), ("1m", True), ("10m", True)]
+)
+def test_a_tick_above_a_tenth_of_the_window_is_said(tick, coarse):
+    """The sentence has the number: how far apart acts may still count as batched."""
+    policy = policy_of(tick=tick)
+    told = promise(policy)
+
+    assert bool(coarse_tick(policy)) == coarse
+    assert any("more than a tenth of the window" in sentence for sentence in told.not_promised) == coarse
+    assert not coarse or f"Acts between 5m and {format_duration(told.near)} apart" in coarse_tick(policy)
+
+
+def test_without_a_window_no_tick_is_too_coarse():
+    """Acts of one tick are batched then, and the promise says so."""
+    assert not coarse_tick(policy_of("simultaneous", tick="10m"))
+
+
+@pytest.mark.parametrize(
     ("labels", "part"),
     [
         ("simultaneous", "arrived at one moment"),
@@ -153,10 +202,17 @@ def test_the_words_tell_what_an_end_takes_away(end):
     """Shortly before a deadline or the end of the period a later arrival is no story."""
     told = promise(Policy(epsilon="1", gap="11m", **{end: 10_000})).not_promised
 
-    assert any("a later arrival would have been refused" in sentence for sentence in told)
+    assert any("Within 16m of" in s and "a later arrival would have been refused" in s for s in told)
     assert not any(
         "refused" in sentence for sentence in promise(Policy(epsilon="1", gap="11m")).not_promised
     )
+
+
+def test_an_end_inside_a_tick_takes_away_up_to_a_tick_more():
+    """Arrivals are refused from the last tick that ends before it on."""
+    told = promise(Policy(epsilon="1", gap="11m", tick="10s", deadline_at=10_003)).not_promised
+
+    assert any(sentence.startswith("Within 16m3s of the policy's deadline") for sentence in told)
 
 
 def test_the_words_warn_of_an_epsilon_that_hides_nothing():

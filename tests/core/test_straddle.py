@@ -99,7 +99,7 @@ seconds = st.integers(1, 40).map(Fraction)
 def test_no_promised_story_reaches_past_the_pause(gaps, ticks, labels, last):
     """The latest story of the last old act ends before the first new arrival, and less would not do."""
     old, new = (
-        policy(gap + 1, tick=tick, labels=labels, law="uniform")
+        policy(gap + 3, tick=tick, labels=labels, law="uniform")
         for gap, tick in zip(gaps, ticks, strict=True)
     )
     reach = max(each.start_ticks(each.gap) * each.tick for each in (old, new))

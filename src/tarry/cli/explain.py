@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(
             {
                 **policy_json(policy),
+                "near_s": told.near,
                 "reach_s": told.reach,
                 "odds": told.odds(1 if policy.labels in ("follower", "none") else 2),
                 "promised": told.promised,

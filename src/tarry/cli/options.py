@@ -10,8 +10,16 @@ from typing import Any, TextIO
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import KEYS, read_policy
+from tarry.core.promise import coarse_tick
 
-__all__ = ["add_json", "add_policy_flags", "add_policy_path", "policy_from", "read_policy_path"]
+__all__ = [
+    "add_json",
+    "add_policy_flags",
+    "add_policy_path",
+    "note_coarse_tick",
+    "policy_from",
+    "read_policy_path",
+]
 
 FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _DEFAULTS = {
@@ -68,6 +76,15 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if chosen.get("law") == "label-free":
         chosen.setdefault("labels", "none")
     return Policy(**chosen)
+
+
+def note_coarse_tick(policy: Policy) -> None:
+    """Say on standard error that the tick is not small against the window; nothing where it is.
+
+    >>> note_coarse_tick(Policy(epsilon="1", gap="11m", window="5m", tick="1s"))
+    """
+    if note := coarse_tick(policy):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def read_policy_path(path: str) -> Policy:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +227,7 @@ def wait_for(gate: Gate, receipt: Receipt) -> int:
 
 
 def introduction(policy: Policy, home: Home) -> str:
-    """Two sentences for somebody who has just met the policy: what it costs, what it promises.
+    """For somebody who has just met the policy: what it costs, what it promises, where to change it.
 
     >>> from tarry.keep.home import default_policy
     >>> introduction(default_policy(), Home.of({"TARRY_HOME": "/tmp/t"}))[:52]
@@ -238,11 +237,8 @@ def introduction(policy: Policy, home: Home) -> str:
     return (
         f"From now on each act waits {rounded(costs.unbatched.mean)} on average, "
         f"{rounded(costs.batched.mean)} if batched with another and {rounded(costs.batched.maximum)} at "
-        "most, and for that, if two acts of yours on different targets arrive within "
-        f"{rounded(policy.window)} of each other and nothing else of yours that near, whatever is seen is "
-        f"at most {ceil(promised.odds(2) * 100) / 100} times as likely as if either one had arrived up to "
-        f"{rounded(promised.reach)} later, done by anyone who was not acting elsewhere then. Change it in "
-        f"{home.policy_path}, and read with tarry explain {home.policy_path} what is not promised.\n"
+        f"most. What that promises: {promised.promised[0]} Change it in {home.policy_path}, and read with "
+        f"tarry explain {home.policy_path} what is not promised.\n"
     )
 
 

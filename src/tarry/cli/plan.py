@@ -10,7 +10,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from tarry.cli.options import add_json, add_policy_flags, policy_from
+from tarry.cli.options import add_json, add_policy_flags, note_coarse_tick, policy_from
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.durations import format_duration, parse_duration
@@ -18,6 +18,7 @@ from tarry.core.errors import BadInput
 from tarry.core.plan import DelayPlan, Delays, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
+from tarry.core.promise import coarse_tick
 
 __all__ = ["add_arguments", "policy_json", "run"]
 
@@ -38,12 +39,16 @@ def run(arguments: argparse.Namespace) -> int:
     policy = _policy(arguments)
     if arguments.toml and arguments.json:
         raise BadInput("the answer", "comes in one form", found="--toml beside --json", fix="drop one")
+    if not arguments.json:
+        note_coarse_tick(policy)
     if arguments.toml:
         print(write_policy(policy), end="")
         return 0
     if arguments.json:
         own = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
-        print_json({**policy_json(policy), **_costs_json(policy, plan(policy)), "own_gaps": own})
+        notes = list(filter(None, [coarse_tick(policy)]))
+        costs = _costs_json(policy, plan(policy))
+        print_json({**policy_json(policy), **costs, "own_gaps": own, "notes": notes})
     else:
         _print(policy)
     return 0

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from tarry.cli.options import read_policy_path
+from tarry.cli.options import note_coarse_tick, read_policy_path
 from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json
 from tarry.cli.space_outlet import WHERE, add_outlet_arguments, chosen_outlet, told_outlet
@@ -76,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         new_space(**_wanted(arguments))  # refused before a database or a key is made
     with opened(config, make=arguments.action == "add") as store:
         action.do(arguments, config, store)
+    for policy in () if arguments.json else arguments.chosen.values():
+        note_coarse_tick(policy)
     return 0
 
 

@@ -1,14 +1,15 @@
 """Check a policy's promise: exit 0 when it holds, 1 with a witness when it is broken.
 
 Laws are decided exactly, for every delay. Labels, draws and releases are searched over all small
-streams: there a clean result means "no witness up to n events".
+streams, and so is the sentence that tarry explain prints, with arrivals inside ticks: there a clean
+result means "no witness up to n events".
 
   tarry verify policy.toml
 """
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy_path, policy_from
+from tarry.cli.options import add_json, add_policy_path, note_coarse_tick, policy_from
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
@@ -31,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
     size = Size(events=_events(arguments.events))
     policy = policy_from(arguments)
+    if not arguments.json:
+        note_coarse_tick(policy)
     with progress_on_terminal("streams") as progress:
         verdict = verify(policy, size, progress)
     if arguments.json:

@@ -9,6 +9,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import exp_upper
 from tarry.core.plan import DelayPlan, plan
 from tarry.core.policy import MOST_EPSILON, Policy
+from tarry.core.ticks import ticks_up
 
 __all__ = [
     "EPSILON_STEP",
@@ -38,20 +39,21 @@ class LearnedGap:
 
 
 def learned_gap(measured: Fraction, window: Fraction, tick: Fraction) -> LearnedGap:
-    """A learned gap that is not above the window is raised to the window and one tick more.
+    """A learned gap that is not above the window, in ticks too, is raised to the window and one tick more.
 
     >>> learned_gap(Fraction(73), Fraction(300), Fraction(1)).message
     'the learned gap 1m13s is not above the window 5m: raised to 5m1s'
     """
-    if measured > window:
+    if ticks_up(measured, tick) > ticks_up(window, tick):
         return LearnedGap(measured, measured, "")
     gap = window + tick
+    ticks = f" in whole ticks of {format_duration(tick)}" if measured > window else ""
     return LearnedGap(
         gap,
         measured,
         (
             f"the learned gap {format_duration(measured)} is not above the window "
-            f"{format_duration(window)}: raised to {format_duration(gap)}"
+            f"{format_duration(window)}{ticks}: raised to {format_duration(gap)}"
         ),
     )
 

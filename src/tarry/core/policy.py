@@ -274,6 +274,15 @@ class Policy:
                     found=format_duration(gap),
                     fix="choose a longer gap or a shorter window",
                 )
+            # Else one person's acts a gap apart, which a batch is to be confused with, may be batched too.
+            if ticks_up(gap, self.tick) <= self.window_ticks:
+                raise BadInput(
+                    name,
+                    f"must be above the window ({format_duration(window)}) in whole ticks of "
+                    f"{format_duration(self.tick)} too",
+                    found=format_duration(gap),
+                    fix="choose a shorter tick or a longer gap",
+                )
             if self.start_ticks(gap) > MOST_TICKS:
                 raise BadInput(
                     name,

@@ -1,7 +1,8 @@
 """What a policy promises, in numbers and in words.
 
 The promise is Theorem 1'' (`docs/theory.md`), not the paper's Definition 1: the words below say it,
-and what is not promised, wherever epsilon is shown.
+and what is not promised, wherever epsilon is shown. The theorem counts ticks and people count time, so
+the words are those of its corollary in real time, and `verify` checks the numbers in them.
 """
 
 from dataclasses import dataclass
@@ -13,22 +14,27 @@ from tarry.core.durations import format_duration
 from tarry.core.exact import exp_upper
 from tarry.core.policy import Policy
 
-__all__ = ["MEANINGLESS", "Promise", "promise"]
+__all__ = ["MEANINGLESS", "Promise", "coarse_tick", "promise"]
 
 #: Nats above which a promise says next to nothing.
 MEANINGLESS = Fraction(3)
+#: Ticks that a window must have for acts that count as batched to be close to those within it.
+_FINE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
     """A promise: its numbers, and two lists of sentences a person can hold us to.
 
-    >>> promise(Policy(epsilon="1", gap="11m", window="5m")).reach
-    Fraction(960, 1)
+    >>> told = promise(Policy(epsilon="1", gap="11m", window="5m"))
+    >>> int(told.window), int(told.near), int(told.reach)
+    (300, 301, 960)
     """
 
     epsilon: Fraction  # per batched pair
     share: Fraction  # per event whose label differs
+    window: Fraction  # seconds: one person's acts at most this far apart surely count as batched
+    near: Fraction  # seconds: those at least this far apart surely do not; 0 without labels
     reach: Fraction  # seconds later that a batched act might as well have arrived
     delta: Fraction
     promised: tuple[str, ...]
@@ -58,11 +64,14 @@ def promise(policy: Policy) -> Promise:
     return Promise(
         epsilon=policy.epsilon,
         share=policy.share,
+        window=policy.window,
+        near=_near(policy),
         reach=reach,
         delta=policy.delta,
         promised=_promised(policy, reach),
         not_promised=(
             *_worthless(policy),
+            *filter(None, (coarse_tick(policy),)),
             *_NOT_BY_RULE[policy.labels],
             *(() if policy.labels == "none" else _WITH_LABELS),
             *_near_the_end(policy, reach),
@@ -71,19 +80,44 @@ def promise(policy: Policy) -> Promise:
     )
 
 
+def coarse_tick(policy: Policy) -> str:
+    """A sentence about a tick that is not small against the window; empty where it is.
+
+    >>> coarse_tick(Policy(epsilon="1", gap="11m", window="5m", tick="1m"))[:51]
+    'Acts between 5m and 6m apart may count as batched o'
+    """
+    finest = policy.window / _FINE
+    if not policy.window or policy.tick <= finest:
+        return ""
+    lengths = (policy.window, _near(policy), policy.tick, finest)
+    window, near, tick, small = (format_duration(length) for length in lengths)
+    return (
+        f"Acts between {window} and {near} apart may count as batched or not: the tick ({tick}) is more "
+        f"than a tenth of the window ({window}). Choose a tick of at most {small}."
+    )
+
+
+def _near(policy: Policy) -> Fraction:
+    """H + 1 ticks: acts that far apart have arrival ticks that differ by more than H."""
+    return Fraction(0) if policy.labels == "none" else (policy.window_ticks + 1) * policy.tick
+
+
 def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
     until = format_duration(reach)
     if policy.labels == "none":
         return _promised_without_labels(policy, until)
     until += _reached_by(policy)
-    near = f"within {format_duration(policy.window)} of each other" if policy.window else "at one moment"
+    together = (
+        f"within {format_duration(policy.window)} of each other" if policy.window else "at one moment"
+    )
+    near = format_duration(_near(policy))
     follower = policy.labels == "follower"
     odds = _rounded_up(exp_upper(policy.share if follower else 2 * policy.share))
     pair = (
-        f"Suppose two acts of one person on different targets arrived {near}, and nothing else of theirs "
-        f"that near. Whatever is seen is at most {odds} times as likely as if "
+        f"Suppose two acts of one person on different targets arrived {together}, and nothing else of "
+        f"theirs less than {near} from either. Whatever is seen is at most {odds} times as likely as if "
         f"{'the later one' if follower else 'either one'} had arrived up to {until} later, done by anyone "
-        "who was not acting elsewhere then."
+        f"with no act on another target less than {near} from that moment."
     )
     each = f"{float(policy.share):g}"
     more = (
@@ -98,7 +132,10 @@ def _reached_by(policy: Policy) -> str:
     """What the reach is made of, where it is not just the gap."""
     windowed = policy.labels in ("held", "declared") and policy.window
     gap = "the smallest gap" if len(policy.gaps) > 1 else "the gap"
-    return f" ({gap} and the window)" if windowed else f" ({gap})" if len(policy.gaps) > 1 else ""
+    if not windowed and len(policy.gaps) == 1:
+        return ""
+    exactly = all(length % policy.tick == 0 for length in (min(policy.gaps), policy.window))
+    return f" ({gap}{' and the window' if windowed else ''}{'' if exactly else ', in whole ticks'})"
 
 
 def _promised_without_labels(policy: Policy, until: str) -> tuple[str, ...]:
@@ -118,13 +155,17 @@ def _worthless(policy: Policy) -> tuple[str, ...]:
 
 def _near_the_end(policy: Policy, reach: Fraction) -> tuple[str, ...]:
     """What arrives shortly before a deadline could not have arrived much later."""
-    bounds = (("deadline", policy.deadline_at), ("end", policy.ends_at))
-    ends = " or ".join(name for name, at in bounds if at is not None)
-    told = (
-        f"Within {format_duration(reach)} of the policy's {ends}: a later arrival would have been "
-        "refused, so only stories with an arrival before it are covered."
+    bounds = {"deadline": policy.deadline_at, "end": policy.ends_at}
+    ends = {name: at for name, at in bounds.items() if at is not None}
+    if not ends:
+        return ()
+    # Arrivals are refused from the last whole tick before it on.
+    within = reach + max(at % policy.tick for at in ends.values())
+    sentence = (
+        f"Within {format_duration(within)} of the policy's {' or '.join(ends)}: a later arrival would have "
+        "been refused, so only stories with an arrival before it are covered."
     )
-    return (told,) if ends else ()
+    return (sentence,)
 
 
 def _rounded_up(number: Fraction) -> str:

@@ -2,27 +2,31 @@
 
 `verify` decides about a policy. Laws are decided for all delays at the policy's own size. Labels,
 draws and releases do not know how long a tick is, so they are searched on a small copy of the policy
-(a gap of 2 ticks, a window of 1): a clean result says "no witness up to n events", and no more.
+(a gap of 2 ticks, a window of 1): a clean result says "no witness up to n events", and no more. They
+are searched twice: with the theorem on whole ticks, and with the sentence that `explain` prints, which
+speaks of time, on streams whose acts arrive anywhere inside a tick.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import inf
 
 from tarry.core.policy import Policy
+from tarry.core.promise import Promise, promise
 from tarry.core.verify.laws import verify_label_free, verify_pair
 from tarry.core.verify.rules import DelayRule, JointRule, Rule
 from tarry.core.verify.search import Progress, search
 from tarry.core.verify.small import small_copy, small_rule, truthful
 from tarry.core.verify.streams import (
-    Neighbour,
+    Neighbours,
     Size,
-    Stream,
     all_streams,
     definition_one,
     follower_moves,
     moves,
     paired,
+    told_moves,
 )
 from tarry.core.verify.verdict import Verdict, Witness
 
@@ -44,7 +48,11 @@ __all__ = [
     "verify_law",
     "verify_pair",
     "verify_rules",
+    "verify_sentence",
 ]
+
+#: Moments of each tick at which acts of a stream in time arrive: its end, just before, just after the last.
+MOMENTS = 3
 
 
 def verify(policy: Policy, size: Size | None = None, progress: Progress | None = None) -> Verdict:
@@ -60,8 +68,15 @@ def verify(policy: Policy, size: Size | None = None, progress: Progress | None =
     rules = verify_rules(policy, size or Size(), progress)
     if not rules.holds:
         return rules
-    scope = f"laws: {worst.scope}; labels, draws and releases: {rules.scope}"
-    return replace(worst, scope=scope)
+    sentence = verify_sentence(policy, size or Size(), progress=progress)
+    if not sentence.holds:
+        return sentence
+    parts = {
+        "laws": worst.scope,
+        "labels, draws and releases": rules.scope,
+        "the sentence that explain prints": sentence.scope,
+    }
+    return replace(worst, scope="; ".join(f"{part}: {scope}" for part, scope in parts.items()))
 
 
 def verify_law(policy: Policy, gap: Fraction | None = None) -> Verdict:
@@ -93,9 +108,52 @@ def verify_rules(policy: Policy, size: Size, progress: Progress | None = None) -
     if small.labels != "declared":
         return search(rule, neighbours, small.share, size, progress=progress)
 
-    # Declarations are promised for when they are truthful: both stories are told truthfully.
-    def told(stream: Stream) -> Iterator[Neighbour]:
-        return (n._replace(stream=truthful(n.stream, window)) for n in neighbours(stream))
-
     streams = (truthful(stream, window) for stream in all_streams(size))
-    return search(rule, told, small.share, size, streams=streams, progress=progress)
+    declared = _declared(neighbours, window)
+    return search(rule, declared, small.share, size, streams=streams, progress=progress)
+
+
+def verify_sentence(
+    policy: Policy, size: Size, told: Promise | None = None, progress: Progress | None = None
+) -> Verdict:
+    """Whether the sentence that `explain` prints is true of acts that arrive anywhere inside a tick.
+
+    The sentence is that of the small copy, `small_copy(policy, MOMENTS)`, unless another one is given.
+
+    >>> verify_sentence(Policy(epsilon="1", gap="11m"), Size(events=2)).scope[:10]
+    'no witness'
+    """
+    small = small_copy(policy, MOMENTS)
+    told = told or promise(small)
+    size = replace(size, moved=1, units=MOMENTS)
+    window, near, reach = int(told.window), int(told.near), int(told.reach)
+    rule = small_rule(small)
+    if small.labels == "none":
+        return _verify_shifts(rule, reach, small.start_ticks(small.gap))
+    neighbours = told_moves(window=window, near=near, reach=reach, later_only=small.labels == "follower")
+    # Whole ticks earlier or later make no difference: every stream begins in the first one.
+    streams = (stream for stream in all_streams(size) if stream[0].at < MOMENTS)
+    if small.labels == "declared":
+        streams, neighbours = (truthful(s, window) for s in streams), _declared(neighbours, window)
+    return search(rule, neighbours, small.share, size, streams=streams, progress=progress)
+
+
+def _verify_shifts(rule: DelayRule, reach: int, start: int) -> Verdict:
+    """Without labels only the ticks count that an act moves by: the law is checked for these."""
+    for at, later in product(range(rule.units), range(reach + 1)):
+        ticks = rule.stamp(at + later, rule.units) - rule.stamp(at, rule.units)
+        if ticks > start:
+            witness = Witness(
+                batched=f"an act arrives at {Fraction(at, rule.units)}",
+                other=f"it arrives at {Fraction(at + later, rule.units)}",
+                seen=f"a release {start} ticks after the arrival",
+                ratio=inf,
+                allowed=1.0,
+            )
+            return Verdict(holds=False, scope="moves inside ticks", margin=-inf, witness=witness)
+    return Verdict(holds=True, scope=f"every move, at {rule.units} moments in each tick")
+
+
+def _declared(neighbours: Neighbours, window: int) -> Neighbours:
+    """Declarations are promised for when they are truthful: both stories are told truthfully."""
+    return lambda stream: (n._replace(stream=truthful(n.stream, window)) for n in neighbours(stream))

@@ -8,13 +8,14 @@ probability, so nothing is sampled and nothing is missed.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 from tarry.core.errors import BadInput
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.release import Draws, coupled_draws, release_tick
+from tarry.core.ticks import ticks_up
 from tarry.core.verify.streams import LabelFunction, Stream
 
 __all__ = ["Block", "DelayRule", "Draw", "JointRule", "Rule", "distribution"]
@@ -35,13 +36,14 @@ class Block:
     seen: dict[Seen, Fraction]
 
 
+@cache
 def ticks_up_units(at: int, units: int) -> int:
-    """The tick of an arrival, rounded up.
+    """The tick of an arrival, by the code that stamps arrivals in earnest.
 
     >>> ticks_up_units(3, 2)
     2
     """
-    return -(-at // units)
+    return ticks_up(at, Fraction(units))
 
 
 class Rule(Protocol):
@@ -96,12 +98,11 @@ class DelayRule:
 
     def blocks(self, stream: Stream) -> list[Block]:
         """One block an act."""
-        stamped = tuple(act._replace(at=self.stamp(act.at, self.units)) for act in stream)
-        labels = self.labels(stamped)
-        return [
-            Block((i,), self._alone(act.at, label))
-            for i, (act, label) in enumerate(zip(stamped, labels, strict=True))
-        ]
+        # Within a tick, labels that look back follow the order in which acts came.
+        order = sorted(range(len(stream)), key=lambda i: (stream[i].at, i))
+        stamped = tuple(stream[i]._replace(at=self.stamp(stream[i].at, self.units)) for i in order)
+        labelled = zip(order, stamped, self.labels(stamped), strict=True)
+        return [Block((i,), self._alone(act.at, label)) for i, act, label in sorted(labelled)]
 
     def _alone(self, arrival: int, label: bool) -> dict[Seen, Fraction]:  # noqa: FBT001 - a label is a value
         key = (arrival, label)

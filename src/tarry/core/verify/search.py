@@ -55,8 +55,8 @@ def search(
             allowed = share * cost
             if ratio is None or exceeds_exp(ratio, allowed):
                 witness = Witness(
-                    batched=_told(stream),
-                    other=_told(other),
+                    batched=_told(stream, size.units),
+                    other=_told(other, size.units),
                     seen=f"releases at {', '.join(map(str, seen))}",
                     ratio=inf if ratio is None else float(ratio),
                     allowed=exp(allowed),
@@ -69,9 +69,10 @@ def search(
     return Verdict(holds=True, scope=f"no witness up to {size}", margin=slack)
 
 
-def _told(stream: Stream) -> str:
+def _told(stream: Stream, units: int) -> str:
     acts = (
-        f"actor {act.actor} on target {act.target} at {act.at}" + (" saying more" if act.declared else "")
+        f"actor {act.actor} on target {act.target} at {Fraction(act.at, units)}"
+        + (" saying more" if act.declared else "")
         for act in stream
     )
     return "; ".join(acts)

@@ -15,8 +15,8 @@ __all__ = ["real_labels", "small_copy", "small_rule", "truthful"]
 _ENDLESS = ("exponential", "staircase")
 
 
-def small_copy(policy: Policy) -> Policy:
-    """The policy with a tick of 1 s, a gap of 2 ticks and, where it has one, a window of 1 tick.
+def small_copy(policy: Policy, tick: int = 1) -> Policy:
+    """The policy with a tick of 1 s or more, a gap of 2 ticks and, where it has one, a window of 1 tick.
 
     A law without an end gives its place to the default one, and an epsilon below 1 becomes 1 so that
     there are few delays to follow: rules treat all laws and epsilons alike.
@@ -28,9 +28,9 @@ def small_copy(policy: Policy) -> Policy:
     return replace(
         policy,
         epsilon=max(policy.epsilon, Fraction(1)),
-        gap=Fraction(2),
-        window=Fraction(1) if policy.window else Fraction(0),
-        tick=Fraction(1),
+        gap=Fraction(2 * tick),
+        window=Fraction(tick) if policy.window else Fraction(0),
+        tick=Fraction(tick),
         law="zero-inflated-uniform" if endless else policy.law,
         target_gaps={},
         track_gaps={},
@@ -43,12 +43,14 @@ def small_copy(policy: Policy) -> Policy:
 def small_rule(policy: Policy) -> DelayRule:
     """The rule that a (small) policy follows, by the code that follows it in earnest.
 
+    Streams have times in seconds.
+
     >>> small_rule(small_copy(Policy(epsilon="1", gap="11m"))).hold
     1
     """
     mechanism = policy.mechanism()
     labels = real_labels(policy.labels, policy.window_ticks)
-    return DelayRule(pair=mechanism.pair, labels=labels, hold=mechanism.hold)
+    return DelayRule(pair=mechanism.pair, labels=labels, hold=mechanism.hold, units=int(policy.tick))
 
 
 def real_labels(rule: LabelRule, window: int) -> LabelFunction:

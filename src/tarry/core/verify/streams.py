@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations, combinations_with_replacement, product
+from itertools import chain, combinations, combinations_with_replacement, permutations, product
 from typing import NamedTuple
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "follower_moves",
     "moves",
     "paired",
+    "told_moves",
 ]
 
 
@@ -61,15 +62,17 @@ class Size:
     """
 
     events: int = 3  # at most so many in a stream
-    span: int = 3  # arrivals in 0..span
+    span: int = 3  # arrivals in 0..span ticks
     actors: int = 2
     targets: int = 3
     moved: int = 2  # at most so many are moved at once
+    units: int = 1  # moments in each tick at which events may arrive
 
     def __str__(self) -> str:
+        inside = f", at {self.units} moments in each" if self.units > 1 else ""
         return (
             f"{self.events} events by {self.actors} actors on {self.targets} targets within "
-            f"{self.span} ticks, {self.moved} of them moved at once"
+            f"{self.span} ticks{inside}, {self.moved} of them moved at once"
         )
 
 
@@ -79,7 +82,8 @@ def all_streams(size: Size) -> Iterator[Stream]:
     >>> [len(stream) for stream in all_streams(Size(events=1, span=0, actors=1, targets=1))]
     [1]
     """
-    acts = [Act(*one) for one in product(range(size.span + 1), range(size.actors), range(size.targets))]
+    moments = range(size.span * size.units + 1)
+    acts = [Act(*one) for one in product(moments, range(size.actors), range(size.targets))]
     for count in range(1, size.events + 1):
         for stream in combinations_with_replacement(acts, count):
             if _named_in_order(act.actor for act in stream) and _named_in_order(a.target for a in stream):
@@ -152,6 +156,32 @@ def follower_moves(labels: LabelFunction, reach: int) -> Neighbours:
     return neighbours
 
 
+def told_moves(*, window: int, near: int, reach: int, later_only: bool = False) -> Neighbours:
+    """What the first sentence of a promise says, word for word, with times in units of the stream.
+
+    Two acts of one person on different targets, at most `window` apart, with nothing else of that person
+    less than `near` from either. One of them (the later one, if only that may move) is up to `reach` later
+    and done by anyone with no act on another target less than `near` from then.
+
+    >>> two = (Act(0, 0, 0), Act(2, 0, 1))
+    >>> set(told_moves(window=3, near=6, reach=9)(two)) >= {((Act(8, 0, 0), Act(2, 0, 1)), 2)}
+    True
+    """
+
+    def neighbours(stream: Stream) -> Iterator[Neighbour]:
+        for i, j in permutations(range(len(stream)), 2):
+            if later_only and (stream[i].at, i) < (stream[j].at, j):
+                continue
+            if not _two_alone(stream, i, j, window, near):
+                continue
+            for act in _placings(stream[i], reach, actors=max(a.actor for a in stream) + 2):
+                other = _with(stream, {i: act})
+                if other != stream and not _acts_elsewhere(other, i, near):
+                    yield Neighbour(other, 1 if later_only else 2)
+
+    return neighbours
+
+
 def definition_one(reach: int) -> Neighbours:
     """The paper's Definition 1, read literally.
 
@@ -170,6 +200,24 @@ def definition_one(reach: int) -> Neighbours:
                 yield Neighbour(_with(stream, {i: x._replace(at=x.at + later)}), 2)
 
     return neighbours
+
+
+def _two_alone(stream: Stream, i: int, j: int, window: int, near: int) -> bool:
+    """Whether two acts are one person's, on different targets, together, with nothing else near either."""
+    x, y = stream[i], stream[j]
+    others = (act for k, act in enumerate(stream) if k not in (i, j) and act.actor == x.actor)
+    return (
+        x.actor == y.actor
+        and x.target != y.target
+        and abs(x.at - y.at) <= window
+        and all(min(abs(act.at - x.at), abs(act.at - y.at)) >= near for act in others)
+    )
+
+
+def _acts_elsewhere(stream: Stream, i: int, near: int) -> bool:
+    """Whether the person behind act i has an act on another target less than `near` from it."""
+    x = stream[i]
+    return any(y.actor == x.actor and y.target != x.target and abs(y.at - x.at) < near for y in stream)
 
 
 def _leads(labels: LabelFunction, stream: Stream, i: int) -> bool:
