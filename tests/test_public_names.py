@@ -70,6 +70,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.own.find_post": STORE,
     "tarry.cli.own.hand_in": STORE,
     "tarry.cli.own.open_gate": STORE,
+    "tarry.cli.own.revive_keeper": STORE,
     "tarry.cli.own.see_to_keeper": STORE,
     "tarry.cli.own.tell_receipt": PRINTS,
     "tarry.cli.own.wait_for": STORE,

@@ -1,7 +1,7 @@
 """`tarry`: finds the command, and turns errors into one sentence and an exit code.
 
-Exit codes: 0 done, 1 a promise is broken (`verify`) or an act did not leave (`--wait`), 2 something
-given is wrong or impossible.
+Exit codes: 0 done, 1 a promise is broken (`verify`), an act did not leave (`--wait`) or no keeper runs
+(`keeper --status`), 2 something given is wrong or impossible.
 A command's file is loaded only when that command runs, so `tarry --help` costs next to nothing.
 """
 
