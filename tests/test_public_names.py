@@ -80,6 +80,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.space_policy.change": PRINTS,
     "tarry.cli.spaces.list_spaces": PRINTS,
     "tarry.cli.spaces.tell_change": PRINTS,
+    "tarry.cli.spaces.tell_plan": PRINTS,
     "tarry.cli.spaces.tell_straddle": PRINTS,
     "tarry.cli.service.remove_service": PRINTS,
     "tarry.keep.clock.Clock": PROTOCOL,
