@@ -1,9 +1,11 @@
 """A store that cannot be used for a while, with a keeper at it and somebody at the gate.
 
-`python outage.py full FOLDER` and `python outage.py read-only FOLDER` do it to a real disk: a small one
-that they mount at FOLDER in a namespace of their own.
+`python outage.py full FOLDER` does it to a real disk, and so do `read-only` and `starting` in the place of
+`full`: to a small one that they mount at FOLDER in a namespace of their own.
 """
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acceptance.keeper_process import KEYS, POLICY, open_store
+from contracts.shell import FAST
+from tarry.cli.own import see_to_keeper
 from tarry.keep import patience
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
+from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
 from tarry.keep.store import Settings, found
@@ -24,6 +29,13 @@ from tarry.testing import ListOutlet
 
 DEADLINE_S = 60.0
 TRIES = Counter()
+#: Hands in, and its keeper dies at once.
+WITHOUT_KEEPER = """
+import sys
+from tarry.cli import main, own
+own.sys.executable = "true"
+sys.exit(main.main(sys.argv[1:]))
+"""
 AWAY, BACK = "; waiting for it to come back", "the store is back"
 
 
@@ -167,6 +179,28 @@ def read_only(folder):
     return place, refusal
 
 
+def starting(folder):
+    """The disk fills up while a person's keeper starts in the background, and somebody makes room."""
+    home, left = Home.of({"TARRY_HOME": str(folder / "home")}), folder / "left"
+    home.config.mkdir(mode=0o700)
+    home.policy_path.write_text(FAST, encoding="utf-8")
+    tarry = [sys.executable, "-c", WITHOUT_KEEPER, "run", "--target", "x", "--", "touch", str(left)]
+    environment = {**os.environ, "TARRY_HOME": str(home.state)}
+    subprocess.run(tarry, env=environment, check=True, stdout=subprocess.DEVNULL)
+    fill_up(folder)
+    os.environ.update(environment)
+    see_to_keeper(home)
+    try:
+        wait_for(lambda: home.keeper().said, "the keeper says that it waits")
+        said = home.keeper().said
+        (folder / "ballast").unlink()
+        wait_for(left.exists, "the act leaves")
+    finally:
+        if pid := home.keeper().pid:
+            os.kill(pid, signal.SIGTERM)
+    return said
+
+
 def remount(folder, how):
     subprocess.run(["mount", "-o", f"remount,{how}", folder], check=True)
 
@@ -174,6 +208,9 @@ def remount(folder, how):
 def main(what, folder):
     """Mount, suffer, and tell: one line each for the refusal, what was told, and what was delivered."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tarry", folder], check=True)
+    if what == "starting":
+        sys.stdout.write(starting(folder))
+        return
     hurry(setattr)
     try:
         place, refusal = {"full": full, "read-only": read_only}[what](folder)

@@ -139,7 +139,7 @@ def posts_in(path):
 
 @pytest.fixture
 def suffer(tmp_path):
-    """Runs an outage on a disk of its own; what was refused, told and delivered."""
+    """Runs an outage on a disk of its own; what it printed."""
     trials = ((each, subprocess.run([*each, *TRY_TO_MOUNT, tmp_path], check=False)) for each in NAMESPACES)
     namespace = next((each for each, trial in trials if trial.returncode == 0), None)
     if namespace is None:
@@ -151,15 +151,20 @@ def suffer(tmp_path):
         done = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": tests}
         )
-        refusal, told, delivered = done.stdout.splitlines()
-        return refusal, told.split("|"), delivered
+        return done.stdout
 
     return run
 
 
+def told_in(answer):
+    """What was refused, told and delivered."""
+    refusal, told, delivered = answer.splitlines()
+    return refusal, told.split("|"), delivered
+
+
 def test_a_full_disk_is_waited_for(suffer):
     """With no byte left nothing is accepted; with room again everything accepted leaves, and only that."""
-    refusal, told, delivered = suffer("full")
+    refusal, told, delivered = told_in(suffer("full"))
 
     assert refusal == "the store cannot be used: database or disk is full"
     # A failed write may give room back for a moment: it is told in turns, and ends well.
@@ -167,9 +172,17 @@ def test_a_full_disk_is_waited_for(suffer):
     assert delivered == "after|before"
 
 
+def test_a_keeper_whose_disk_fills_up_while_it_starts_says_so_and_waits_for_room(suffer):
+    """It died without a word, and the act never left."""
+    said = suffer("starting")
+
+    assert said.startswith("the store '")
+    assert said.endswith(AWAY)
+
+
 def test_a_read_only_disk_is_waited_for(suffer):
     """A keeper that begins on a read-only disk waits until it can write."""
-    refusal, told, delivered = suffer("read-only")
+    refusal, told, delivered = told_in(suffer("read-only"))
 
     assert refusal == "the store cannot be used: unable to open database file"
     assert told == [f"{refusal}{AWAY}", BACK]

@@ -112,6 +112,44 @@ def test_pushes_of_one_branch_have_one_target(quiet, repository):
     assert quiet.say("git", "push", "--target", "mine")[0] == 0
 
 
+@pytest.mark.parametrize("branch", ["main", "side"])
+def test_commits_that_wait_to_be_redated_are_not_pushed_plainly(quiet, repository, tmp_path, branch):
+    """On the same branch the remote would reject it later; on another one their own dates would show."""
+    told = quiet.ask("git", "push", "--redate")
+    repository("checkout", "--quiet", "-B", branch)
+    repository.commit("two")
+    id_ = told["id"][:8]
+
+    assert quiet.refusal("git", "push") == (
+        f"tarry git: the waiting push {id_} gives commits of this one new dates and names: "
+        f"give --redate here too, or withdraw {id_}"
+    )
+    assert len(quiet.ask("queue")["posts"]) == 1
+    assert quiet.say("git", "push", "--redate")[0] == 0
+
+
+def test_a_plain_push_of_other_commits_is_taken_beside_one_to_redate(quiet, repository):
+    quiet.ask("git", "push", "--redate")
+    repository("checkout", "--quiet", "--orphan", "alone")
+    repository.commit("alone")
+
+    assert quiet.say("git", "push", "origin", "alone")[0] == 0
+
+
+@pytest.mark.parametrize("again", [["push"], ["push", "--redate"], ["push", "--after", "{}"]])
+def test_the_same_commit_waits_once(quiet, repository, again):
+    told = quiet.ask("git", "push")
+    words = [word.format(told["id"]) for word in again]
+
+    assert quiet.refusal("git", *words) == (
+        f"tarry git: this commit waits already, as push {told['id'][:8]}: "
+        "withdraw that one to push it in another way"
+    )
+    assert len(quiet.ask("queue")["posts"]) == 1
+    quiet.ask("withdraw", told["id"])
+    assert quiet.say("git", "push", "--redate")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,8 @@ from tarry.keep.releaser import LEASE_S
 
 #: Says that it has begun, and ends when it is told to.
 LONG = "echo begun >> begun; until test -e go; do sleep 0.05; done; echo done >> done"
+#: A keeper that does not wait long for a store that is gone.
+BRISK = "from tarry.cli import keeper, main; keeper._GONE_S = 0.1; main.main(['keeper', '--until-empty'])"
 
 
 class LaterClock(SystemClock):
@@ -150,6 +155,115 @@ def test_a_keeper_may_be_there_first(shell):
     assert (keeper.returncode, out) == (0, "")
     assert err.startswith("From now on each act waits ")
     assert shell.home.policy_path.exists()
+
+
+def in_the_background(shell):
+    """An act that waits, and the process that keeps it."""
+    shell.write_policy(SLOW)
+    shell.finish("run", "--target", "x", "--", "true")
+    return wait_until(lambda: shell.home.keeper().pid)
+
+
+def test_status_says_whether_a_keeper_runs(shell):
+    before = shell.say("keeper", "--status")
+    pid = in_the_background(shell)
+    told = shell.ask("keeper", "--status")
+
+    assert before == (1, "no keeper runs\n", "")
+    assert shell.say("keeper", "--status") == (0, f"a keeper runs (process {pid})\n", "")
+    assert told == {"runs": True, "pid": pid, "died": False, "said": None}
+    assert shell.keepers() == [pid]
+
+
+def test_stop_ends_the_keeper_and_no_other_command_starts_one_behind_its_back(shell):
+    pid = in_the_background(shell)
+    code, out, err = shell.say("keeper", "--stop")
+    wait_until(lambda: not shell.keepers())
+
+    assert (code, err) == (0, "")
+    assert out.startswith(f"the keeper (process {pid}) has stopped: nothing leaves until another one runs")
+    assert shell.say("keeper", "--stop") == (0, "no keeper runs\n", "")
+    assert shell.ask("keeper", "--stop") == {"stopped": False, "pid": None}
+    assert shell.say("queue")[1].endswith("no keeper runs: nothing leaves until one does (tarry keeper)\n")
+    assert not shell.keepers()
+
+
+def test_where_a_service_is_installed_stop_says_that_it_comes_back(shell, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    unit = tmp_path / "systemd" / "user" / "tarry-keeper.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    in_the_background(shell)
+
+    assert shell.say("keeper", "--stop")[2] == (
+        "tarry keeper: the service starts it again: end that with --remove\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["queue"], ["run", "--target", "y", "--", "true"]])
+def test_the_next_command_notices_a_dead_keeper_and_starts_another(shell, words):
+    pid = in_the_background(shell)
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not shell.home.is_kept())
+    status = shell.say("keeper", "--status")
+    code, _, err = shell.finish(*words)
+
+    assert status == (1, "no keeper runs: the last keeper ended unexpectedly\n", "")
+    assert (code, err) == (0, "tarry: the last keeper ended unexpectedly; another one was started\n")
+    assert wait_until(lambda: shell.home.keeper().pid) != pid
+    assert shell.finish(*words)[2] == ""
+
+
+def test_a_keeper_that_broke_leaves_word_of_it(shell):
+    """Here its key is gone while it starts: the reason is told though nobody has read its log."""
+    os.kill(in_the_background(shell), signal.SIGKILL)
+    wait_until(lambda: not shell.home.is_kept())
+    key = shell.home.key_path.rename(shell.folder / "key")
+    shell.finish("keeper", "--until-empty")
+    key.rename(shell.home.key_path)
+    gone = f"the key of the store is gone: put {shell.home.key_path} back in its place"
+
+    assert shell.finish("queue")[2] == (
+        f"tarry: the last keeper ended unexpectedly; it had said: {gone}; another one was started\n"
+    )
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["for good", "and another one is begun"])
+def test_a_keeper_whose_store_was_deleted_ends(shell, monkeypatch, again):
+    """It waits for a disk that may come back, but not for ever, and never works on another store."""
+    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    shell.write_policy(SLOW)
+    shell.ask("run", "--target", "x", "--", "true")
+    code = "from tarry.cli.main import main; main(['keeper', '--until-empty'])" if again else BRISK
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    keeper = subprocess.Popen([sys.executable, "-c", code], text=True, **pipes)
+    wait_until(lambda: shell.home.keeper().pid)
+    shutil.rmtree(shell.home.state)
+    if again:
+        shell.write_policy(SLOW)
+        shell.ask("run", "--target", "x", "--", "true")
+        assert not shell.home.is_kept()
+    _, err = keeper.communicate(timeout=60)
+
+    gone = f"tarry keeper: the store {shell.home.store_path} is gone: this keeper ends\n"
+    assert err == gone or (again and "this key is not the one" in err)  # if it looks at the new one first
+
+
+def test_the_queue_shows_what_is_running(shell, busy):
+    (post,) = shell.ask("queue")["posts"]
+    _, out, _ = shell.say("queue")
+
+    assert post["state"] == "running"
+    assert out.splitlines()[1].split()[-1] == "running"
+
+
+def test_what_a_dead_keeper_was_running_is_not_running(shell, busy, monkeypatch):
+    busy.kill()
+    busy.wait()
+    monkeypatch.setattr("tarry.keep.sqlite.SqliteStore.clock", lambda store: LaterClock())
+    (post,) = json.loads(shell.say("queue", "--json")[1])["posts"]
+
+    assert post["state"] == "waiting"
 
 
 @pytest.mark.parametrize("words", [["--install", "--remove"], ["--until-empty", "--install"]])

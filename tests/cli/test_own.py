@@ -174,7 +174,7 @@ def test_a_keeper_in_the_background_begins_at_the_root_with_a_private_log(shell,
     ((words, more),) = started
 
     assert told["keeper_started"]
-    assert words[1:] == ["-m", "tarry", "keeper", "--until-empty"]
+    assert words[1:] == ["-m", "tarry", "keeper", "--until-empty", "--lock", str(*more["pass_fds"])]
     assert more["cwd"] == "/"
     assert stat.S_IMODE(shell.home.log_path.stat().st_mode) == 0o600
 

@@ -126,13 +126,28 @@ def test_while_a_pause_goes_on_a_change_at_once_is_compared_with_what_was_admitt
     assert listed(operator)["version"] == 2
 
 
+@BOTH
+def test_a_dry_run_says_for_how_long_the_space_would_close(operator):
+    operator.add_space()
+    words = ("space", "policy", "talk", operator.file("longer.toml", LONGER))
+    told = operator.ask(*words, "--dry-run")
+    out = operator.tell(*words, "--dry-run")
+
+    assert told["closed_s"] == 131 * 60  # the gap, the window and a tick
+    assert out.startswith(
+        "talk keeps the policy it has; the new one would close it for 2h11m:\nit would take"
+    )
+    assert (listed(operator)["version"], listed(operator)["resumes_at"]) == (1, None)
+    assert 0 <= operator.ask(*words)["resumes_at"] - told["resumes_at"] <= 600  # a minute may have ended
+
+
 def test_a_loss_without_bound_needs_a_second_word(operator):
     operator.add_space("talk", LONGER)
     words = ("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle")
 
     assert "or give --yes too" in operator.refusal(*words)
     assert listed(operator)["version"] == 1
-    assert operator.tell(*words, "--dry-run").startswith("talk keeps the policy it has\nacts that straddle")
+    assert "(--accept-straddle):\nacts that straddle the change" in operator.tell(*words, "--dry-run")
     assert listed(operator)["version"] == 1
     told = operator.ask(*words, "--yes")
     assert (told["version"], told["unbounded"], told["extra_nats"]) == (2, True, None)

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.cli.own import name
-from tarry.cli.show import print_json
+from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import SHUT
 from tarry.keep.store import Row
 
-__all__ = ["account_in", "options_in", "printable", "show_content", "what_of"]
+__all__ = ["account_in", "options_in", "show_content", "what_of"]
 
 _MOST = 48  # characters, for a column
 _DIGITS = 8  # of a txid
@@ -60,15 +60,6 @@ def options_in(gate: Gate, post: int) -> Mapping[str, Any]:
         return gate.options_of(post)
     except Exception:  # noqa: BLE001 - whatever the cipher says: one row must not hide the others
         return {}
-
-
-def printable(text: str) -> str:
-    """Without anything that a terminal would obey.
-
-    >>> printable("a" + chr(27) + "[31mred")
-    'a?[31mred'
-    """
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:

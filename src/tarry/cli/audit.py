@@ -11,6 +11,7 @@ own are given) a recommended policy: learned on the first quarter of the events,
 import argparse
 from typing import TYPE_CHECKING
 
+from tarry.cli.extras import need_study
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -23,7 +24,6 @@ from tarry.cli.history import (
 from tarry.cli.options import add_json
 from tarry.cli.reports import ADVICE_DRAWS, add_report, check_report, tell_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
-from tarry.cli.study_extra import need_study
 from tarry.core.errors import TarryError
 from tarry.study.figures import day, percent, seconds
 

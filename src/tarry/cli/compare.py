@@ -12,6 +12,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tarry.cli.extras import need_study
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -24,7 +25,6 @@ from tarry.cli.history import (
 from tarry.cli.options import add_json
 from tarry.cli.reports import add_report, check_report, tell_notes, write_report
 from tarry.cli.show import print_json, print_table, progress_on_terminal
-from tarry.cli.study_extra import need_study
 from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs

@@ -4,22 +4,28 @@ The commit that the branch stands at now is the one that will be pushed, whateve
 meanwhile. With --redate the commits that nobody has seen yet are dated to the release when they leave:
 otherwise their own dates tell when they were made. They get new names by it, and at the release the local
 branch moves to them, checked out or not, if it still stands where it stood now (its reflog says "tarry:
-redated"); no file changes. A push waits for earlier waiting pushes of its branch.
+redated"); no file changes. A push waits for earlier waiting pushes of its branch. While commits wait with
+--redate, a push that would publish them without it is refused; the same commit waits once.
 
   tarry git push --redate origin main
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tarry.cli.own import add_hand_in, hand_in, open_gate
-from tarry.core.errors import BadInput
+from tarry.cli.acts import options_in
+from tarry.cli.own import add_hand_in, hand_in, name, open_gate
+from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.gate import Gate
 from tarry.keep.outlets.git import waiting_push
+from tarry.keep.outlets.git_redate import unpublished
+from tarry.keep.store import Row
 
 __all__ = ["add_arguments", "run"]
 
+_SAME_BRANCH = ("remote", "branch")
 _DATED = (
     "the commits keep their dates and time zone, which show when you were at the keyboard: to date them to "
     "the release, withdraw this push and give --redate"
@@ -41,26 +47,61 @@ def run(arguments: argparse.Namespace) -> int:
     options = waiting_push(Path.cwd(), arguments.remote, arguments.branch, redate=arguments.redate)
     target = arguments.target or options["address"]
     gate = open_gate(arguments)
+    waiting = _waiting_pushes(gate, options["repository"])
+    if not arguments.redate:
+        _check_not_redated(waiting, options)
+    earlier = [push for push in waiting if all(push.options[key] == options[key] for key in _SAME_BRANCH)]
+    _check_earlier(earlier, target, options["commit"])
     post = {"target": target, "outlet": "git", "content": b"", "options": options}
     if arguments.after is None:
-        post["depends_on"] = _earlier_push(gate, target, options)
+        post["depends_on"] = _last(earlier)
     return hand_in(arguments, gate, post, note=None if arguments.redate else f"tarry git: {_DATED}")
 
 
-def _earlier_push(gate: Gate, target: str, options: dict[str, Any]) -> int | None:
+class _Push(NamedTuple):
+    row: Row
+    options: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return name(self.row["id"])[:8]
+
+
+def _waiting_pushes(gate: Gate, repository: str) -> list[_Push]:
+    rows = [row for row, status in gate.posts() if row["outlet"] == "git" and status.state == "waiting"]
+    pushes = (_Push(row, options_in(gate, row["id"])) for row in rows)
+    return [push for push in pushes if push.options.get("repository") == repository]
+
+
+def _check_not_redated(waiting: Sequence[_Push], options: Mapping[str, Any]) -> None:
+    """A commit that will be dated anew must not be published with its own date as well."""
+    repository = options["repository"]
+    mine = set(unpublished(repository, options["commit"]))
+    for push in waiting:
+        if push.options["redate"] and mine.intersection(unpublished(repository, push.options["commit"])):
+            raise NotPossible(
+                f"the waiting push {push.id} gives commits of this one new dates and names: "
+                f"give --redate here too, or withdraw {push.id}"
+            )
+
+
+def _check_earlier(earlier: Sequence[_Push], target: str, commit: str) -> None:
+    for push in earlier:
+        if push.options["commit"] == commit:
+            raise NotPossible(
+                f"this commit waits already, as push {push.id}: withdraw that one to push it in another way"
+            )
+        if push.row["target"] != target:
+            raise BadInput(
+                "a push",
+                "has the target of the waiting pushes of its branch, whose commits it carries along",
+                found=repr(target),
+                fix="give that target, or withdraw the waiting push",
+            )
+
+
+def _last(earlier: Sequence[_Push]) -> int | None:
     """The last waiting push of the same branch: its commits must not leave before it does."""
-    same = ("repository", "remote", "branch")
-    waiting = [row for row, status in gate.posts() if row["outlet"] == "git" and status.state == "waiting"]
-    earlier = [
-        row for row in waiting if all(gate.options_of(row["id"])[key] == options[key] for key in same)
-    ]
-    if any(row["target"] != target for row in earlier):
-        raise BadInput(
-            "a push",
-            "has the target of the waiting pushes of its branch, whose commits it carries along",
-            found=repr(target),
-            fix="give that target, or withdraw the waiting push",
-        )
-    above = {row["parent"] for row in earlier}
-    last = [row["id"] for row in earlier if row["id"] not in above]
+    above = {push.row["parent"] for push in earlier}
+    last = [push.row["id"] for push in earlier if push.row["id"] not in above]
     return last[0] if last else None

@@ -3,7 +3,7 @@
 In the foreground until stopped, or as a user service of systemd (--install). Where none runs, handing an
 act in starts one in the background, which ends when nothing is left to do (--until-empty). While none
 runs nothing leaves, and what waits moves later by as long: letting it all out together would show whose
-it is.
+it is. --status says whether one runs (exit code 1 if none does) and what it said last; --stop ends it.
 """
 
 import argparse
@@ -12,24 +12,40 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
 
 from tarry.cli.options import add_json
-from tarry.cli.own import introduction
-from tarry.cli.service import install_service, remove_service
+from tarry.cli.own import how_it_died, introduction
+from tarry.cli.service import install_service, remove_service, service_path
+from tarry.cli.show import print_json, printable
+from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
+from tarry.keep.patience import Patience
+
+if TYPE_CHECKING:
+    from tarry.keep.keeper_lock import KeeperState, Keeping
 
 __all__ = ["add_arguments", "run"]
+
+_LOOK_S = 0.5
+_GONE_S = 60.0  # a store that is away for so long was deleted
+_PATIENCE_S = 30.0  # with a keeper that was told to stop
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry keeper`."""
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
+    how.add_argument("--status", action="store_true", help="say whether a keeper runs, and how it stands")
+    how.add_argument("--stop", action="store_true", help="end the keeper that runs")
     how.add_argument("--install", action="store_true", help="run as a user service of systemd from now on")
     how.add_argument("--remove", action="store_true", help="remove that service")
+    # From the command that starts it: the keeper's lock, taken already.
+    parser.add_argument("--lock", type=int, help=argparse.SUPPRESS)
     add_json(parser)
 
 
@@ -37,49 +53,149 @@ def run(arguments: argparse.Namespace) -> int:
     """Keep."""
     if arguments.install or arguments.remove:
         return (install_service if arguments.install else remove_service)(as_json=arguments.json)
-
-    def tell(sentence: str) -> None:
-        # A log on a full disk, or a terminal that is gone, is no reason to end: then nobody reads it.
-        with suppress(OSError, ValueError):
-            print(json.dumps({"said": sentence}) if arguments.json else sentence, flush=True)
-
-    home, stopping = Home.of(os.environ), threading.Event()
+    home = Home.of(os.environ)
+    if arguments.status or arguments.stop:
+        return (_tell_status if arguments.status else _stop_keeper)(home, as_json=arguments.json)
     if not home.is_founded():
         policy, made = home.first_policy()
         home.gate(policy)
         if made and not arguments.json:
             print(introduction(policy, home), file=sys.stderr)
-    while _keep(home, tell, stopping, until_empty=arguments.until_empty):
-        if stopping.is_set() or not arguments.until_empty:
-            return 0
+    shift, until_empty = _Shift(home, as_json=arguments.json), arguments.until_empty
+    lock = arguments.lock
+    while shift.keep(until_empty=until_empty, inherited=lock):
         # Whoever handed something in while this one was ending has seen it run, and started none.
-        if not any(status.state == "waiting" for _, status in home.gate().posts()):
+        if shift.stopping.is_set() or not until_empty or not shift.something_waits():
             return 0
-    if not arguments.until_empty:  # a person asked for one, and not another act for any
-        tell("a keeper runs already")
+        lock = None
+    if not until_empty:  # a person asked for one, and not another act for any
+        shift.tell("a keeper runs already")
     return 0
 
 
-def _keep(home: Home, tell: Callable[[str], None], stopping: threading.Event, *, until_empty: bool) -> bool:
-    """Be the keeper until it ends; False if there is one already."""
-    with ExitStack() as after, home.keeping() as mine:
-        if not mine:
-            return False
-        keeper = _keeper(home, tell, stopping)
-        # Whoever hands something in while this one waits for acts to end finds none, and starts one.
-        after.callback(keeper.finish)
-        keeper.keep(until_empty=until_empty)
-    return True
+class _Shift:
+    """A process that keeps one person's own store, until a signal or until nothing is left to do."""
+
+    def __init__(self, home: Home, *, as_json: bool) -> None:
+        self.home, self._as_json = home, as_json
+        self.stopping = threading.Event()
+        self._keeper: Keeper | None = None
+        self._keeping: Keeping | None = None
+        self._is_gone = False
+        self._patiently = Patience(self.stopping, self.tell)
+
+    def tell(self, sentence: str) -> None:
+        """For the log or the terminal, and for the commands that look how the keeper stands."""
+        self._note(sentence)
+        # A log on a full disk, or a terminal that is gone, is no reason to end: then nobody reads it.
+        with suppress(OSError, ValueError):
+            print(json.dumps({"said": sentence}) if self._as_json else sentence, flush=True)
+
+    def keep(self, *, until_empty: bool, inherited: int | None = None) -> bool:
+        """Be the keeper until it ends; False if there is one already."""
+        with ExitStack() as after, self.home.keeping(inherited) as keeping:
+            if keeping is None:
+                return False
+            self._begin(keeping)
+            try:
+                self._keep(after, until_empty=until_empty)
+            except TarryError as error:
+                self._note(str(error))
+                raise
+            except Exception as error:
+                self._note(f"{type(error).__name__}: {self.home.log_path} tells where")
+                raise
+            finally:
+                self._keeping = None
+        return True
+
+    def _keep(self, after: ExitStack, *, until_empty: bool) -> None:
+        # A disk that is full, or not mounted yet, is waited for here as it is later on.
+        gate = self._patiently(self.home.gate)
+        if gate is not None:
+            self._keeper = keeper = Keeper(gate.vault, tell=self.tell)
+            # While this one waits for acts to end, whoever hands something in finds none, and starts one.
+            after.callback(keeper.finish)
+            if self.stopping.is_set():
+                keeper.stop()
+            keeper.keep(until_empty=until_empty)
+        if self._is_gone:  # if it comes back, the next command sees that nobody keeps it
+            raise NotPossible(f"the store {self.home.store_path} is gone: this keeper ends")
+
+    def something_waits(self) -> bool:
+        """Whether an act waits; False when told to stop."""
+        posts = self._patiently(lambda: self.home.gate().posts()) or []
+        return any(status.state == "waiting" for _, status in posts)
+
+    def _begin(self, keeping: "Keeping") -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
+        self._keeping = keeping
+        keeping.note(pid=os.getpid())
+        threading.Thread(target=self._watch, args=(keeping,), name="watch", daemon=True).start()
+
+    def _note(self, sentence: str) -> None:
+        if self._keeping is not None:
+            self._keeping.note(pid=os.getpid(), said=sentence)
+
+    def _stop(self, *_: object) -> None:
+        self.stopping.set()
+        if self._keeper is not None:
+            self._keeper.stop()
+
+    def _watch(self, keeping: "Keeping") -> None:
+        """End when the store was deleted: waiting for it would take for ever."""
+        seen = time.monotonic()
+        while self._keeping is keeping and not self.stopping.wait(_LOOK_S):
+            is_there = self.home.store_path.exists() and self.home.lock_path.exists()
+            if is_there and keeping.is_at(self.home.lock_path):
+                seen = time.monotonic()
+            # Another lock in that place: somebody has deleted it all, and begun anew.
+            elif is_there or time.monotonic() - seen > _GONE_S:
+                self._is_gone = True
+                self._stop()
 
 
-def _keeper(home: Home, tell: Callable[[str], None], stopping: threading.Event) -> Keeper:
-    """One that stops at a signal."""
-    keeper = Keeper(home.gate().vault, tell=tell)
+# --- looking at the one that runs ----------------------------------------------------------------
 
-    def stop(*_: object) -> None:
-        stopping.set()
-        keeper.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stop)
-    return keeper
+def _tell_status(home: Home, *, as_json: bool) -> int:
+    state = home.keeper()
+    if as_json:
+        print_json({"runs": state.runs, "pid": state.pid, "died": state.died, "said": state.said})
+    else:
+        print(_status(state))
+    return 0 if state.runs else 1
+
+
+def _status(state: "KeeperState") -> str:
+    if not state.runs:
+        return f"no keeper runs: {how_it_died(state)}" if state.died else "no keeper runs"
+    which = "starting" if state.pid is None else f"process {state.pid}"
+    said = "" if state.said is None else f"; it said last: {printable(state.said)}"
+    return f"a keeper runs ({which}){said}"
+
+
+def _stop_keeper(home: Home, *, as_json: bool) -> int:
+    _wait_for("say its number", lambda: not home.is_kept() or home.keeper().pid is not None)
+    pid = home.keeper().pid
+    if pid is not None:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(pid, signal.SIGTERM)
+        _wait_for("stop", lambda: home.keeper().pid != pid)
+    then = "nothing leaves until another one runs; what is under way goes on to its end"
+    if as_json:
+        print_json({"stopped": pid is not None, "pid": pid})
+    else:
+        print("no keeper runs" if pid is None else f"the keeper (process {pid}) has stopped: {then}")
+    if pid is not None and service_path().exists():
+        print("tarry keeper: the service starts it again: end that with --remove", file=sys.stderr)
+    return 0
+
+
+def _wait_for(what: str, is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not is_so():
+        if time.monotonic() > end:
+            raise NotPossible(f"the keeper did not {what} within {_PATIENCE_S:.0f} s: try again")
+        time.sleep(_LOOK_S / 10)

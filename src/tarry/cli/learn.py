@@ -13,11 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 from tarry.cli.audit import print_advice
+from tarry.cli.extras import need_study
 from tarry.cli.frames import unless_there
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json, progress_on_terminal
-from tarry.cli.study_extra import need_study
 from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy_file import write_policy

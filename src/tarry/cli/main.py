@@ -1,7 +1,7 @@
 """`tarry`: finds the command, and turns errors into one sentence and an exit code.
 
-Exit codes: 0 done, 1 a promise is broken (`verify`) or an act did not leave (`--wait`), 2 something
-given is wrong or impossible.
+Exit codes: 0 done, 1 a promise is broken (`verify`), an act did not leave (`--wait`) or no keeper runs
+(`keeper --status`), 2 something given is wrong or impossible.
 A command's file is loaded only when that command runs, so `tarry --help` costs next to nothing.
 """
 
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(name: str, words: list[str]) -> int:
-    command = import_module(f"tarry.cli.{name}")
+    command = import_module(f"tarry.cli.{name}")  # loads no package of an extra: --help works without
     parser = Parser(
         prog=f"tarry {name}",
         description=command.__doc__,
@@ -113,6 +113,13 @@ def _command(name: str, words: list[str]) -> int:
         return int(command.run(parser.parse_intermixed_args(_join_negatives(words))))
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
+        return WRONG
+    except ModuleNotFoundError as error:
+        from tarry.cli.extras import what_to_install  # noqa: PLC0415 - likewise
+
+        if (sentence := what_to_install(error)) is None:
+            raise
+        print(f"tarry {name}: {sentence}", file=sys.stderr)
         return WRONG
     except SystemExit:  # --help has been answered
         return 0

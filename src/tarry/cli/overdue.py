@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tarry.cli.settings import told_at
-from tarry.cli.show import print_table
+from tarry.cli.show import print_table, printable
 from tarry.gateway.resume import MayHaveLeft
 
 __all__ = ["tell_overdue"]
@@ -19,10 +19,5 @@ def tell_overdue(posts: Sequence[MayHaveLeft]) -> None:
         print("nothing was to leave meanwhile")
         return
     print("these may have left already; tarry resume parks them for you to retry or withdraw one by one:")
-    rows = [[str(each.post), each.space, _printable(each.target), told_at(each.at)] for each in posts]
+    rows = [[str(each.post), each.space, printable(each.target), told_at(each.at)] for each in posts]
     print_table(["post", "space", "target", "was to leave"], rows)
-
-
-def _printable(text: str) -> str:
-    """Without anything that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tarry.cli.options import add_json, read_policy_path
-from tarry.cli.show import print_json, rounded
+from tarry.cli.show import print_json, printable, rounded
 from tarry.core.errors import BadInput
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
+from tarry.keep.keeper_lock import KeeperState, lock_for_child
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.store import Row
 
@@ -27,10 +28,12 @@ __all__ = [
     "add_hand_in",
     "find_post",
     "hand_in",
+    "how_it_died",
     "introduction",
     "name",
     "open_gate",
     "plain_receipt",
+    "revive_keeper",
     "see_to_keeper",
     "tell_receipt",
     "wait_for",
@@ -136,9 +139,13 @@ def when(status: Status) -> str:
     return early if early == late else f"{early} or {late}"
 
 
-def see_to_keeper(home: Home) -> bool:
-    """Start a keeper in the background if none runs; it ends by itself when nothing waits."""
-    if home.is_kept():
+def see_to_keeper(home: Home, *, quietly: bool = False) -> bool:
+    """Start a keeper in the background if none runs; it ends by itself when nothing waits.
+
+    If the last one died, that is told, unless `quietly`.
+    """
+    state = home.keeper()
+    if state.runs:
         return False
     try:
         _start_keeper(home)
@@ -146,7 +153,25 @@ def see_to_keeper(home: Home) -> bool:
         told = f"no keeper could be started ({error.strerror}), and nothing leaves until one runs"
         print(f"tarry: {told}: start one with tarry keeper", file=sys.stderr)
         return False
+    if state.died and not quietly:
+        print(f"tarry: {how_it_died(state)}; another one was started", file=sys.stderr)
     return True
+
+
+def revive_keeper(home: Home, gate: Gate) -> None:
+    """Start a keeper again, and say so, if the last one died while something waits."""
+    if home.keeper().died and any(status.state == "waiting" for _, status in gate.posts()):
+        see_to_keeper(home)
+
+
+def how_it_died(state: KeeperState) -> str:
+    """A sentence about a keeper that ended, and was not told to.
+
+    >>> how_it_died(KeeperState(runs=False, died=True, said="the disk is full"))
+    'the last keeper ended unexpectedly; it had said: the disk is full'
+    """
+    had_said = "" if state.said is None else f"; it had said: {printable(state.said)}"
+    return f"the last keeper ended unexpectedly{had_said}"
 
 
 def tell_receipt(
@@ -202,14 +227,19 @@ def plain_receipt(receipt: Receipt) -> dict[str, Any]:
 def _start_keeper(home: Home) -> None:
     log = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     try:
-        subprocess.Popen(
-            [sys.executable, "-m", "tarry", "keeper", "--until-empty"],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+        # It has the lock from its first moment: if it dies before it can say anything, that shows.
+        with lock_for_child(home.lock_path) as lock:
+            if lock is None:  # another command was quicker
+                return
+            subprocess.Popen(
+                [sys.executable, "-m", "tarry", "keeper", "--until-empty", "--lock", str(lock)],
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=[lock],
+            )
     finally:
         os.close(log)
 
@@ -219,7 +249,7 @@ def wait_for(gate: Gate, receipt: Receipt) -> int:
     pause = min(1.0, float(gate.policy.tick))
     while (status := gate.status(receipt.secret)).state == "waiting":
         time.sleep(pause)
-        see_to_keeper(Home.of(os.environ))  # should it have died meanwhile
+        see_to_keeper(Home.of(os.environ), quietly=True)  # should it have died meanwhile
     if status.state == "released":
         return 0
     print(f"tarry: it is {status.state}: {status.problem or 'taken back'}", file=sys.stderr)

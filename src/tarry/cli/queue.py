@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tarry.cli.acts import account_in, options_in, printable, show_content, what_of
+from tarry.cli.acts import account_in, options_in, show_content, what_of
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, name, when
-from tarry.cli.show import print_json, print_table
+from tarry.cli.own import find_post, name, revive_keeper, when
+from tarry.cli.show import print_json, print_table, printable
 from tarry.core.promise import MEANINGLESS, promise
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
@@ -29,6 +29,11 @@ class _Act(NamedTuple):
     row: Row
     status: Status
     options: Mapping[str, Any]
+    runs: bool  # it is being delivered
+
+    @property
+    def state(self) -> str:
+        return "running" if self.runs else self.status.state
 
     @property
     def id(self) -> str:
@@ -55,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         show_content(gate, find_post(gate, arguments.show), as_json=arguments.json)
         return 0
     owned = home.gate() if home.is_founded() else None
+    if owned is not None:
+        revive_keeper(home, owned)
     acts = [] if owned is None else _acts(owned)
     batched = 0 if owned is None else owned.batched_acts(ME)
     spent = Fraction(0) if owned is None else promise(owned.policy).loss(batched)
@@ -64,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**answer, "batched_acts": batched, "nats": spent})
         return 0
     _print_acts(acts)
-    if not kept and any(act.status.state == "waiting" for act in acts):
+    if not kept and any(act.state == "waiting" for act in acts):
         print("no keeper runs: nothing leaves until one does (tarry keeper)")
     if spent > MEANINGLESS:
         told = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all:"
@@ -73,8 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _acts(gate: Gate) -> list[_Act]:
+    runs = gate.under_way()
     posts = sorted(gate.posts(), key=lambda each: (each[1].earliest or 0, each[0]["id"]))
-    return [_Act(row, status, options_in(gate, row["id"])) for row, status in posts]
+    return [
+        _Act(row, status, options_in(gate, row["id"]), runs=row["id"] in runs and status.state == "waiting")
+        for row, status in posts
+    ]
 
 
 def _print_acts(acts: Sequence[_Act]) -> None:
@@ -87,7 +98,7 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             printable(act.row["target"]),
             act.row["outlet"],
             what_of(act.row["outlet"], act.options),
-            _leaves(act.status),
+            when(act.status) if act.state == "waiting" else act.state,
         ]
         for act in acts
     ]
@@ -105,15 +116,11 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             print(f"{holding} is tried again: {told}; {way}")
 
 
-def _leaves(status: Status) -> str:
-    return "parked" if status.state == "parked" else when(status)
-
-
 def _plain(act: _Act) -> dict[str, object]:
     early, late = act.status.between or (None, None)
     return {
         "id": act.id,
-        "state": act.status.state,
+        "state": act.state,
         "target": act.row["target"],
         "outlet": act.row["outlet"],
         "what": what_of(act.row["outlet"], act.options),

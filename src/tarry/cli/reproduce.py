@@ -16,9 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tarry.cli.extras import need_study
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
-from tarry.cli.study_extra import need_study
 from tarry.core.errors import BadInput
 
 if TYPE_CHECKING:  # needs the paper extra, and is loaded when the command runs

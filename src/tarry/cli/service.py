@@ -10,7 +10,7 @@ from pathlib import Path
 from tarry.cli.show import print_json
 from tarry.keep.home import places
 
-__all__ = ["install_service", "remove_service", "unit"]
+__all__ = ["install_service", "remove_service", "service_path", "unit"]
 
 _NAME = "tarry-keeper.service"
 
@@ -45,7 +45,7 @@ WantedBy=default.target
 
 def install_service(*, as_json: bool) -> int:
     """Write the unit and start it; where systemd is not to be had, say what to do."""
-    path = _path()
+    path = service_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(unit(sys.executable, os.environ), encoding="utf-8")
     started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _NAME)
@@ -55,10 +55,20 @@ def install_service(*, as_json: bool) -> int:
 
 def remove_service(*, as_json: bool) -> int:
     """Stop it and remove the unit."""
-    path = _path()
+    path = service_path()
     _systemctl("disable", "--now", _NAME)
     path.unlink(missing_ok=True)
     return _tell(f"removed {path}", path, started=False, as_json=as_json)
+
+
+def service_path() -> Path:
+    """Where the unit lies, if it was installed.
+
+    >>> service_path().name
+    'tarry-keeper.service'
+    """
+    config = places(os.environ).get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config, "systemd", "user", _NAME)
 
 
 def _tell(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
@@ -67,11 +77,6 @@ def _tell(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
     else:
         print(sentence)
     return 0
-
-
-def _path() -> Path:
-    config = places(os.environ).get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(config, "systemd", "user", _NAME)
 
 
 def _systemctl(*words: str) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "print_json",
     "print_sentences",
     "print_table",
+    "printable",
     "progress_on_terminal",
     "rounded",
 ]
@@ -37,6 +38,15 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)),
         ]
         print("  ".join(cells).rstrip())
+
+
+def printable(text: str) -> str:
+    """Without anything that a terminal would obey.
+
+    >>> printable("a" + chr(27) + "[31mred")
+    'a?[31mred'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def print_sentences(title: str, sentences: Sequence[str]) -> None:

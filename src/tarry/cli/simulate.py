@@ -10,11 +10,11 @@ same seed gives the same releases, in any order of rows.
 import argparse
 from typing import TYPE_CHECKING
 
+from tarry.cli.extras import need_study
 from tarry.cli.frames import free_path, write_frame
 from tarry.cli.history import add_columns, named_policy, open_columns
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json
-from tarry.cli.study_extra import need_study
 from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs

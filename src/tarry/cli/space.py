@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accept-straddle", action="store_true", help=told)
     told = "policy: with --accept-straddle, also where the loss has no bound"
     parser.add_argument("--yes", action="store_true", help=told)
-    told = "policy: tell what --accept-straddle would cost, and change nothing"
+    told = "policy: tell for how long the space would close, and what --accept-straddle would cost"
     parser.add_argument("--dry-run", action="store_true", help=told)
     add_settings(parser)
 

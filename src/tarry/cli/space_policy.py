@@ -3,13 +3,13 @@
 import argparse
 from math import inf
 
-from tarry.cli.spaces import tell_change, tell_straddle
+from tarry.cli.spaces import tell_change, tell_plan, tell_straddle
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle
 from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
-from tarry.gateway.spaces import change_policy, last_tick
+from tarry.gateway.spaces import change_policy, last_tick, next_version
 from tarry.gateway.straddling import check_unchanged, cost_at_once
 from tarry.keep.store import Store, place
 
@@ -29,7 +29,10 @@ def change(arguments: argparse.Namespace, _: Config, store: Store) -> None:
         return
     space, loss = _cost(store, name, policy)  # before the doors stand still: it takes a while
     if arguments.dry_run:
-        tell_straddle(name, None, loss, as_json=as_json)
+        with store.transaction("reading") as transaction:
+            later = next_version(transaction, clock, name, policy)
+            ticks = later.first_tick - last_tick(place(transaction), clock)
+        tell_plan(name, later, ticks * policy.tick, loss, as_json=as_json)
         return
     if loss.extra == inf and not arguments.yes:
         raise NotPossible(

@@ -5,13 +5,13 @@ from fractions import Fraction
 from math import inf
 
 from tarry.cli.settings import told_at
-from tarry.cli.show import print_json, print_table
+from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.straddle import Straddle
 from tarry.gateway.book import Space, Version
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.store import Place
 
-__all__ = ["list_spaces", "resumes_at", "tell_change", "tell_straddle"]
+__all__ = ["list_spaces", "resumes_at", "tell_change", "tell_plan", "tell_straddle"]
 
 
 def list_spaces(spaces: Sequence[Space], here: Place | None, clock: Clock, *, as_json: bool) -> None:
@@ -49,17 +49,37 @@ def tell_change(name: str, version: Version, *, as_json: bool) -> None:
     print("can straddle the change; what waits leaves at its time")
 
 
-def tell_straddle(name: str, version: int | None, loss: Straddle, *, as_json: bool) -> None:
-    """What it costs that a policy changes at once; without a version nothing has been changed."""
+def tell_straddle(name: str, version: int, loss: Straddle, *, as_json: bool) -> None:
+    """What it costs that a policy has changed at once."""
     if as_json:
-        extra = None if loss.extra == inf else loss.extra  # JSON has no infinity
-        plain = {"extra_nats": extra, "unbounded": loss.extra == inf, "extra_chance": loss.chance}
-        print_json({"space": name, "version": version, **plain, "worst": loss.at})
+        print_json({"space": name, "version": version, **_plain_loss(loss)})
         return
-    changed = version is not None
-    print(f"{name} has policy {version} from now on" if changed else f"{name} keeps the policy it has")
+    print(f"{name} has policy {version} from now on")
+    _print_loss(loss, "the change costs nothing")
+
+
+def tell_plan(name: str, version: Version, closed: Fraction, loss: Straddle, *, as_json: bool) -> None:
+    """What a new policy would mean, with a pause (`closed` seconds long) and without; nothing changes."""
+    at = _begins(version)
+    if as_json:
+        told = {"space": name, "version": None, "resumes_at": at, "closed_s": closed}
+        print_json({**told, **_plain_loss(loss)})
+        return
+    print(f"{name} keeps the policy it has; the new one would close it for {rounded(closed)}:")
+    print(f"it would take nothing in until {told_at(at)}, and what waits would leave at its time")
+    print("at once (--accept-straddle):")
+    _print_loss(loss, "the change would cost nothing")
+
+
+def _plain_loss(loss: Straddle) -> dict[str, object]:
+    extra = None if loss.extra == inf else loss.extra  # JSON has no infinity
+    told = {"extra_nats": extra, "unbounded": loss.extra == inf, "extra_chance": loss.chance}
+    return {**told, "worst": loss.at}
+
+
+def _print_loss(loss: Straddle, nothing: str) -> None:
     if loss.free:
-        print("the change costs nothing" if changed else "the change would cost nothing")
+        print(nothing)
         return
     if loss.chance:
         print(f"acts that straddle the change: delta grows by {loss.chance:.6g}")

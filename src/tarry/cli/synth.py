@@ -13,10 +13,10 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tarry.cli.extras import need_study
 from tarry.cli.frames import SUFFIXES, free_path, write_frame
 from tarry.cli.options import add_json
 from tarry.cli.show import print_json
-from tarry.cli.study_extra import need_study
 from tarry.core.errors import BadInput
 from tarry.study.figures import percent
 from tarry.study.synth_recipes import RECIPES, Recipe

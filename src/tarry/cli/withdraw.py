@@ -9,7 +9,7 @@ import os
 import sys
 
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, name
+from tarry.cli.own import find_post, name, revive_keeper
 from tarry.cli.show import print_json
 from tarry.core.errors import TarryError
 from tarry.keep.gate import Gate
@@ -28,11 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Withdraw it."""
-    gate = Home.of(os.environ).gate()
+    home = Home.of(os.environ)
+    gate = home.gate()
     row = find_post(gate, arguments.post)
     behind = _behind(gate, row)
     gate.withdraw_post(row["id"])
     gate.vault.store.clear_traces(last=True)
+    revive_keeper(home, gate)
     if arguments.json:
         told = [{"id": id_, "note": note} for id_, note in behind.items()]
         print_json({"id": name(row["id"]), "state": "withdrawn", "behind": told})

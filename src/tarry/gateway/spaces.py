@@ -27,6 +27,7 @@ __all__ = [
     "change_space",
     "last_tick",
     "new_space",
+    "next_version",
     "open_space",
 ]
 
@@ -162,6 +163,24 @@ def change_policy(
     ...     version.first_tick - (clock.wall // 1_000_000)
     961
     """
+    version = next_version(transaction, clock, name, policy, accept_straddle=accept_straddle)
+    _insert_version(transaction, name, version)
+    transaction.tell("turn_page")
+    return version
+
+
+def next_version(
+    transaction: Transaction, clock: Clock, name: str, policy: Policy, *, accept_straddle: bool = False
+) -> Version:
+    """The version that `change_policy` would make now; nothing is changed.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     policy = Policy(epsilon="1", gap="1h", window="10s")
+    ...     next_version(transaction, gateway.clock, "talk", policy).number
+    2
+    """
     space = read_book(transaction).space(name)
     here = place(transaction)
     here.settings.check(policy)
@@ -169,10 +188,7 @@ def change_policy(
         raise BadInput("a new version", "differs from the one that holds", found="the same policy")
     tick = last_tick(here, clock)
     first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)
-    version = Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
-    _insert_version(transaction, name, version)
-    transaction.tell("turn_page")
-    return version
+    return Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
 
 
 def adopt_delays(

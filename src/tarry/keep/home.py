@@ -5,7 +5,6 @@ the one does not carry the other.
 """
 
 import contextlib
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.adopt import adopt
 from tarry.keep.gate import Gate
+from tarry.keep.keeper_lock import KeeperState, Keeping, held_lock, read_state
 from tarry.keep.keys import Keys, new_key
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found, place
@@ -101,6 +101,11 @@ class Home:
     def store_path(self) -> Path:
         """The store."""
         return self.state / "store.sqlite"
+
+    @property
+    def lock_path(self) -> Path:
+        """What the keeper of the store holds."""
+        return self.state / "keeper.lock"
 
     @property
     def log_path(self) -> Path:
@@ -188,27 +193,20 @@ class Home:
         return Gate(Vault(store, keys, self.outlets()), policy)
 
     @contextmanager
-    def keeping(self) -> Iterator[bool]:
-        """Be the keeper of this store for a while; False if there is one already."""
-        with self._lock() as lock:
-            # Whoever only looks whether a keeper runs is in the way for a moment, and no keeper.
-            while not (mine := _locked(lock, fcntl.LOCK_EX)) and _locked(lock, fcntl.LOCK_SH):
-                fcntl.flock(lock, fcntl.LOCK_UN)
+    def keeping(self, inherited: int | None = None) -> Iterator[Keeping | None]:
+        """Be the keeper of this store for a while; None if there is one already."""
+        self._make_folders()
+        with held_lock(self.lock_path, inherited) as mine:
             yield mine
+
+    def keeper(self) -> KeeperState:
+        """Whether a keeper runs, and what it said last."""
+        self._make_folders()
+        return read_state(self.lock_path)
 
     def is_kept(self) -> bool:
         """Whether a keeper runs."""
-        with self._lock() as lock:
-            return not _locked(lock, fcntl.LOCK_SH)
-
-    @contextmanager
-    def _lock(self) -> Iterator[int]:
-        self._make_folders()
-        lock = os.open(self.state / "keeper.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            yield lock
-        finally:
-            os.close(lock)
+        return self.keeper().runs
 
     def _make_folders(self) -> None:
         for folder in {self.config, self.state}:
@@ -221,14 +219,6 @@ class Home:
                 raise NotPossible(f"the key of the store is gone: put {self.key_path} back in its place")
             _write_new(self.key_path, new_key())
         return Keys(self.key_path.read_bytes())
-
-
-def _locked(lock: int, how: int) -> bool:
-    try:
-        fcntl.flock(lock, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -84,6 +84,8 @@ class Keeper:
         for thread in (self._leases, *self._pool):
             thread.start()
         self._close_ticks(until_empty=until_empty)
+        if self._failure is not None:
+            raise self._failure
 
     def finish(self) -> None:
         """The second part: nothing new leaves, and what is under way ends."""

@@ -122,6 +122,12 @@ class Receipts:
                 for row in transaction.all("not_done")
             ]
 
+    def under_way(self) -> set[int]:
+        """The posts that are being delivered at this moment, for the owner of the store."""
+        with self.vault.store.transaction("reading") as transaction:
+            now = self.vault.now(transaction)
+            return {row["id"] for row in transaction.all("under_way", now=now)}
+
     def _options(self, transaction: Transaction, row: Row) -> Mapping[str, Any]:
         stored = payload_of(transaction, row)["options"]
         options: Mapping[str, Any] = json.loads(self.vault.seal.open(row["id"], "options", stored))

@@ -318,13 +318,16 @@ def test_a_store_that_is_away_is_told_in_a_sentence(tmp_path):
         ("slow", "parked", "the view took longer than 0.2 s, and may or may not have done its work"),
     ],
 )
-def test_what_a_view_answers_decides(tmp_path, how, state, problem):
+def test_what_a_view_answers_decides(tmp_path, caplog, how, state, problem):
     with served(paper_app([]), tmp_path / "a", timeout_s=0.2) as (held, client):
         receipt = client.post(f"/odd/{how}", headers=MINE).json()["receipt"]
         let_out(held.hold)
         told = client.get("/_tarry/receipt", headers={"Tarry-Receipt": receipt}).json()
 
     assert (told["state"], told.get("problem")) == (state, problem)
+    if how == "raises":  # through the layers of FastAPI
+        assert re.search(r"the view raised LookupError at middleware/test_asgi.py:\d+\n", caplog.text)
+        assert "user 17" not in caplog.text
 
 
 def test_a_keeper_lives_as_long_as_the_app(tmp_path, seen):

@@ -254,13 +254,16 @@ def test_a_browser_gets_a_page(site):
         ("raises", "parked", "the view raised LookupError"),
     ],
 )
-def test_what_a_view_answers_decides(site, how, state, problem):
+def test_what_a_view_answers_decides(site, caplog, how, state, problem):
     client, token = visitor(ann())
     mine = receipt_of(client.post(f"/odd/{how}", headers={"X-CSRFToken": token}))
     let_out(site)
     told = client.get("/_tarry/receipt", headers=mine).json()
 
     assert (told["state"], told.get("problem")) == (state, problem)
+    if how == "raises":
+        assert "the view raised LookupError at middleware/django_site.py:" in caplog.text
+        assert "user 17" not in caplog.text
     # A view that raises is rolled back, as ATOMIC_REQUESTS says.
     assert Group.objects.filter(name=how).exists() == (how.isdigit())
 

@@ -120,17 +120,22 @@ def test_any_other_answer_is_parked_and_never_repeated(status, tmp_path):
     assert len(calls) == 1
 
 
-def test_what_is_told_of_a_failure_does_not_quote_the_view(tmp_path):
-    """The words of a view may name the user, and a problem is stored in the clear."""
+def test_what_is_told_of_a_failure_does_not_quote_the_view(tmp_path, caplog):
+    """The words of a view may name the user, and a problem is stored in the clear; a log has the line."""
 
     def view(call, release):
-        raise LookupError(f"{call.user} is not allowed")
+        return int(call.user)  # no number
 
     hold = Hold(settings_in(tmp_path / "a"), view)
     receipt = hold.admit(some_call(user=USER), "/posts")
     let_out(hold)
 
-    assert hold.gate.status(receipt.secret).problem == "the view raised LookupError"
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert hold.gate.status(receipt.secret).problem == "the view raised ValueError"
+    assert (
+        line == f"the view raised ValueError at middleware/test_held.py:{view.__code__.co_firstlineno + 1}"
+    )
+    assert USER not in caplog.text
     assert USER.encode() not in raw_bytes(tmp_path / "a")
 
 

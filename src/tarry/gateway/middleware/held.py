@@ -16,8 +16,12 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from sysconfig import get_paths
+from traceback import walk_tb
 from typing import Any
 
+import tarry
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy_file import write_policy
 from tarry.gateway.keyfile import make_key, read_key
@@ -34,10 +38,15 @@ from tarry.keep.seal import Sealed
 from tarry.keep.store import Settings, Transaction, found, place
 from tarry.keep.vault import Vault
 
-__all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "unpack"]
+__all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]
 
 OUTLET = "view"
 _LOG = logging.getLogger("tarry.middleware")
+#: Where libraries lie, and our own code.
+_NOT_APP = [
+    *(Path(get_paths()[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
+    Path(tarry.__file__).parent,
+]
 _CHANGED = "the app's policy has changed: it is started anew, try again later"
 _CLOSED = "nothing is taken in at the moment: try again later"
 
@@ -118,11 +127,29 @@ class ViewOutlet:
         except BadInput as error:
             raise Refused(f"the view could not be called: {error}") from error
         except Exception as error:
-            raise Refused(f"the view raised {type(error).__name__}") from error
+            raised = f"the view raised {type(error).__name__}"
+            # For whoever mends it. The author is not told where, and the words may name the user.
+            _LOG.warning("%s at %s", raised, place_in_app(error))
+            raise Refused(raised) from error
         if status in {307, 308}:
             raise Refused(f"the view answered {status}: it wants to be called at another address")
         if not 200 <= status < 400:
             raise Refused(f"the view answered {status}")
+
+
+def place_in_app(error: BaseException) -> str:
+    """File and line where the app raised an error, or called the library that did; never what it says.
+
+    >>> try:
+    ...     json.loads("nothing")
+    ... except ValueError as error:
+    ...     place_in_app(error).startswith("<doctest")
+    True
+    """
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(name, line) for name, line in frames if not any(Path(name).is_relative_to(p) for p in _NOT_APP)]
+    name, line = (own or frames or [("", 0)])[-1]
+    return f"{'/'.join(Path(name).parts[-2:])}:{line}"
 
 
 class Hold:

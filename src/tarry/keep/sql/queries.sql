@@ -358,3 +358,7 @@ WHERE id = :id AND claim = :claim AND state = 'waiting'
 UPDATE posts SET claim = NULL, until = NULL, attempts = attempts - 1,
                  problem = CASE WHEN attempts > 1 AND problem IS NULL THEN NULL ELSE :problem END
 WHERE id = :id AND claim = :claim AND state = 'waiting'
+
+-- name: under_way
+-- What somebody delivers at this moment. A claim that has lapsed is a dead worker's.
+SELECT id FROM posts WHERE state = 'waiting' AND claim IS NOT NULL AND until > :now
