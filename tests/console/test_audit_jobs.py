@@ -36,7 +36,7 @@ def make(tmp_path, monkeypatch):
 
 def ready(audits, owner="me"):
     """An upload that was looked at."""
-    job = audits.new(owner)
+    job = audits.new(owner, "a token")
     path = audits.upload_folder(job) / "votes.csv"
     path.write_text("user,page,at\n", encoding="utf-8")
     audits.look(job, path)
@@ -92,14 +92,25 @@ def test_another_session_does_not_find_it(make):
 
 def test_there_is_a_most_of_audits(make):
     audits, _ = make(most=2)
-    audits.new("me")
-    second = audits.new("you")
+    audits.new("me", "mine")
+    second = audits.new("you", "yours")
     with pytest.raises(BadRequest) as refused:
-        audits.new("me")
+        audits.new("me", "mine")
     audits.forget(second)
 
     assert refused.value.status == 429
-    assert audits.new("me")
+    assert audits.new("me", "mine")
+
+
+def test_one_token_cannot_take_all_places(make):
+    audits, _ = make(most=10, share=2)
+    for session in ("one", "another"):
+        audits.new(session, "mine")
+    with pytest.raises(BadRequest, match="your token has 2 audits here already") as refused:
+        audits.new("a third", "mine")
+
+    assert refused.value.status == 429
+    assert [audits.new("you", "yours").state for _ in range(2)] == ["coming", "coming"]
 
 
 def test_a_problem_with_columns_leads_back_to_the_choice(make):

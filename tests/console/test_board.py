@@ -12,6 +12,7 @@ from tarry.console.settings import ConsoleSettings
 from tarry.console.site import create_site
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Request
+from tarry.gateway.limits import Limits
 from tarry.gateway.spaces import open_space
 from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
@@ -45,6 +46,26 @@ def pass_ticks(gateway, ticks):
 
 def hand_in(visitor, **fields):
     return visitor.post("/board/talk", data={**FIELDS, **fields}, headers=OURS)
+
+
+def test_one_client_posts_so_often_and_no_other_notices(gateway):
+    """The same answers, whether or not somebody else is stopped meanwhile."""
+    limits = Limits(client_posts_per_min=1, client_burst=3)
+    site = create_site(gateway, limits=limits, settings=ConsoleSettings(boards=("talk",)))
+    with TestClient(site, follow_redirects=False) as mine:
+        yours = TestClient(site, follow_redirects=False, client=("2001:db8::1", 4711))
+        neighbour = TestClient(site, follow_redirects=False, client=("2001:db8::2", 4711))
+        statuses = [hand_in(mine).status_code for _ in range(5)]
+        refused = hand_in(mine)
+
+        assert statuses == [303, 303, 303, 429, 429]
+        assert "too many posts came from your network address: try again in " in refused.text
+        assert [hand_in(each).status_code for each in (yours, neighbour, yours, neighbour)] == [
+            303,
+            303,
+            303,
+            429,  # one customer has the whole network
+        ]
 
 
 def test_the_front_page_leads_to_the_first_board(visitor):

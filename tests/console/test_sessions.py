@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from starlette.testclient import TestClient
 
 from contracts.at_desk import OURS, AtDesk
 from tarry.console import sessions
@@ -10,6 +11,7 @@ from tarry.console.sessions import Sessions
 from tarry.console.sign_in import local_path
 from tarry.gateway.limits import TooMany
 from tarry.gateway.testing import new_token
+from tarry.gateway.tokens import add_token
 
 WRONG = "tarry_" + "0" * 64
 
@@ -305,20 +307,43 @@ def test_wrong_tokens_are_stopped_and_right_ones_are_not(desk):
 
     assert found == [403] * 10 + [429] * 2
     assert (after.status_code, after.headers["retry-after"]) == (429, "5")
-    assert "too many wrong tokens were tried here: try again in 5 s" in after.text
+    assert "too many wrong tokens came from your network address: try again in 5 s" in after.text
+
+
+def test_one_clients_wrong_tokens_show_to_no_other(desk):
+    """Neither before nor after somebody else was stopped."""
+    other = TestClient(desk.site, headers=OURS, client=("192.0.2.7", 4711))
+
+    def answers():
+        sent = [other.post("/desk/sign-in", data={"token": WRONG}) for _ in range(5)]
+        return [(answer.status_code, answer.text, dict(answer.headers)) for answer in sent]
+
+    before = answers()
+    assert [desk.try_token(WRONG).status_code for _ in range(11)][-1] == 429
+
+    assert answers() == before
+    assert {status for status, *_ in before} == {403}
+
+
+def test_a_token_that_was_made_a_moment_ago_signs_in(desk):
+    """Also before this server has looked for new ones."""
+    with desk.gateway.store.transaction("closing") as transaction:
+        token = add_token(transaction, desk.gateway.book, "new", ["operate"])[1]
+
+    assert desk.try_token(token).status_code == 303
 
 
 def test_a_while_later_a_wrong_token_is_told_so_again():
     now = [0.0]
     tries = Sessions(now=lambda: now[0])
     for _ in range(10):
-        tries.fail()
+        tries.fail("me")
     with pytest.raises(TooMany):
-        tries.fail()
+        tries.fail("me")
     now[0] = 5.0
-    tries.fail()
+    tries.fail("me")
     with pytest.raises(TooMany):
-        tries.fail()
+        tries.fail("me")
 
 
 def test_what_was_signed_out_of_is_forgotten_when_it_would_have_ended(monkeypatch):

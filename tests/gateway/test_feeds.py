@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tarry.gateway.app import create_app
+from tarry.gateway.clients import read_networks
 from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import small_gateway
@@ -305,6 +306,34 @@ def test_one_listener_too_many_is_told_to_come_back(served, listen, wait_until):
         answers[0].close()
         wait_until(lambda: streams.listeners == 2)
         assert listen().status_code == 200
+
+
+def test_one_client_has_a_share_of_the_streams(tmp_path, new_server, wait_until):
+    """Others still find room, and are told apart by the proxy that the operator trusts."""
+    gateway = small_gateway(store=SqliteStore(tmp_path / "store", ("tarry.keep", "tarry.gateway")))
+    limits = Limits(open_streams=3, client_streams=2, trusted_proxies=read_networks("127.0.0.1"))
+    server = new_server(create_app(gateway, limits=limits))
+    streams, path = server.app.state.door.streams, "/v1/spaces/talk/feed/events"
+    mine, yours = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.1, 192.0.2.2"}
+    with server.client() as client, ExitStack() as opened:
+        for _ in range(2):
+            opened.enter_context(client.stream("GET", path, headers=mine))
+        wait_until(lambda: streams.listeners == 2)
+        refused = client.get(path, headers=mine)
+        assert refused.status_code == 429
+        assert "too many streams are open from your network address" in refused.json()["detail"]
+        assert opened.enter_context(client.stream("GET", path, headers=yours)).status_code == 200
+    wait_until(lambda: streams.listeners == 0)
+
+    assert streams._clients == {}
+
+
+def test_a_stream_ends_before_its_client_is_forgotten(served, listen, events, monkeypatch):
+    """It would be counted for nobody; whoever comes back goes on where they were."""
+    monkeypatch.setattr("tarry.gateway.streams.LONGEST_S", 0.0)
+    monkeypatch.setattr("tarry.gateway.streams._COMMENT_S", 0.01)
+
+    assert list(listen().iter_lines()) == [": here", ""]
 
 
 def test_whoever_goes_is_forgotten(served, listen, wait_until):

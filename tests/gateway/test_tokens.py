@@ -1,10 +1,16 @@
 """Tokens over HTTP: 256 random bits, shown once, kept as a hash, bound and revocable."""
 
+import asyncio
+import threading
 from hashlib import sha256
+from unittest.mock import Mock
 
 import pytest
+from starlette.requests import Request
+from starlette.testclient import TestClient
 
 from tarry.gateway.operations import OPERATIONS
+from tarry.gateway.tokens import add_token
 
 LONGEST = 60
 
@@ -88,6 +94,67 @@ def test_nor_in_postgresql(new_site, postgres_server, number):
     assert site.http.delete(f"/v1/tokens/{number}").status_code == 404
     assert site.told == []
     site.gateway.store.close()
+
+
+def new_elsewhere(site, scope="submit") -> str:
+    """A token that another process has made: this one has not read it yet."""
+    with site.gateway.store.transaction("closing") as transaction:
+        return add_token(transaction, site.gateway.book, "new", [scope])[1]
+
+
+def test_a_token_that_was_made_a_moment_ago_is_known(site):
+    """The database is looked at before a token is refused."""
+    assert site.post(headers=bearer(new_elsewhere(site))).status_code == 202
+
+
+def test_unknown_tokens_make_the_database_busy_only_now_and_then(site, monkeypatch):
+    """A client may try ten, and one more every five seconds; another client is not touched by it."""
+    readings = Mock(wraps=site.gateway.refresh)
+    monkeypatch.setattr(site.gateway, "refresh", readings)
+    other = TestClient(site.app, client=("192.0.2.7", 4711))
+    statuses = {site.post(headers=bearer(f"tarry_{n:064x}")).status_code for n in range(100)}
+
+    assert statuses == {401}
+    assert 10 <= readings.call_count < 20
+    token = new_elsewhere(site, "admin")
+    assert other.get("/v1/tokens", headers=bearer(token)).status_code == 200
+
+
+def test_what_cannot_be_a_token_is_not_looked_up(site, monkeypatch):
+    readings = Mock(wraps=site.gateway.refresh)
+    monkeypatch.setattr(site.gateway, "refresh", readings)
+    for text in ("", "x", "tarry_", "tarry_" + "g" * 64, "tarry_" + "0" * 65):
+        assert site.post(headers=bearer(text)).status_code == 401
+
+    assert readings.call_count == 0
+
+
+def test_all_who_wait_for_an_unknown_token_wait_for_one_reading(site):
+    """However many clients there are; what was asked for while a reading went on is read after it."""
+    door, began = site.app.state.door, []
+    has_begun, goes_on = threading.Event(), threading.Event()
+
+    def read():
+        began.append(1)
+        has_begun.set()
+        assert goes_on.wait(20)
+
+    async def ask(number):
+        scope = {"type": "http", "client": (f"192.0.2.{number}", 1), "headers": []}
+        await door.learn_token(Request(scope), f"tarry_{number:064x}")
+
+    async def crowd():
+        first = asyncio.create_task(ask(0))
+        assert await asyncio.to_thread(has_begun.wait, 20)
+        others = [asyncio.create_task(ask(number)) for number in range(1, 50)]
+        await asyncio.sleep(0)
+        goes_on.set()
+        await asyncio.gather(first, *others)
+
+    site.gateway.refresh = read
+    asyncio.run(crowd())
+
+    assert len(began) == 2
 
 
 SCOPED = [each for each in OPERATIONS if each.scope is not None]

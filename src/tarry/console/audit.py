@@ -115,7 +115,7 @@ async def _upload(request: Request, session: Session) -> Response:
         raise BadRequest(409, texts()["audit"]["needs_study"])
     if not same_origin(request):
         raise BadRequest(403, texts()["board"]["elsewhere"])
-    job = audits.new(session.csrf)
+    job = audits.new(session.csrf, session.token.id)
     try:
         path = await receive(
             request,

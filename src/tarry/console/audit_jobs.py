@@ -31,12 +31,13 @@ _UPLOAD = "upload"
 class Job:
     """One upload and what becomes of it.
 
-    >>> Job(id="x", owner="somebody's session", folder=Path()).is_of("another one's")
+    >>> Job(id="x", owner="somebody's session", token="ab", folder=Path()).is_of("another one's")
     False
     """
 
     id: str  # 256 random bits
     owner: str  # the session that made it
+    token: str  # and the token that it was signed in with
     folder: Path
     state: State = "coming"
     path: Path | None = None  # the upload, as long as it is there
@@ -60,7 +61,7 @@ class Audits:
     """The audits of one server: two at a time, the others in a queue.
 
     >>> audits = Audits(ConsoleSettings())
-    >>> job = audits.new("somebody's session")
+    >>> job = audits.new("somebody's session", "a token")
     >>> audits.find("another one's", job.id)
     Traceback (most recent call last):
     tarry.gateway.problems.BadRequest: There is no such audit: it was deleted, or its hour is over.
@@ -73,12 +74,13 @@ class Audits:
         *,
         at_once: int = 2,
         most: int = 10,
+        share: int = 5,  # of one token among them
         kept_s: float = 3600.0,  # results
         untouched_s: float = 900.0,  # uploads that nobody goes on with
         program: str = "tarry.console.audit_child",
     ) -> None:
         self._limits = Limits(seconds=settings.audit_seconds, memory_bytes=settings.audit_memory_bytes)
-        self._at_once, self._most, self._program = at_once, most, program
+        self._at_once, self._most, self._share, self._program = at_once, most, share, program
         self._kept_s, self._untouched_s = kept_s, untouched_s
         self._lock = threading.RLock()
         self._folder: PrivateFolder | None = None
@@ -87,15 +89,18 @@ class Audits:
         self._running = 0
         remove_abandoned()
 
-    def new(self, owner: str) -> Job:
-        """A place for an upload."""
+    def new(self, owner: str, token: str) -> Job:
+        """A place for an upload. Nobody takes them all: whoever signs in again has the same token."""
         with self._lock:
+            if sum(job.token == token for job in self._jobs.values()) >= self._share:
+                raise BadRequest(429, texts()["audit"]["too_many_own"].format(most=self._share))
             if len(self._jobs) >= self._most:
                 raise BadRequest(429, texts()["audit"]["too_many"].format(most=self._most))
             if self._folder is None:
                 self._folder = PrivateFolder()
             number = secrets.token_urlsafe(32)
-            job = Job(id=number, owner=owner, folder=self._folder.path / secrets.token_hex(16))
+            place = self._folder.path / secrets.token_hex(16)
+            job = Job(id=number, owner=owner, token=token, folder=place)
             for folder in (job.folder, self.upload_folder(job)):
                 folder.mkdir(mode=0o700)
             self._jobs[number] = job

@@ -35,7 +35,7 @@ def stage_words(job: "Job", place: int) -> tuple[str, float | None]:
 
     >>> from pathlib import Path
     >>> from tarry.console.audit_jobs import Job
-    >>> stage_words(Job(id="", owner="", folder=Path(), state="looking"), place=2)[0]
+    >>> stage_words(Job(id="", owner="", token="", folder=Path(), state="looking"), place=2)[0]
     'In the queue at place 2: others are before it'
     """
     told = texts()["audit"]

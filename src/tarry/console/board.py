@@ -60,6 +60,7 @@ async def _post(request: Request) -> Response:
     space = door.space(request)
     if space.name not in request.app.state.settings.boards:
         raise BadRequest(403, texts()["board"]["closed"])
+    door.guests.take(door.clients.name(request.scope))
     fields, actor = await read_form(request), actor_of(request)
     target, content = fields.get("target", "").strip(), fields.get("content", "").strip()
     if not (0 < len(target) <= _MOST_TARGET and 0 < len(content) <= _MOST_CONTENT):

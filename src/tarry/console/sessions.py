@@ -18,7 +18,7 @@ from starlette.responses import Response
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
 from tarry.gateway.book import Scope, Token
-from tarry.gateway.limits import Buckets, Limits, TooMany
+from tarry.gateway.limits import Buckets, Limits
 from tarry.gateway.problems import BadRequest, Forbidden
 
 __all__ = ["NotSignedIn", "Session", "Sessions", "begin", "check_csrf", "end", "signed_in"]
@@ -69,26 +69,24 @@ class Sessions:
 
     >>> sessions = Sessions()
     >>> for _ in range(10):
-    ...     sessions.fail()
-    >>> sessions.fail()
+    ...     sessions.fail("a client")
+    >>> sessions.fail("another one")
+    >>> sessions.fail("a client")
     Traceback (most recent call last):
-    tarry.gateway.limits.TooMany: too many wrong tokens were tried here: try again in 5 s
+    tarry.gateway.limits.TooMany: too many wrong tokens came from your network address: try again in 5 s
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._wrong = Buckets(_WRONG, now)
+        self._wrong = Buckets(_WRONG, now, why=texts()["desk"]["too_many"])
         self._ended: dict[str, int] = {}  # until when each would have lasted
 
-    def fail(self) -> None:
-        """Count a wrong token; refuse where there were many.
+    def fail(self, client: str) -> None:
+        """Count a wrong token of a client; refuse where there were many.
 
         Only failures count, and they stop nobody who has a right one: 256 random bits are not guessed, and
-        whoever tries shall not lock operators out. Successes change nothing that another could see.
+        whoever tries shall not lock operators out. Neither successes nor others' failures change anything.
         """
-        try:
-            self._wrong.take("wrong tokens")
-        except TooMany as error:
-            raise TooMany(error.wait_s, texts()["desk"]["too_many"]) from None
+        self._wrong.take(client)
 
     def end(self, said: str) -> None:
         """Remember that a session is over, for as long as its cookie would be good."""

@@ -49,13 +49,15 @@ async def _sign_in(request: Request) -> Response:
     door: Door = request.app.state.door
     fields = await read_form(request)
     then = local_path(fields.get("then", ""))
-    token = find_token(door.gateway.book, fields.get("token", "").strip())
+    secret = fields.get("token", "").strip()
+    await door.learn_token(request, secret)
+    token = find_token(door.gateway.book, secret)
     if token is not None and {"operate", "admin"} & token.scopes:
         answer = RedirectResponse(then, 303)
         begin(request, answer, token)
         return answer
     try:
-        request.app.state.sessions.fail()
+        request.app.state.sessions.fail(door.clients.name(request.scope))
     except TooMany as error:
         answered = _form(request, then, str(error), status=429)
         answered.headers["Retry-After"] = str(error.wait_s)

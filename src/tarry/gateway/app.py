@@ -74,6 +74,8 @@ def _endpoint(
             return problem(404, NOTHING_HERE)
         each = methods["GET" if request.method == "HEAD" else request.method]
         try:
+            if each.scope is not None:
+                await door.learn_token(request, door.secret(request))
             answer: Response = await each.handler(door, request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it

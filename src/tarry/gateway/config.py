@@ -6,13 +6,14 @@ docs/operating.md are all made from it.
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.gateway.clients import read_networks
 from tarry.gateway.limits import Limits
 
 __all__ = ["Config", "config_table", "read_config"]
@@ -25,10 +26,16 @@ _LARGEST_FILE = 1 << 20
 
 
 def _setting(
-    default: Any, meaning: str, *, least: int = 0, most: int | None = None, kind: type | None = None
+    default: Any,
+    meaning: str,
+    *,
+    least: int = 0,
+    most: int | None = None,
+    kind: type | None = None,
+    check: Callable[[str], object] | None = None,
 ) -> Any:
-    """One line of the table; numbers lie between `least` and `most`."""
-    told = {"meaning": meaning, "least": least, "most": most, "kind": kind or type(default)}
+    """One line of the table; numbers lie between `least` and `most`, `check` refuses a text by raising."""
+    told = {"meaning": meaning, "least": least, "most": most, "kind": kind or type(default), "check": check}
     return field(default=default, metadata=told)
 
 
@@ -68,6 +75,22 @@ class Config:
     open_streams: int = _setting(
         Limits.open_streams, "open streams of server-sent events in one process", most=100_000
     )
+    client_streams: int = _setting(Limits.client_streams, "open streams of one client", most=100_000)
+    client_posts_per_min: int = _setting(
+        Limits.client_posts_per_min,
+        "posts of one client on the boards in a minute, in the long run",
+        least=1,
+        most=1_000_000,
+    )
+    client_burst: int = _setting(
+        Limits.client_burst, "posts of one client on the boards at once", least=1, most=1_000_000
+    )
+    trusted_proxies: str = _setting(
+        "none",
+        "addresses or networks of proxies that write the client's address as the last one into "
+        "`X-Forwarded-For`, separated by commas; or none: then a client is whoever connects",
+        check=read_networks,
+    )
 
     pages: bool = _setting(
         default=True, meaning="whether the pages (board, workbench, audit, desk) are served beside the API"
@@ -94,7 +117,8 @@ class Config:
     def limits(self) -> Limits:
         """What one request and one token may ask."""
         shared = {each.name for each in fields(Config)} & {each.name for each in fields(Limits)}
-        return Limits(**{name: getattr(self, name) for name in shared})
+        values = {name: getattr(self, name) for name in shared}
+        return Limits(**{**values, "trusted_proxies": read_networks(self.trusted_proxies)})
 
 
 def read_config(environment: Mapping[str, str], path: str | None = None) -> Config:
@@ -187,6 +211,8 @@ def _checked(told: str, setting: "Field[Any]", value: Any) -> Any:
     if isinstance(value, str):
         if not value or "\0" in value:
             raise BadInput(told, "is not empty, and has no zero byte", found=repr(value))
+        if check := setting.metadata["check"]:
+            check(value)
         return value
     if kind is bool:
         return value

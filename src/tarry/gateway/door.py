@@ -4,6 +4,7 @@ The event loop never touches the store: whatever may block runs in a few threads
 """
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -20,11 +21,12 @@ from starlette.responses import Response
 from tarry.core.errors import BadInput
 from tarry.gateway.admissions import Admissions
 from tarry.gateway.book import Scope, Space, Token
+from tarry.gateway.clients import Clients
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.limits import Buckets, Limits, TooDeep
+from tarry.gateway.limits import Buckets, Limits, TooDeep, TooMany
 from tarry.gateway.problems import BadRequest, Forbidden, Unauthorised
 from tarry.gateway.streams import Streams
-from tarry.gateway.tokens import find_token
+from tarry.gateway.tokens import find_token, is_token
 from tarry.keep.errors import NoSuchPost
 
 __all__ = ["MOST_NUMBER", "Door", "answer", "number"]
@@ -34,6 +36,8 @@ MOST_NUMBER = (1 << 63) - 1
 _THREADS = 4
 _LONG = 64 << 10  # bytes of JSON that are not read in the event loop
 _KEY_MOST = 200
+#: How often one client may have the database looked at for a token that this process does not know.
+_UNKNOWN = Limits(rate_per_s=0.2, burst=10)
 _KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
@@ -81,7 +85,15 @@ class Door:
         self.admissions = Admissions(gateway)
         self.buckets = Buckets(limits)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="door")
-        self.streams = Streams(gateway.store, self.call, limits.open_streams)
+        self.streams = Streams(gateway.store, self.call, limits.open_streams, limits.client_streams)
+        self.clients = Clients(limits.trusted_proxies)
+        self.guests = Buckets(
+            Limits(rate_per_s=limits.client_posts_per_min / 60, burst=limits.client_burst),
+            why="too many posts came from your network address",
+        )
+        self._unknown = Buckets(_UNKNOWN)
+        self._reading: asyncio.Task[object] | None = None  # the book, by now
+        self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
         self._decoders: dict[type[Struct], msgspec.json.Decoder[Struct]] = {}
         self._is_closed = False
 
@@ -109,10 +121,36 @@ class Door:
         """The space that an address names."""
         return self.gateway.book.space(request.path_params["space"])
 
+    async def learn_token(self, request: Request, secret: str) -> None:
+        """Read the book again where a token may have been made after the last reading.
+
+        Whoever sends random tokens makes work in this way, so that each client can do it now and then only,
+        and all who wait for the book wait for one reading.
+        """
+        if is_token(secret) and find_token(self.gateway.book, secret) is None:
+            with contextlib.suppress(TooMany):
+                self._unknown.take(self.clients.name(request.scope))
+                if self._next_reading is None:
+                    self._next_reading = asyncio.create_task(self._read_book(self._reading))
+                await asyncio.shield(self._next_reading)
+
+    async def _read_book(self, before: "asyncio.Task[object] | None") -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        self._reading, self._next_reading = self._next_reading, None
+        try:
+            await self.call(self.gateway.refresh)
+        finally:
+            self._reading = None
+
+    def secret(self, request: Request) -> str:
+        """The token that a request brings; empty, if it brings none."""
+        kind, _, secret = (_one(request, "authorization") or "").partition(" ")
+        return secret.strip() if kind.lower() == "bearer" else ""
+
     def token(self, request: Request, scope: Scope) -> Token:
         """Who asks, if they may."""
-        kind, _, secret = (_one(request, "authorization") or "").partition(" ")
-        token = find_token(self.gateway.book, secret.strip()) if kind.lower() == "bearer" else None
+        token = find_token(self.gateway.book, self.secret(request))
         if token is None:
             raise Unauthorised
         self.buckets.take(token.id)
@@ -122,7 +160,7 @@ class Door:
 
     def sender(self, request: Request) -> bytes:
         """The token itself. It is stored nowhere: who has store and key cannot make its receipts again."""
-        return (_one(request, "authorization") or "").partition(" ")[2].strip().encode()
+        return self.secret(request).encode()
 
     def receipt(self, request: Request) -> str:
         """The receipt that a request brings."""

@@ -1,6 +1,7 @@
-"""Limits: how much one request, one answer and one token may ask of a gateway.
+"""Limits: how much one request, one answer, one token and one client may ask of a gateway.
 
-None of them depends on what others do: a refusal must not tell how busy anybody else is.
+None of them depends on what others do: a refusal must not tell how busy anybody else is. Only the caps of a
+whole process do, on connections, streams and audits; each client has a share of them that is far smaller.
 """
 
 import time
@@ -8,8 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tarry.core.errors import BadInput, TarryError
+from tarry.gateway.clients import Network
 
 __all__ = ["Buckets", "Limits", "TooDeep", "TooMany", "check_nesting"]
+
+#: Buckets that are remembered: some memory, and more clients than most gateways have in an hour.
+_MOST_BUCKETS = 100_000
 
 
 class TooMany(TarryError):
@@ -39,6 +44,10 @@ class Limits:
     rate_per_s: float = 200.0  # requests of one token, in the long run
     burst: int = 400  # and at once
     open_streams: int = 200  # of server-sent events, in one process
+    client_streams: int = 20  # of one client among them
+    client_posts_per_min: int = 30  # of one client on boards, in the long run
+    client_burst: int = 30  # and at once
+    trusted_proxies: tuple[Network, ...] = ()  # whose word on the client's address is taken
 
 
 class TooDeep(BadInput):
@@ -53,7 +62,7 @@ class TooDeep(BadInput):
 
 
 class Buckets:
-    """A bucket for each token: it fills at a steady rate, and a request takes a drop out.
+    """A bucket for each token or client: it fills at a steady rate, and a request takes a drop out.
 
     >>> buckets = Buckets(Limits(rate_per_s=1, burst=1), now=lambda: 0.0)
     >>> buckets.take("ab")
@@ -62,19 +71,29 @@ class Buckets:
     tarry.gateway.limits.TooMany: this token asks too often: try again in 1 s
     """
 
-    def __init__(self, limits: Limits, now: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._most, self._now = limits.rate_per_s, float(limits.burst), now
+    def __init__(
+        self,
+        limits: Limits,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        why: str = "this token asks too often",
+    ) -> None:
+        self._rate, self._most, self._now, self._why = limits.rate_per_s, float(limits.burst), now, why
         self._filled: dict[str, tuple[float, float]] = {}  # how full, and when that was
 
-    def take(self, token: str, drops: int = 1) -> None:
+    def take(self, owner: str, drops: int = 1) -> None:
         """Take some out, or refuse."""
         now = self._now()
-        level, then = self._filled.get(token, (self._most, now))
+        level, then = self._filled.pop(owner, (self._most, now))
         level = min(self._most, level + (now - then) * self._rate)
         # A request larger than the bucket needs a full one: it is slow, and not impossible.
         if level < min(drops, self._most):
-            raise TooMany(max(1, -int(-(min(drops, self._most) - level) // self._rate)))
-        self._filled[token] = (level - drops, now)
+            self._filled[owner] = (level, now)
+            raise TooMany(max(1, -int(-(min(drops, self._most) - level) // self._rate)), self._why)
+        self._filled[owner] = (level - drops, now)
+        if len(self._filled) > _MOST_BUCKETS:
+            # The one that was used longest ago. Its owner is refused less, and nobody is refused more.
+            del self._filled[next(iter(self._filled))]
 
 
 def check_nesting(value: object, most: int) -> None:

@@ -7,20 +7,24 @@ and nothing is sent in between but a comment at fixed times.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Protocol, TypeVar
 
 import msgspec
 
+from tarry.gateway.clients import KEY_S
 from tarry.gateway.feed import Feed, Item
 from tarry.gateway.items import item_out
 from tarry.gateway.limits import TooMany
 from tarry.keep.errors import Unavailable
 from tarry.keep.store import Store
 
-__all__ = ["Streams"]
+__all__ = ["LONGEST_S", "Streams"]
 
+#: How long one stream lasts at most.
+LONGEST_S = KEY_S
 _LOOK_S = 0.25
 _COMMENT_S = 15.0
 _AT_ONCE, _ENOUGH = 50, 256 << 10  # releases that one listener holds in memory, and bytes of content
@@ -36,13 +40,14 @@ class Streams:
     """The listeners of one process.
 
     >>> from tarry.gateway.stores import open_store
-    >>> Streams(open_store(":memory:"), asyncio.to_thread, most=10).listeners
+    >>> Streams(open_store(":memory:"), asyncio.to_thread, most=10, share=2).listeners
     0
     """
 
-    def __init__(self, store: Store, call: _Call, most: int) -> None:
-        self._store, self._call, self._most = store, call, most
+    def __init__(self, store: Store, call: _Call, most: int, share: int) -> None:
+        self._store, self._call, self._most, self._share = store, call, most, share
         self._counts: dict[str, int] = {}  # listeners of each space
+        self._clients: dict[str, int] = {}  # and of each client
         self._news: dict[str, asyncio.Event] = {}  # set, and made anew, when the feed has grown
         self._lookers: dict[str, asyncio.Task[None]] = {}
         self._is_closed = False
@@ -60,16 +65,23 @@ class Streams:
         for news in self._news.values():
             news.set()
 
-    def check_room(self) -> None:
-        """Refuse one listener too many."""
-        if not self._has_room():
+    def check_room(self, client: str) -> None:
+        """Refuse one listener too many: first of this client, and then of all."""
+        if self._clients.get(client, 0) >= self._share:
+            raise TooMany(60, "too many streams are open from your network address")
+        if not self._has_room(client):
             raise TooMany(60, "too many listen to releases at this moment")
 
-    async def listen(self, space: str, position: int | None) -> AsyncIterator[bytes]:
-        """Everything after a position, or from now on, for as long as the listener stays."""
-        if not self._has_room():  # somebody came in between
+    async def listen(self, space: str, position: int | None, client: str) -> AsyncIterator[bytes]:
+        """Everything after a position, or from now on, for an hour at most.
+
+        Clients are counted under a key that changes every hour: a stream that lasted longer would count for
+        nobody. Browsers come back by themselves.
+        """
+        if not self._has_room(client):  # somebody came in between
             return
         self._counts[space] = self._counts.get(space, 0) + 1
+        self._clients[client] = self._clients.get(client, 0) + 1
         try:
             yield b": here\n\n"
             with contextlib.suppress(Unavailable):  # the listener comes back
@@ -80,10 +92,14 @@ class Streams:
                     yield told
         finally:
             self._counts[space] -= 1
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
 
     async def _follow(self, feed: Feed, position: int) -> AsyncIterator[bytes]:
         self._look_after(feed)
-        while not self._is_closed:
+        end = time.monotonic() + LONGEST_S
+        while not self._is_closed and time.monotonic() < end:
             news = self._news[feed.space]  # taken first: what comes while we read wakes us
             if items := await self._call(partial(feed.after, position, _AT_ONCE, _ENOUGH)):
                 position = items[-1].position
@@ -94,8 +110,9 @@ class Streams:
             except TimeoutError:
                 yield b": still here\n\n"
 
-    def _has_room(self) -> bool:
-        return self.listeners < self._most and not self._is_closed
+    def _has_room(self, client: str) -> bool:
+        has_share = self._clients.get(client, 0) < self._share
+        return has_share and self.listeners < self._most and not self._is_closed
 
     def _look_after(self, feed: Feed) -> None:
         self._news.setdefault(feed.space, asyncio.Event())

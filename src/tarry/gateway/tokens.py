@@ -10,10 +10,11 @@ from tarry.core.errors import BadInput
 from tarry.gateway.book import SCOPES, Book, NoSuchSpace, Scope, Token
 from tarry.keep.store import Transaction
 
-__all__ = ["add_token", "find_token", "revoke_token", "token_hash"]
+__all__ = ["add_token", "find_token", "is_token", "revoke_token", "token_hash"]
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 _PREFIX = "tarry_"  # so that a leaked one is recognised for what it is
+_TOKEN = re.compile(_PREFIX + "[0-9a-f]{64}")
 
 
 def token_hash(token: str) -> bytes:
@@ -23,6 +24,15 @@ def token_hash(token: str) -> bytes:
     32
     """
     return sha256(token.encode()).digest()
+
+
+def is_token(text: str) -> bool:
+    """Whether a text looks like a token: 64 hexadecimal digits after a prefix.
+
+    >>> is_token("tarry_" + "0" * 64), is_token("secret")
+    (True, False)
+    """
+    return _TOKEN.fullmatch(text) is not None
 
 
 def find_token(book: Book, token: str) -> Token | None:

@@ -61,9 +61,10 @@ async def follow_feed(door: Door, request: Request) -> Response:
     last = request.headers.get("last-event-id", "")
     if last.isascii() and last.isdecimal() and len(last) < 19:
         position = int(last)
-    door.streams.check_room()
+    client = door.clients.name(request.scope)
+    door.streams.check_room(client)
     if request.method == "HEAD":  # a stream that nobody reads would never end
         return Response(media_type="text/event-stream")
-    told = door.streams.listen(space, position)
+    told = door.streams.listen(space, position, client)
     # Proxies that collect an answer before they hand it on would hold releases back.
     return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
