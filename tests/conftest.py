@@ -65,3 +65,17 @@ def usual_signals():
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture
+def force_draws():
+    """Forces secure draws from now on until the test ends: `shortest`, `longest` or `seed:NUMBER`."""
+    forced = []
+
+    def begin(how):
+        forced.append(ForcedDraws(how))
+        forced[-1].begin("a test")
+
+    yield begin
+    for each in reversed(forced):
+        each.undo()

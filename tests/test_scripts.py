@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from contracts import postgres_server
-from contracts.forced_draws import ForcedDraws
 from contracts.postgres_server import PostgresServer
 from tarry.core.entropy import Secure
 from tarry.core.policy import Policy
@@ -163,40 +162,26 @@ def test_postgres_runs_from_a_folder_that_only_root_may_enter(tmp_path, monkeypa
 # --- draws that are forced ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def force():
-    """Forces draws until the test ends."""
-    forced = []
-
-    def begin(how):
-        forced.append(ForcedDraws(how))
-        forced[-1].begin("a test")
-
-    yield begin
-    for each in reversed(forced):
-        each.undo()
-
-
 @pytest.mark.parametrize(
     ("how", "draws", "number"), [("shortest", Draws(0, 300), 0), ("longest", Draws(762, 762), 6)]
 )
-def test_secure_draws_can_be_the_shortest_and_the_longest(force, how, draws, number):
-    force(how)
+def test_secure_draws_can_be_the_shortest_and_the_longest(force_draws, how, draws, number):
+    force_draws(how)
 
     assert draw_pair(POLICY, "paper 3", None, Secure()) == draws
     assert Secure().randbelow(7) == number
 
 
-def test_secure_draws_of_a_seed_come_again(force):
-    force("seed:1")
+def test_secure_draws_of_a_seed_come_again(force_draws):
+    force_draws("seed:1")
     first = [Secure().randbelow(1 << 60) for _ in range(3)]
-    force("seed:1")
+    force_draws("seed:1")
     again = [Secure().randbelow(1 << 60) for _ in range(3)]
-    force("seed:2")
+    force_draws("seed:2")
 
     assert first == again != [Secure().randbelow(1 << 60) for _ in range(3)]
 
 
-def test_a_way_to_draw_that_does_not_exist_is_refused(force):
+def test_a_way_to_draw_that_does_not_exist_is_refused(force_draws):
     with pytest.raises(pytest.UsageError, match="--draws must be shortest, longest or seed:NUMBER"):
-        force("lucky")
+        force_draws("lucky")

@@ -128,7 +128,7 @@ def processes(folder: Path, where: str, *, lease_s: int = LEASE_S) -> Iterator[A
 
 def main(folder: Path, where: str, lease_s: int) -> None:
     """Do what is asked, until there is nobody to ask."""
-    releaser.LEASE_S, keeper._RENEW_S = lease_s, lease_s / 4
+    releaser.LEASE_S, keeper.LEASE_S, keeper._RENEW_S = lease_s, lease_s, lease_s / 4
     for line in sys.stdin:
         match line.split():
             case ["kill" | "end" as how, process]:

@@ -5,7 +5,6 @@ shortest`, `longest` and `seed:7` run it where it would fail; `scripts/test-draw
 Draws are forced in the process of the tests, not in those that it starts.
 """
 
-import os
 from fractions import Fraction
 from random import Random
 
@@ -51,9 +50,10 @@ class ForcedDraws:
 
     def _replace_numbers(self) -> None:
         careful, shortest = Secure.randbelow, self._how == "shortest"
+        (usual,) = Secure.__init__.__defaults__
 
         def number(source: Secure, n: int, /) -> int:
-            if n < 1 or source.read is not os.urandom:
+            if n < 1 or source.read is not usual:
                 return careful(source, n)
             return 0 if shortest else n - 1
 

@@ -35,9 +35,9 @@ class Secrets:
     def note_arrivals(self, world: World) -> None:
         """Remember ticks and draws that lie in the table of arrivals at this moment."""
         for row in world.dump("arrivals"):
-            for name in ("arrival", "unbatched", "batched"):
-                if row[name] > 1 << 24:  # a small number would be found anywhere
-                    self.numbers[row[name]] = name
+            for column, name in (("arrival", "arrival"), ("unbatched", "draw"), ("batched", "draw")):
+                if row[column] > 1 << 24:  # a small number would be found anywhere
+                    self.numbers[row[column]] = name
 
     def found_in(
         self, data: bytes, stored, allowed: set[int] = frozenset(), most: int = 10**6
@@ -108,9 +108,7 @@ def test_the_raw_bytes_of_a_file_tell_nothing(file_world, tmp_path):
     allowed = {row["release"] for row in file_world.dump("posts")}
     assert secrets.found_in(raw_bytes(tmp_path), as_sqlite_stores, allowed) == []
     assert len(before) > 100  # they would have been found
-    assert {"the actor's hash", "the pseudonym's hash", "the content", "arrival", "unbatched"} <= set(
-        before
-    )
+    assert {"the actor's hash", "the pseudonym's hash", "the content", "arrival", "draw"} <= set(before)
 
 
 def test_stale_bytes_between_rows_are_wiped(file_world, tmp_path):
@@ -151,9 +149,7 @@ def test_no_row_of_a_database_tells_anything(postgres_server):
     world.leave()
 
     assert secrets.found_in(every_row(dsn), as_text, allowed) == []
-    assert {"the actor's hash", "the pseudonym's hash", "the content", "arrival", "unbatched"} <= set(
-        before
-    )
+    assert {"the actor's hash", "the pseudonym's hash", "the content", "arrival", "draw"} <= set(before)
 
 
 def as_text(number: int) -> bytes:
