@@ -125,3 +125,31 @@ def test_every_public_name_is_mentioned():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
     assert [name for name in tarry.__all__ if not re.search(rf"\b{name}\b", text)] == []
+
+
+FALSE = {
+    "never much likelier": "a ratio of likelihoods is bounded, not what somebody believes",
+    "nothing that hides both is possible": "with a chance of failing both can be hidden",
+    "It has the least weighted mean delay": "in continuous time, and within a class of laws",
+    "nothing else of theirs that near": "near has a number: less than one tick more than the window has",
+    "acting elsewhere then": "within that number of then",
+    "up to gap + window later, alone": "for held and declared labels, with nothing else near",
+}
+
+
+@pytest.mark.parametrize("claim", FALSE)
+def test_no_page_claims_what_was_found_false(claim):
+    """Sentences that promised more than is proved do not come back, on pages or in the code's own words."""
+    texts = [*PAGES, *(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.toml")]
+    told = [named(text) for text in texts if claim in " ".join(text.read_text("utf-8").split())]
+
+    assert told == [], FALSE[claim]
+
+
+def test_the_front_page_says_what_the_promise_takes_for_granted():
+    """Nothing else near, which labels reach over the window, and that a ratio is bounded."""
+    front = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    promised = front[front.index("**Promised:**") : front.index("**Per pair:**")]
+
+    for part in ("nothing else of theirs was near", "gap + window with held and declared", "not a belief"):
+        assert part in promised

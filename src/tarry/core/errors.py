@@ -8,7 +8,9 @@ Every text says what, which rule, what was found and what to do: it is written f
 reads it, and the command line prints it as its one sentence.
 """
 
-__all__ = ["BadInput", "NotPossible", "TarryError"]
+from typing import Any
+
+__all__ = ["BadInput", "NotPossible", "Sealed", "TarryError"]
 
 
 class TarryError(Exception):
@@ -42,6 +44,31 @@ class NotPossible(TarryError):
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: no epsilon up to 100 keeps the maximum delay within 1m
     """
+
+
+class Sealed:
+    """Base of the classes that checking and drawing both read: nobody may derive from these.
+
+    A subclass could answer one way when it is checked and another way when delays are drawn.
+
+    >>> class Checked(Sealed):
+    ...     pass
+    >>> class Other(Checked):
+    ...     pass
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: Checked must not have subclasses, found Other: make an instance of it
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for base in cls.__bases__:
+            if base is not Sealed and issubclass(base, Sealed):
+                raise BadInput(
+                    base.__name__,
+                    "must not have subclasses",
+                    found=cls.__name__,
+                    fix="make an instance of it",
+                )
 
 
 def _rebuild(what: str, rule: str, found: object, fix: str) -> BadInput:

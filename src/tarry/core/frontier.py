@@ -32,8 +32,8 @@ class Point:
 def frontier(policy: Policy, weights: Sequence[Fraction] = WEIGHTS) -> list[Point]:
     """The distinct points that the policy's law reaches over these weights, batched delay falling.
 
-    Up to epsilon 2 ln 2 there is a single one: the law then has nothing to trade. It is optimal among
-    pairs of laws with the same share for both events of a pair (`docs/theory.md`).
+    Up to epsilon 2 ln 2 there is a single one: the law then has nothing to trade. In continuous time the
+    default law is optimal among pairs with the same share for both events (`docs/theory.md`).
 
     >>> policy = Policy(epsilon="1", gap="300s", window="0s")
     >>> len(frontier(policy)), len(frontier(replace(policy, epsilon=Fraction(3)))) > 5

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from math import lcm
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, Sealed
 from tarry.core.exact import power_bounds, whole_powers
 from tarry.core.runs import Run, below, moment, reach, scaled
 
@@ -41,7 +41,7 @@ class Mass:
 
 
 @dataclass(frozen=True)
-class Law:
+class Law(Sealed):
     """A law of delays in ticks: `head`, then `period` for ever, each repeat `ratio` times smaller.
 
     >>> die = Law((Run(1, Fraction(0)), Run(6, Fraction(1, 6))))

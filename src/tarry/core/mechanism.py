@@ -11,7 +11,7 @@ from functools import cached_property
 from math import log
 from typing import Protocol
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, Sealed
 from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Law, Run
 from tarry.core.sampler import Sampler
@@ -41,7 +41,7 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LawPair:
+class LawPair(Sealed):
     """What a family answers: two laws, and where the batched one starts.
 
     >>> law = Law.of_masses([0, 1])
@@ -84,7 +84,7 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism:
+class Mechanism(Sealed):
     """A pair of laws with the hold that comes before them: what turns an arrival into a release.
 
     >>> pair = shifted_pair(Law.of_masses([1]), start=2)

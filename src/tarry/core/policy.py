@@ -5,13 +5,13 @@ policy that exists is one that can be kept.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
 from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, Sealed
 from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask, Family, LawPair, Mechanism
 from tarry.core.ticks import ticks_up
@@ -44,7 +44,7 @@ def event_share(epsilon: Fraction, labels: LabelRule, cover: Cover) -> Fraction:
 
 
 @dataclass(frozen=True, init=False)
-class Policy:
+class Policy(Sealed):
     """An operator's choices. Numbers and durations may be given as text.
 
     >>> policy = Policy(epsilon="1", gap="11m", window="5m", tick="1s")
@@ -200,7 +200,7 @@ class Policy:
             raise BadInput(
                 f"the law {self.law_name}", "has one law for all events with labels none", found="two"
             )
-        return pair
+        return replace(pair)  # without anything but its laws: whether it is coupled follows from these
 
     def _ask(self, gap: Fraction) -> Ask:
         return Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, Sealed
 
 __all__ = ["Run", "below", "moment", "reach", "scaled"]
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Sealed):
     """Some ticks in a row that carry the same mass.
 
     >>> Run(3, Fraction(1, 6)).total

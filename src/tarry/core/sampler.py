@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tarry.core.choice import Choice, Geometric
 from tarry.core.entropy import Entropy
+from tarry.core.errors import Sealed
 from tarry.core.law import Law, Run
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _FARTHEST = 1 << 62
 
 
 @dataclass(frozen=True)
-class Sampler:
+class Sampler(Sealed):
     """A law made ready for drawing.
 
     >>> from tarry.core.entropy import Secure

@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Callable
-from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.entropy import DIGIT, Entropy, Secure, forks
+from tarry.core.entropy import DIGIT, Entropy, Secure
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray, rejected
 
-__all__ = ["SecureLanes", "ctr_reader"]
+__all__ = ["SecureLanes"]
 
 _U = np.uint64
 _FEW = 1 << 12  # rejects at most one in sixteen
@@ -20,7 +19,7 @@ _FEW = 1 << 12  # rejects at most one in sixteen
 class SecureLanes:
     """Numbers of the operating system's secure source for many events.
 
-    `read` gives the bytes: `os.urandom`, or `ctr_reader()` where `cryptography` is installed.
+    `read` gives the bytes: `os.urandom`, or what a caller passes, such as `keep.counter_mode.ctr_reader()`.
 
     >>> bool((SecureLanes(1000).randbelow(6) < 6).all())
     True
@@ -86,39 +85,3 @@ class SecureLanes:
         if (again := np.flatnonzero(number >= _U(n))).size:
             number[again] = self._broad(n, len(again)).view(np.uint64)
         return number.view(np.int64)
-
-
-def ctr_reader() -> Callable[[int], bytes]:
-    """Bytes of AES-256 in counter mode under a key from the operating system: faster in bulk.
-
-    Needs `cryptography` (`pip install tarry[fast]`) and says so when it is missing. A process that
-    forked takes a new key before its first byte.
-
-    >>> len(ctr_reader()(16))
-    16
-    """
-    try:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise BadInput(
-            "bulk drawing by counter mode",
-            "needs the package cryptography",
-            found="none",
-            fix="run pip install 'tarry[fast]', or read from os.urandom",
-        ) from None
-
-    def start() -> tuple[int, Lock, Callable[[bytes], bytes]]:
-        cipher = Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(os.urandom(16)))
-        return forks(), Lock(), cipher.encryptor().update
-
-    state = start()
-
-    def read(size: int) -> bytes:
-        nonlocal state
-        if state[0] != forks():
-            state = start()
-        _, lock, update = state
-        with lock:
-            return update(bytes(size))
-
-    return read

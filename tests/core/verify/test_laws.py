@@ -15,8 +15,13 @@ from tarry.core.errors import BadInput
 from tarry.core.law import Law, Run
 from tarry.core.laws import exponential, label_free, staircase, uniform, zero_inflated_uniform
 from tarry.core.laws.exponential import geometric_pair
-from tarry.core.mechanism import Ask, LawPair
+from tarry.core.mechanism import Ask, LawPair, Mechanism
+from tarry.core.policy import Policy
+from tarry.core.release import coupled_draws
+from tarry.core.sampler import Sampler
+from tarry.core.verify import Size, verify
 from tarry.core.verify.laws import verify_label_free, verify_pair
+from tarry.core.verify.rules import distribution
 
 EPSILONS = "0.05 0.1 0.2 0.35 0.5 0.7 1 1.4 2 2.5 3 4 5 6 7 8"
 STARTS = "1 2 3 4 5 6 8 11 16 23 37 60 75 90 100 128 150 200 250 300"
@@ -367,3 +372,32 @@ def test_nothing_to_spend():
     assert verify_pair(LawPair(batched=law, unbatched=law, start=0), Fraction(0)).holds
     later = LawPair(batched=law.from_tick(20), unbatched=law, start=20)
     broken_at(later, Fraction(0))
+
+
+@pytest.mark.parametrize(
+    "checked", [Run, Law, LawPair, Mechanism, Sampler, Policy], ids=lambda c: c.__name__
+)
+def test_what_is_checked_and_drawn_has_no_subclass(checked):
+    """One could answer otherwise when it is drawn: say that it is coupled, or bring its own sampler."""
+    with pytest.raises(BadInput, match=rf"{checked.__name__} must not have subclasses, found Own: "):
+        type("Own", (checked,), {"coupled": True})
+
+
+def test_a_law_is_drawn_as_it_was_checked_whatever_it_says_of_itself():
+    """Laws that pass and are not coupled, from a family that has written down that they are."""
+    quarters = Law.of_masses([Fraction(1, 4)] * 4)
+
+    def family(ask):
+        pair = LawPair(batched=Law.of_masses([0, 0, 1]), unbatched=quarters, start=ask.start)
+        vars(pair)["coupled"] = True
+        return pair
+
+    policy = Policy(epsilon="4", gap="2s", window="0s", law=family)
+    pair = policy.mechanism().pair
+    drawn = distribution(lambda draw: (coupled_draws(pair, draw).batched,))
+
+    assert verify(policy, Size(events=1)).holds
+    assert not pair.coupled
+    assert drawn == {
+        (2,): Fraction(1)
+    }  # with a draw of 3 taken for both labels it would be the law no more
