@@ -34,6 +34,7 @@ LINES = {
     "worker": "worker",
     "space": "space list",
     "token": "token add me --scope submit",
+    "parked": "parked list",
     "status": "status",
     "migrate": "migrate",
     "backup": "backup all.gz",

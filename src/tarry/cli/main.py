@@ -35,6 +35,7 @@ COMMANDS = {
     "worker": "release what is due at a gateway, beside its servers",
     "space": "the spaces of a gateway and their policies",
     "token": "who may use a gateway, and for what",
+    "parked": "posts of a gateway that wait for a person: retry, withdraw, export",
     "status": "how a gateway stands",
     "migrate": "bring a gateway's database up to date",
     "backup": "all of a gateway's tables in one file",
