@@ -161,6 +161,11 @@ class HttpGate:
         """Put a parked post back."""
         self.ask("POST", f"/v1/spaces/{self._world.space_of[post]}/parked/{post}/retry")
 
+    def withdraw_post(self, post: int) -> None:
+        """Take back what waits on the target of a post."""
+        target = self._world.rows("posts")[post]["target"]
+        self.ask("POST", f"/v1/spaces/{self._world.space_of[post]}/withdrawals", {"target": target})
+
     def batched_acts(self, actor: str) -> int:
         """What the ledger counts for the policy that holds now; there is no address for it."""
         space, keys = self._world.gateways[0].refresh().space("list"), self._world.keys

@@ -409,7 +409,7 @@ class KeeperMachine(RuleBasedStateMachine):
                 entry.problem,
                 entry.state == "parked" and entry.doubt,
                 entry.content if entry.state in ("waiting", "parked") else None,
-                entry.heritable and entry.state != "released",
+                entry.state in ("waiting", "parked"),
             )
             for entry in self.entries
         }
@@ -424,6 +424,16 @@ class KeeperMachine(RuleBasedStateMachine):
             for post, row in self.world.rows("posts").items()
         }
         assert found == expected, (found, expected)
+
+    @invariant()
+    def legacies_match(self):
+        """What may be inherited is known by its pseudonym, and no longer than it lives."""
+        expected = {
+            entry.id: self.world.keys.pseudonym(entry.actor, entry.target)
+            for entry in self.entries
+            if entry.state == "withdrawn" and entry.heritable and self.model.is_alive(entry)
+        }
+        assert {post: row["pseudonym"] for post, row in self.world.rows("legacies").items()} == expected
 
     @invariant()
     def place_matches(self):

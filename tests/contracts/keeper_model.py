@@ -149,11 +149,15 @@ class KeeperModel:
             if old.state == "withdrawn"
             and old.heritable
             and (old.actor, old.target) == (entry.actor, entry.target)
-            and (old.release is None or old.release > self.closed)
+            and self.is_alive(old)
         ]
         return min(
             alive, key=lambda old: (old.release is not None, -(old.release or 0), old.id), default=None
         )
+
+    def is_alive(self, entry: Entry) -> bool:
+        """Whether its release is still to come."""
+        return entry.release is None or entry.release > self.closed
 
     def inherits(self, actor: str, target: str) -> bool:
         """Whether such a post would inherit."""

@@ -6,6 +6,7 @@ from contracts.keeping import BATCHED, UNBATCHED, WINDOW, lively_policy, stiff_p
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES
 from tarry.keep.errors import TooLate
+from tarry.keep.keys import under_receipt
 from tarry.keep.posts import Post
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)
@@ -131,11 +132,95 @@ class KinshipContract:
         world.pass_ticks(WINDOW + 1)
 
         assert world.rows("posts")[old.post]["pseudonym"] is None
+        assert world.dump("legacies") == []
 
         arrival = world.closed + 1
         new = world.admit()
 
         assert world.rows("arrivals")[new.post]["arrival"] == arrival
+
+    def test_while_a_post_waits_its_pseudonym_is_sealed_under_its_receipt(self, new_world):
+        """The row does not tell whose it is, not even to who has the key and tries names."""
+        world = new_world()
+        one, other = world.admit(), world.admit()
+        rows, mine = world.rows("posts"), world.keys.pseudonym("ann", "p1")
+        stored = [bytes(rows[each.post]["pseudonym"]) for each in (one, other)]
+
+        assert len({*stored, mine}) == 3
+        assert [under_receipt(r.secret, s) for r, s in zip((one, other), stored, strict=True)] == [mine] * 2
+
+    def test_a_repost_of_what_an_operator_took_back_inherits_while_its_arrival_is_known(self, new_world):
+        """Before erasure the arrival tells whose it was."""
+        world = new_world(lively_policy())
+        old = world.admit()
+        world.gate.withdraw_post(old.post)
+        world.clock.sleep(1)
+
+        assert world.admit().status == old.status
+
+    def test_into_the_place_that_an_operator_emptied_its_author_puts_something_else(self, new_world):
+        """After erasure nobody knows whose it was; with the receipt it leaves when it would have."""
+        world = new_world()
+        old, _ = world.admit(target="p1"), world.admit(target="p2")
+        world.pass_ticks(2 * WINDOW + 1)
+        world.gate.withdraw_post(old.post)
+        (legacy,) = world.dump("legacies")
+
+        assert (legacy["pseudonym"], legacy["target"]) == (None, "p1")
+
+        revived = world.gate.replace(old.secret, b"something else")
+
+        assert (revived.state, revived.release_at) == ("waiting", old.status.latest)
+        assert world.dump("legacies") == []
+
+        world.pass_ticks(20)
+
+        left = {r.target: (r.content, int(r.at)) for r in world.outlets["list"].delivered}
+        assert left["p1"] == (b"something else", old.status.latest)
+
+    def test_a_repost_of_what_an_operator_took_back_after_erasure_draws_once_more(self, new_world):
+        """Nobody knows whose it was; the place stays its author's, and what is drawn is inherited again."""
+        world = new_world()
+        old, _ = world.admit(target="p1"), world.admit(target="p2")
+        world.pass_ticks(2 * WINDOW + 1)
+        world.gate.withdraw_post(old.post)
+        arrival = world.closed + 1
+        again = world.admit(target="p1")
+
+        assert world.rows("arrivals")[again.post]["arrival"] == arrival
+
+        world.gate.withdraw(again.secret)
+        world.clock.sleep(1)
+
+        assert world.admit(target="p1").status == again.status
+
+    def test_a_place_that_was_filled_again_can_be_withdrawn_and_inherited(self, new_world):
+        """Its pseudonym is sealed under the same receipt."""
+        world = new_world()
+        old, _ = world.admit(target="p1"), world.admit(target="p2")
+        world.pass_ticks(2 * WINDOW + 1)
+        world.gate.withdraw_post(old.post)
+        world.gate.replace(old.secret, b"something else")
+        world.admit(target="p1", depends_on=old.secret)
+        world.gate.withdraw(old.secret)
+        heir = world.admit(target="p1")
+
+        assert heir.status.release_at == old.status.latest
+
+    def test_a_place_has_one_heir(self, new_world):
+        """Whoever has reposted does not fill the old place too, nor one that its time is over for."""
+        world = new_world()
+        taken, late = world.admit(target="p1"), world.admit(actor="bob", target="p2")
+        for each in (taken, late):
+            world.gate.withdraw_post(each.post)
+        world.admit(target="p1")
+        with pytest.raises(TooLate, match="withdrawn"):
+            world.gate.replace(taken.secret, b"again")
+        world.pass_ticks(20)
+        with pytest.raises(TooLate, match="withdrawn"):
+            world.gate.replace(late.secret, b"again")
+
+        assert [target for target, _ in world.delivered] == ["p1"]
 
     # --- depends_on ---
 

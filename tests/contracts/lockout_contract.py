@@ -412,6 +412,35 @@ class LockoutContract:
 
         assert ends(world, [heir]) == [(before[0][0] + ticks, before[0][1] + ticks)]
 
+    @pytest.mark.parametrize("by_operator", [True, False])
+    def test_the_place_of_a_withdrawn_post_moves_with_its_account(self, new_world, by_operator):
+        """Though nothing else waits on its target; whoever fills the place leaves as far apart as drawn."""
+        world = wiki_world(new_world)
+        fails, gone = say(world, "p2"), say(world, "p1", actor="ann")
+        say(world, "p9", account="bob", actor="ann")  # makes the batch
+        other = say(world, "p1", account="bob", actor="eve")
+        say(world, "p8", account="bob", actor="eve")
+        world.pass_ticks(2 * WINDOW + 1, release=False)  # arrivals are erased
+        before = ends(world, [fails, gone, other])
+        for each in (gone, other):
+            if by_operator:
+                world.gate.withdraw_post(each.post)
+            else:
+                world.gate.withdraw(each.secret)
+        lock(world, "nym")
+        work(world)
+        if by_operator:
+            world.gate.replace(gone.secret, b"again", {"account": "nym"})
+            world.gate.replace(other.secret, b"again", {"account": "bob"})
+            after = ends(world, [fails, gone, other])
+        else:
+            heirs = [say(world, "p1", actor="ann"), say(world, "p1", account="bob", actor="eve")]
+            after = ends(world, [fails, *heirs])
+        shifts = moved(before, after)
+
+        assert shifts == [shifts[0], shifts[0], 0]
+        assert shifts[0] >= LEAST
+
     # --- crashes ------------------------------------------------------------------------------------
 
     def test_a_restart_forgets_nothing_of_it(self, new_world):

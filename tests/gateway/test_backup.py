@@ -19,8 +19,8 @@ from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import place
 
 TABLES = [
-    *("adoptions", "arrivals", "book", "clock", "hours", "ledger", "lockouts", "outlook", "posts"),
-    *("releases", "settings", "spaces", "tokens", "versions"),
+    *("adoptions", "arrivals", "book", "clock", "hours", "ledger", "legacies", "lockouts", "outlook"),
+    *("posts", "releases", "settings", "spaces", "tokens", "versions"),
 ]
 
 
@@ -34,6 +34,7 @@ def house(request, tmp_path):
     house.jump(4000)
     house.admit_many([f"actor {number}" for number in range(120)])
     house.jump(12)
+    house.gateway.receipts.withdraw(house.admit().secret)
     with house.store.transaction("closing") as transaction:  # for an hour
         closed = place(transaction).closed
         lockout = {"since": closed, "until": closed + 3600, "resumes": closed + 3601}

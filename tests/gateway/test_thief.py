@@ -32,6 +32,7 @@ POLICY = Policy(epsilon="1", gap="20h", window="2s", tick="0.000001s")
 TWO_HOURS = 7200
 WEEK_S = 7 * 24 * 3600
 SECRET = {"posts", "arrivals", "ledger", "adoptions", "hours", "outlook", "clock", "settings", "lockouts"}
+SECRET |= {"legacies"}
 HASHES = {"an actor's hash", "a pseudonym's hash", "an arrival", "a draw"}
 
 

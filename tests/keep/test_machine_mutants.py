@@ -23,7 +23,10 @@ MUTANTS = {
     "known releases are not moved": (None, ("shift_releases", "+ :ticks", "+ 0 * :ticks")),
     "arrivals are erased a window early": ("held", ("erase spent", ":erasable", ":erasable + 3")),
     "a repost draws anew": (None, ("heirloom", "LIMIT 1", "LIMIT 0")),
-    "everybody inherits twice": (None, ("bequeath_post", "release = :closed, pseudonym", "release")),
+    "everybody inherits twice": (
+        None,
+        ("take_legacy", "DELETE FROM legacies", "UPDATE legacies SET target = target"),
+    ),
     "a cut off run is forgotten": (None, ("park_cut_off", "once = 1", "once = 2")),
     "a cut off run is tried again": (
         None,

@@ -133,6 +133,41 @@ def test_what_waited_in_an_old_store_leaves(world):
     assert [row["arrivals"] for row in world.dump("hours")] == [3]
 
 
+def test_an_old_store_forgets_whose_waiting_posts_are(world):
+    """Their receipts are not known, so nothing can be sealed; what was withdrawn keeps its heir."""
+    rows, legacies = world.dump("posts"), world.rows("legacies")
+
+    assert {row["pseudonym"] for row in rows} == {None}
+    assert {post: bytes(row["pseudonym"]) for post, row in legacies.items()} == {
+        post_row("p4")["id"]: KEYS.pseudonym("ann", "p4")
+    }
+
+
+def test_posts_of_an_old_store_are_withdrawn_and_depended_on_as_far_as_they_are_known(world):
+    """While its arrival is known its repost inherits; afterwards it draws anew, once."""
+    world.gate.withdraw(secret_of("p1"))
+    heir = world.admit(target="p1")
+    child = world.admit(target="p3", depends_on=secret_of("p3"))
+    world.gate.withdraw(secret_of("p3"))
+    again = world.admit(target="p3")
+
+    assert heir.status.earliest == CLOSED + UNBATCHED["held"]
+    assert child.status.earliest == CLOSED + 5
+    assert world.rows("arrivals")[again.post]["arrival"] == CLOSED + 1
+
+
+@pytest.mark.parametrize("of_one_person", [False, True])
+def test_one_persons_own_old_store_still_knows_what_waits(tmp_path, old_file, of_one_person):
+    """Its owner withdraws without receipts, and every post is theirs."""
+    with closing(sqlite3.connect(tmp_path / "store")) as connection, connection:
+        connection.execute("UPDATE settings SET personal = ?", (int(of_one_person),))
+    old_file().close()
+    with closing(sqlite3.connect(tmp_path / "store")) as connection:
+        stored = connection.execute("SELECT pseudonym FROM posts WHERE target = 'p3'").fetchone()[0]
+
+    assert stored == (KEYS.pseudonym("ann", "p3") if of_one_person else None)
+
+
 def test_an_old_store_takes_new_posts(world):
     """A request that may come again, and one that may not, are accepted beside the old posts."""
     asked = [world.candidate("bob", secret="b" * 64, body=b"body")]
@@ -172,4 +207,4 @@ def test_the_old_script_knows_nothing_of_the_new_columns(dialect):
     """Or these tests would build no old store."""
     script = re.sub(r"--.*", "", migrations(dialect)[1])
 
-    assert not re.search(r"\b(body|paused|adoptions|hours|outlook|lockouts)\b", script)
+    assert not re.search(r"\b(body|paused|adoptions|hours|outlook|lockouts|legacies)\b", script)

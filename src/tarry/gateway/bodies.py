@@ -186,10 +186,9 @@ class AccountOut(Struct, kw_only=True):
 
 
 class WithdrawIn(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What an operator takes back: everything that waits on a target, or one actor's posts there."""
+    """What an operator takes back: everything that waits on a target."""
 
     target: Name
-    actor: Name | None = None
 
 
 class WithdrawnOut(Struct, kw_only=True):

@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 from tarry.gateway import spaces
 from tarry.gateway.book import Book, Scope, read_book
 from tarry.gateway.tokens import add_token, revoke_token
+from tarry.keep.admission import CLOSED
 from tarry.keep.clock import Clock
-from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Status
 from tarry.keep.receipts import Receipts
@@ -37,8 +38,14 @@ class Changes:
     def replace(
         self, receipt: str, content: bytes, options: Mapping[str, Any] | None, kind: Mapping[str, Any]
     ) -> Status:
-        """Say something else; without options of its own the post keeps the old ones, but for its kind."""
-        if options is None:
+        """Say something else; without options of its own the post keeps the old ones, but for its kind.
+
+        A post that an operator has taken back has none left, and a paused space takes nothing in for it.
+        """
+        if self.receipts.status(receipt).state == "withdrawn":
+            self._check_open(receipt)
+            options = options or {}
+        elif options is None:
             if (post := self.receipts.key_of(receipt)) is None:
                 raise NoSuchPost
             options = self.receipts.options_of(post)
@@ -64,16 +71,15 @@ class Changes:
         self._check_parked(space, post)
         self.receipts.withdraw_post(post)
 
-    def withdraw_on(self, space: str, target: str, actor: str | None = None) -> int:
-        """Take back what waits on a target, or what one actor has waiting there; how many posts."""
-        circle = self.refresh().space(space).circle
+    def withdraw_on(self, space: str, target: str) -> int:
+        """Take back what waits on a target; how many posts.
+
+        Not what one actor has there: whoever could ask that could try names on a stolen copy.
+        """
+        self.refresh().space(space)
         with self.store.transaction("working") as transaction:
-            if actor is None:
-                rows = transaction.all("waiting_on", space=space, target=target)
-            else:
-                pseudonym = self.keys.pseudonym(f"{circle}/{actor}", f"{space}\0{target}")
-                rows = transaction.all("waiting_of", space=space, pseudonym=pseudonym)
-            return sum(transaction.run("withdraw", id=row["id"]) for row in rows)
+            rows = transaction.all("waiting_on", space=space, target=target)
+            return sum(self.receipts.withdraw_within(transaction, row) for row in rows)
 
     def adopt_delays(self, space: str, *, actor: str, delayed: bool) -> int:
         """Let an account opt in or out, ahead of time; the first tick at which it holds."""
@@ -102,6 +108,11 @@ class Changes:
             changed = change(transaction)
         self.refresh()
         return changed
+
+    def _check_open(self, receipt: str) -> None:
+        space, _ = self.receipts.reading(receipt)
+        if not self.refresh().space(space).is_open:
+            raise Paused(CLOSED)
 
     def _check_parked(self, space: str, post: int) -> None:
         """A post of another space is as good as none."""

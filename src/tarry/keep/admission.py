@@ -17,9 +17,10 @@ from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of
 from tarry.keep.store import Place, Row, Transaction, place
 from tarry.keep.vault import Vault
 
-__all__ = ["accept"]
+__all__ = ["CLOSED", "accept"]
 
-_CLOSED = "the operator of this space has paused it: try again later"
+#: What is said while an operator lets nothing in.
+CLOSED = "the operator of this space has paused it: try again later"
 _CHANGING = "the space takes nothing in while its policy changes: try again in {wait} s"
 _RESTORED = "the store was brought back from a backup and is paused: an operator looks and resumes it"
 
@@ -112,10 +113,7 @@ class _Clerk:
             for each in request:
                 if each.terms is not self._agreed:
                     self._check_terms(each.terms)
-                first = each.post.depends_on
-                parents.append(
-                    None if first is None else waiting_parent(self._transaction, first, each.pseudonym)
-                )
+                parents.append(waiting_parent(self._transaction, self._settings, each))
         except TarryError as refusal:
             return refusal
         return [*map(self._accept, request, parents)]
@@ -126,7 +124,7 @@ class _Clerk:
         if self._settings.personal and adopted is not None and adopted != write_policy(policy):
             raise BadInput("a policy", "is the one that its store has adopted", found="another")
         if not terms.is_open:
-            raise Paused(_CLOSED)
+            raise Paused(CLOSED)
         if self._tick < terms.first_tick:
             wait = ceil((terms.first_tick - self._tick) * policy.tick)
             raise Paused(_CHANGING.format(wait=wait), wait_s=wait)
@@ -169,7 +167,7 @@ class _Clerk:
                 "release": release,
                 "parent": parent and parent["id"],
                 "receipt": each.receipt,
-                "pseudonym": each.pseudonym,
+                "pseudonym": each.sealed,
                 "body": each.body,
             }
         )
@@ -197,7 +195,12 @@ class _Clerk:
         self._posts, self._arrivals = [], []
 
     def _heirloom(self, each: Candidate) -> Row | None:
-        return self._transaction.one("heirloom", pseudonym=each.pseudonym, closed=self._here.closed)
+        wanted = {"pseudonym": each.pseudonym, "closed": self._here.closed}
+        while (row := self._transaction.one("heirloom", **wanted)) is not None:
+            if self._transaction.run("take_legacy", id=row["id"]):
+                return row
+            # Its author has just put something else into its place.
+        return None
 
     def _arrive(self, each: Candidate) -> Prospect:
         arrival = self._stamp(each) if self._looks_back else self._tick

@@ -12,7 +12,7 @@ from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
 from tarry.keep.account_clock import clock_of
 from tarry.keep.checks import check_post
-from tarry.keep.keys import new_receipt, post_key, receipt_hash
+from tarry.keep.keys import new_receipt, post_key, receipt_hash, under_receipt
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
@@ -51,6 +51,7 @@ class Candidate(NamedTuple):
     receipt: bytes
     actor: bytes
     pseudonym: bytes
+    sealed: bytes  # the pseudonym as it is stored while the post waits
     draws: Draws
     content: bytes
     options: bytes
@@ -86,6 +87,7 @@ def prepare(
     options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
     # No name of a target has a NUL in it: two places and targets never read alike.
     target = f"{post.space}\0{post.target}" if post.space else post.target
+    pseudonym = vault.keys.pseudonym(post.actor, target)
     return Candidate(
         post,
         terms,
@@ -93,7 +95,9 @@ def prepare(
         secret,
         hashed,
         vault.keys.actor(post.actor),
-        vault.keys.pseudonym(post.actor, target),
+        pseudonym,
+        # In one person's own store every post is the owner's, who withdraws without a receipt too.
+        pseudonym if vault.settings.personal else under_receipt(secret, pseudonym),
         draw_pair(terms.policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),

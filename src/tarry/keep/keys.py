@@ -10,11 +10,12 @@ from hashlib import blake2b
 
 from tarry.core.errors import BadInput
 
-__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash"]
+__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash", "under_receipt"]
 
 KEY_BYTES = 32
 _HASH_BYTES = 16
 _RECEIPT = blake2b(digest_size=32, person=b"tarry receipt")
+_MASK = blake2b(digest_size=_HASH_BYTES, person=b"tarry pseudonym")
 
 
 def new_key() -> bytes:
@@ -53,6 +54,19 @@ def post_key(hashed: bytes) -> int:
     return int.from_bytes(hashed[:8]) >> 1
 
 
+def under_receipt(receipt: str, pseudonym: bytes) -> bytes:
+    """A pseudonym's hash sealed under its post's receipt; applied to the sealed one, the hash again.
+
+    A receipt is random, belongs to one post and is not stored: without it the sealed hash is random bytes,
+    also to somebody who has the store's key and tries names.
+
+    >>> under_receipt("a receipt", under_receipt("a receipt", b"somebody on this"))
+    b'somebody on this'
+    """
+    mask = int.from_bytes(_hashed(_MASK, receipt.encode()))
+    return (mask ^ int.from_bytes(pseudonym)).to_bytes(_HASH_BYTES)
+
+
 class Keys:
     """The hashes of one store, each kind with a key of its own, so that no two can be matched.
 
@@ -67,9 +81,9 @@ class Keys:
         self._key = key
         # Hashes that have taken their keys in: going on from these is half the work of beginning anew.
         self.seal = self.secret("seal")
-        self._actor, self._pseudonym, self._account, self._login, self._public = (
+        self._actor, self._pseudonym, self._account, self._login, self._legacy, self._public = (
             blake2b(key=self.secret(purpose), digest_size=_HASH_BYTES)
-            for purpose in ("actor", "pseudonym", "account", "login", "public id")
+            for purpose in ("actor", "pseudonym", "account", "login", "legacy", "public id")
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -127,6 +141,14 @@ class Keys:
         16
         """
         return _hashed(self._login, account.encode(errors="surrogatepass"))
+
+    def legacy_login(self, post: int, account: str) -> bytes:
+        """What a withdrawn post knows its account by: another hash for each post, or it would group them.
+
+        >>> Keys(bytes(32)).legacy_login(1, "Nym") == Keys(bytes(32)).legacy_login(2, "Nym")
+        False
+        """
+        return _hashed(self._legacy, post.to_bytes(8, signed=True) + self.login(account))
 
     def public_id(self, post: int) -> str:
         """The name under which a post is delivered: the same at every try, and no number of ours.

@@ -20,7 +20,7 @@ from tarry.core.ticks import ticks_up
 from tarry.keep.account_clock import Standstill, account_of, clock_name, standstill
 from tarry.keep.clock import MICROS, now_tick
 from tarry.keep.closing import shift_everything
-from tarry.keep.store import Place, Row, Transaction, place
+from tarry.keep.store import Row, Transaction, place
 from tarry.keep.vault import Vault
 
 __all__ = ["Kin", "lockout_delay", "look_for_kin", "move_account"]
@@ -118,7 +118,7 @@ def _move_all(transaction: Transaction, vault: Vault, kin: Kin, post: Row, wante
     heads = [row["release"] for row in rows if row["release"] is not None and not row["held_up"]]
     first = min(heads, default=wanted)
     if (ticks := wanted - first) > 0:
-        _move_heirlooms(transaction, here, rows, ticks)
+        _move_heirlooms(transaction, vault, kin, ticks)
         _move(transaction, rows, ticks)
     return first
 
@@ -149,12 +149,15 @@ def _needs(vault: Vault, row: Row, account: str | None) -> bool:
     return account_of(vault.outlets[row["outlet"]], options) == account
 
 
-def _move_heirlooms(transaction: Transaction, here: Place, rows: Sequence[Row], ticks: int) -> None:
-    """Of a withdrawn post nothing tells the account: one of its author on its target has the same."""
-    names = {bytes(row["pseudonym"]) for row in rows if row["pseudonym"] is not None}
-    old = [{"pseudonym": name, "ticks": ticks} for name in sorted(names)]
-    transaction.many("shift_heirloom", [{**each, "closed": here.closed} for each in old])
-    transaction.many("shift_pending_heirloom", old)
+def _move_heirlooms(transaction: Transaction, vault: Vault, kin: Kin, ticks: int) -> None:
+    """Whoever inherits from a post that was withdrawn inherits the move."""
+    if kin.account is None:
+        return
+    closed, login = place(transaction).closed, vault.keys.legacy_login
+    rows = [row["id"] for row in transaction.all("legacies")
+            if bytes(row["account"]) == login(row["id"], kin.account)]  # fmt: skip
+    transaction.many("shift_heirloom", [{"id": post, "ticks": ticks, "closed": closed} for post in rows])
+    transaction.many("shift_arrival", [{"id": post, "ticks": ticks} for post in rows])
 
 
 def _move(transaction: Transaction, rows: Sequence[Row], ticks: int) -> None:

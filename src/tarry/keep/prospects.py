@@ -1,13 +1,17 @@
 """When a post will leave, as far as that is known: one tick, or two of which the label chooses one."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.core.errors import BadInput
 from tarry.core.release import Draws, release_tick
+from tarry.keep.keys import under_receipt
 from tarry.keep.posts import State, Status
 from tarry.keep.store import Row, Settings, Transaction, by_receipt
 from tarry.keep.tries import IN_DOUBT, is_in_doubt
+
+if TYPE_CHECKING:
+    from tarry.keep.candidates import Candidate
 
 __all__ = ["Prospect", "behind_parents", "prospect", "prospect_of", "status_of", "waiting_parent"]
 
@@ -129,14 +133,23 @@ def behind_parents(
     return ticks
 
 
-def waiting_parent(transaction: Transaction, first: str | int | None, pseudonym: bytes) -> Row | None:
+def waiting_parent(transaction: Transaction, settings: Settings, child: "Candidate") -> Row | None:
     """The waiting post that goes first; a visible one needs no waiting for.
 
-    >>> from tarry.testing import memory_store
-    >>> with memory_store().transaction("working") as transaction:
-    ...     waiting_parent(transaction, None, b"somebody on something") is None
+    >>> from tarry.core.entropy import Secure
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.candidates import Terms, prepare
+    >>> from tarry.keep.posts import Post
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> vault, post = memory_vault(policy), Post(actor="ann", target="p1", outlet="list", content=b"!")
+    >>> with vault.store.transaction("working") as transaction:
+    ...     waiting_parent(
+    ...         transaction, vault.settings, prepare(vault, Terms(policy), Secure(), post)
+    ...     ) is None
     True
     """
+    first = child.post.depends_on
     if first is None:
         return None
     if isinstance(first, int):
@@ -145,7 +158,7 @@ def waiting_parent(transaction: Transaction, first: str | int | None, pseudonym:
         parent = by_receipt(transaction, first)
     if parent is not None and parent["state"] == "released":
         return None
-    if parent is None or bytes(parent["pseudonym"] or b"") != pseudonym or parent["state"] != "waiting":
+    if parent is None or parent["state"] != "waiting" or not _is_of_author(parent, settings, child):
         raise BadInput(
             "depends_on",
             "is a receipt of one's own waiting post on the same target, or the id (or receipt) of a post "
@@ -153,3 +166,15 @@ def waiting_parent(transaction: Transaction, first: str | int | None, pseudonym:
             found="another",
         )
     return parent
+
+
+def _is_of_author(parent: Row, settings: Settings, child: "Candidate") -> bool:
+    """Whether a waiting post is of the same author on the same target."""
+    first, stored = child.post.depends_on, parent["pseudonym"]
+    if settings.personal:
+        return bytes(stored or b"") == child.pseudonym
+    if not isinstance(first, str):  # without the receipt nobody can tell
+        return False
+    if stored is None:  # of an earlier version: who has its receipt is its author
+        return bool(parent["target"] == child.post.target and parent["outlet"] == child.post.outlet)
+    return under_receipt(first, bytes(stored)) == child.pseudonym

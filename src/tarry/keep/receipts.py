@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.keep.account_clock import account_of
 from tarry.keep.checks import check_delivery
 from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.keys import under_receipt
 from tarry.keep.posts import Status, is_doubt
 from tarry.keep.prospects import status_of
 from tarry.keep.store import Row, Transaction, by_receipt
@@ -40,33 +42,71 @@ class Receipts:
             return status_of(transaction, self.vault.settings, _find(transaction, receipt))
 
     def replace(self, receipt: str, content: bytes, options: Mapping[str, Any] | None = None) -> Status:
-        """Change what will be said; when it will be said stays as it is."""
+        """Change what will be said; when it will be said stays as it is.
+
+        The place of a post that an operator has taken back can be used again until its release.
+        """
         with self.vault.store.transaction("working") as transaction:
             row = _find(transaction, receipt)
-            kept = self._options(transaction, row) if options is None else options
-            check_delivery(self.vault.outlets[row["outlet"]], kept, content)
-            seal, number = self.vault.seal, row["id"]
-            if not transaction.run(
-                "replace",
-                id=number,
-                content=seal.shut(number, "content", content),
-                options=seal.shut(number, "options", json.dumps(dict(kept), sort_keys=True).encode()),
+            if row["state"] != "withdrawn":
+                kept = self._options(transaction, row) if options is None else options
+                if not transaction.run("replace", **self._payload(row, content, kept)):
+                    raise TooLate(last_state(row))
+                return status_of(transaction, self.vault.settings, row)
+        return self._revive(receipt, content, options or {})
+
+    def _revive(self, receipt: str, content: bytes, options: Mapping[str, Any]) -> Status:
+        """Like an admission: none runs beside a move of all that waits for an account."""
+        with self.vault.store.transaction("admitting") as transaction:
+            row = _find(transaction, receipt)
+            legacy = transaction.one("legacy", id=row["id"])
+            payload = self._payload(row, content, options)
+            # A repost may have been quicker.
+            if (
+                legacy is None
+                or legacy["target"] is None
+                or not transaction.run("take_legacy", id=row["id"])
+                or not transaction.run(
+                    "revive", target=legacy["target"], sealed=legacy["sealed"], **payload
+                )
             ):
                 raise TooLate(last_state(row))
-            return status_of(transaction, self.vault.settings, row)
+            return status_of(transaction, self.vault.settings, by_key(transaction, row["id"]))
+
+    def _payload(self, row: Row, content: bytes, options: Mapping[str, Any]) -> dict[str, object]:
+        check_delivery(self.vault.outlets[row["outlet"]], options, content)
+        seal, number = self.vault.seal, row["id"]
+        stored = json.dumps(dict(options), sort_keys=True).encode()
+        return {
+            "id": number,
+            "content": seal.shut(number, "content", content),
+            "options": seal.shut(number, "options", stored),
+        }
 
     def withdraw(self, receipt: str) -> Status:
         """Take a post back. It still counts for labels."""
         with self.vault.store.transaction("working") as transaction:
             row = _find(transaction, receipt)
-            _withdraw(transaction, row)
+            if not self._take_back(transaction, row, self._opened(row, receipt), by_author=True):
+                raise TooLate(last_state(row))
             gone = {**row, "state": "withdrawn", "problem": None}
             return status_of(transaction, self.vault.settings, gone)
 
     def withdraw_post(self, post: int) -> None:
-        """Take a post back by its key, as the owner of the store may."""
+        """Take a post back by its key, as the owner or the operator of the store may."""
         with self.vault.store.transaction("working") as transaction:
-            _withdraw(transaction, by_key(transaction, post))
+            if not self.withdraw_within(transaction, row := by_key(transaction, post)):
+                raise TooLate(last_state(row))
+
+    def withdraw_within(self, transaction: Transaction, row: Row) -> bool:
+        """The same as part of a transaction; whether there was time.
+
+        Without a receipt nobody but the owner of a personal store knows whose it is, once its arrival is
+        erased. So its author may put something else into its place, with the receipt.
+        """
+        return self._take_back(
+            transaction, row, self._opened(row, None), by_author=self.vault.settings.personal
+        )
 
     def unpark_post(self, post: int) -> None:
         """Put a parked post back, as an operator may once its outlet works again: it leaves at once."""
@@ -128,6 +168,41 @@ class Receipts:
             now = self.vault.now(transaction)
             return {row["id"] for row in transaction.all("under_way", now=now)}
 
+    def _opened(self, row: Row, receipt: str | None) -> bytes | None:
+        """The pseudonym of a post that waits or is parked, as far as it can be told."""
+        stored = None if row["pseudonym"] is None else bytes(row["pseudonym"])
+        if stored is None or self.vault.settings.personal:
+            return stored
+        return None if receipt is None else under_receipt(receipt, stored)
+
+    def _take_back(
+        self, transaction: Transaction, row: Row, pseudonym: bytes | None, *, by_author: bool
+    ) -> bool:
+        """Withdraw a post, and write down what may be inherited from it."""
+        account = self._account(transaction, row)
+        if not transaction.run("withdraw", id=row["id"]):
+            return False
+        arrived = transaction.one("arrived_as", id=row["id"]) if pseudonym is None else None
+        legacy = {
+            "pseudonym": pseudonym if arrived is None else arrived["pseudonym"],
+            "sealed": None if by_author else row["pseudonym"],
+            "target": None if by_author else row["target"],
+        }
+        if any(value is not None for value in legacy.values()):
+            transaction.tell("leave_legacy", id=row["id"], account=account, **legacy)
+        return True
+
+    def _account(self, transaction: Transaction, row: Row) -> bytes | None:
+        """A hash of the account that a post needs: its place moves when the account cannot get in."""
+        outlet = self.vault.outlets.get(row["outlet"])
+        if outlet is None or self.vault.settings.personal or not hasattr(outlet, "account"):
+            return None
+        try:
+            account = account_of(outlet, self._options(transaction, row))
+        except Exception:  # noqa: BLE001 - options that cannot be opened do not keep a post from being withdrawn
+            return None
+        return None if account is None else self.vault.keys.legacy_login(row["id"], account)
+
     def _options(self, transaction: Transaction, row: Row) -> Mapping[str, Any]:
         stored = payload_of(transaction, row)["options"]
         options: Mapping[str, Any] = json.loads(self.vault.seal.open(row["id"], "options", stored))
@@ -160,8 +235,3 @@ def _find(transaction: Transaction, receipt: str) -> Row:
     if (row := by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
-
-
-def _withdraw(transaction: Transaction, row: Row) -> None:
-    if not transaction.run("withdraw", id=row["id"]):
-        raise TooLate(last_state(row))

@@ -81,10 +81,14 @@ async def withdraw_parked(door: Door, request: Request) -> Response:
     refusals=(404, 413, 415),
 )
 async def withdraw_posts(door: Door, request: Request) -> Response:
-    """Take back what waits on a target, or what one actor has waiting there. Nothing is released early."""
+    """Take back what waits on a target. Nothing is released early.
+
+    One post is taken back with its receipt. Until a post would have left, its author can put something else
+    into its place with the receipt.
+    """
     door.token(request, "operate")
     sent, space = await door.read(request, WithdrawIn), door.space(request).name
-    count = await door.call(partial(door.gateway.withdraw_on, space, sent.target, sent.actor))
+    count = await door.call(partial(door.gateway.withdraw_on, space, sent.target))
     return answer(WithdrawnOut(withdrawn=count))
 
 

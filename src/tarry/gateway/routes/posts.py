@@ -99,7 +99,7 @@ async def read_receipt(door: Door, request: HttpRequest) -> Response:
     refusals=(409, 413, 415),
 )
 async def replace_post(door: Door, request: HttpRequest) -> Response:
-    """Say something else; when it is said stays as it is."""
+    """Say something else, also in place of what an operator withdrew; when it is said stays as it is."""
     receipt = door.receipt(request)
     await door.call(partial(door.gateway.receipts.status, receipt))  # nothing is read of who has none
     sent = await door.read(request, ReplaceIn)

@@ -74,11 +74,8 @@ WHERE state = 'waiting' AND release IS NOT NULL AND release <= (SELECT closed FR
 
 -- name: waiting_on
 -- What waits on a target of a space.
-SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AND target = :target ORDER BY id
-
--- name: waiting_of
--- What one actor has waiting on one target.
-SELECT id FROM posts WHERE state IN ('waiting', 'parked') AND outlet = :space AND pseudonym = :pseudonym ORDER BY id
+SELECT id, target, outlet, pseudonym FROM posts
+WHERE state IN ('waiting', 'parked') AND outlet = :space AND target = :target ORDER BY id
 
 -- name: accounts
 -- What the ledger held when the last hour ended: batched acts by account and by policy version.

@@ -22,7 +22,7 @@ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.paused, s.policy,
        (SELECT max(arrival) FROM arrivals) AS latest,
-       EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       EXISTS (SELECT 1 FROM legacies) AS heirlooms,
        (SELECT min(arrival) FROM arrivals) AS oldest,
        (SELECT min(resumes) FROM lockouts) AS lockout,
        CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now

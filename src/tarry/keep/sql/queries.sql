@@ -8,7 +8,7 @@
 SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        s.tick, s.window_ticks, s.labels, s.personal, s.sealed, s.paused, s.policy,
        (SELECT max(arrival) FROM arrivals) AS latest,
-       EXISTS (SELECT 1 FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       EXISTS (SELECT 1 FROM legacies) AS heirlooms,
        (SELECT min(arrival) FROM arrivals) AS oldest,
        (SELECT min(resumes) FROM lockouts) AS lockout,
        NULL AS now
@@ -40,7 +40,7 @@ UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels
 -- the last release there was.
 SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
        (SELECT count(*) FROM arrivals) AS arrivals,
-       (SELECT count(*) FROM posts WHERE state = 'withdrawn' AND pseudonym IS NOT NULL) AS heirlooms,
+       (SELECT count(*) FROM legacies) AS heirlooms,
        (SELECT max(release) FROM posts WHERE state = 'released') AS last_release
 
 -- name: forget_done
@@ -49,7 +49,7 @@ DELETE FROM posts WHERE state IN ('released', 'withdrawn')
 
 -- name: forget_heirs
 -- Another policy begins: what was drawn under the old one is not inherited.
-UPDATE posts SET pseudonym = NULL WHERE state = 'withdrawn'
+DELETE FROM legacies
 
 -- name: recount_parked
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
@@ -63,13 +63,28 @@ SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
 -- and draws. Of several the latest: nobody gains by handing in more than one.
 SELECT p.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
-FROM posts p LEFT JOIN arrivals a ON a.id = p.id
-WHERE p.state = 'withdrawn' AND p.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
+FROM legacies l JOIN posts p ON p.id = l.id LEFT JOIN arrivals a ON a.id = p.id
+WHERE l.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
 ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.id LIMIT 1
 
+-- name: legacy
+SELECT pseudonym, sealed, account, target FROM legacies WHERE id = :id
+
+-- name: legacies
+SELECT id, account FROM legacies WHERE account IS NOT NULL
+
+-- name: leave_legacy
+-- A withdrawn post whose release is still to come.
+INSERT INTO legacies (id, pseudonym, sealed, account, target)
+SELECT id, :pseudonym, :sealed, :account, :target FROM posts
+WHERE id = :id AND state = 'withdrawn' AND (release IS NULL OR release > (SELECT closed FROM clock))
+
+-- name: take_legacy
+-- Whoever deletes the row has it: nobody inherits twice from the same post.
+DELETE FROM legacies WHERE id = :id
+
 -- name: bequeath_post
--- Nobody inherits twice from the same post.
-UPDATE posts SET release = :closed, pseudonym = NULL WHERE id = :id
+UPDATE posts SET release = :closed WHERE id = :id
 
 -- name: bequeath_arrival
 UPDATE arrivals SET id = :heir, shift = shift + :ticks WHERE id = :id
@@ -119,11 +134,21 @@ ORDER BY p.id
 UPDATE posts SET content = :content, options = :options
 WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
 
+-- name: revive
+-- The author puts something else into the place of a post that an operator has taken back.
+UPDATE posts SET state = 'waiting', target = :target, pseudonym = :sealed, content = :content, options = :options,
+                 attempts = 0, problem = NULL
+WHERE id = :id AND state = 'withdrawn'
+
+-- name: arrived_as
+-- The pseudonym of a post, until its arrival is erased.
+SELECT pseudonym FROM arrivals WHERE id = :id
+
 -- name: withdraw
 -- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, or
 -- that nobody answered, may have happened: then there is no problem, and it is too late until a try has shown.
-UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', claim = NULL, until = NULL,
-                 problem = NULL
+UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
+                 until = NULL, problem = NULL
 WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
                     OR state = 'parked')
 
@@ -213,7 +238,7 @@ SELECT id, outlet, options FROM posts WHERE state = 'waiting' AND outlet = :outl
 
 -- name: waiting_at
 -- The same, and whether another post stands before it.
-SELECT d.id, d.release, d.pseudonym,
+SELECT d.id, d.release,
        EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')) AS held_up
 FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
 
@@ -226,12 +251,7 @@ UPDATE arrivals SET shift = shift + :ticks
 WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
 
 -- name: shift_heirloom
-UPDATE posts SET release = release + :ticks
-WHERE state = 'withdrawn' AND pseudonym = :pseudonym AND release > :closed
-
--- name: shift_pending_heirloom
-UPDATE arrivals SET shift = shift + :ticks
-WHERE id IN (SELECT id FROM posts WHERE state = 'withdrawn' AND pseudonym = :pseudonym AND release IS NULL)
+UPDATE posts SET release = release + :ticks WHERE id = :id AND state = 'withdrawn' AND release > :closed
 
 -- name: due_outlets
 -- Where something is due that nobody has claimed.
@@ -315,8 +335,7 @@ WHERE state = 'waiting' AND release IS NOT NULL AND release <= :tick
 
 -- name: forget_withdrawn
 -- The life of a withdrawn post is over: nobody inherits from it any more.
-UPDATE posts SET pseudonym = NULL
-WHERE state = 'withdrawn' AND pseudonym IS NOT NULL AND release <= :closed
+DELETE FROM legacies WHERE id IN (SELECT p.id FROM posts p WHERE p.state = 'withdrawn' AND p.release <= :closed)
 
 -- name: purge
 -- Receipts are answered for a while after the release, and then forgotten.
