@@ -202,7 +202,7 @@ def submit(run, posts, key, dice):
     """Send a request until it is acknowledged, to either server; its receipts."""
     path, body = ("batches", {"posts": posts}) if len(posts) > 1 else ("posts", posts[0])
     headers = {"authorization": f"Bearer {run.token}", "idempotency_key": key}
-    while True:
+    for _ in range(1000):
         answer = ask_http(dice.choice(run.ports), "POST", f"/v1/spaces/talk/{path}", body, **headers)
         if answer is not None and answer[0] == 202:
             return answer[1]["receipts"] if len(posts) > 1 else [answer[1]]
@@ -210,6 +210,7 @@ def submit(run, posts, key, dice):
             run.strange.append(answer)
         run.lost += 1
         time.sleep(0.02)
+    raise AssertionError("nobody answers")
 
 
 def assert_same(run, first, again):
