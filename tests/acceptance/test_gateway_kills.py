@@ -2,7 +2,8 @@
 
 Two servers and four workers share a database, and three programs hand posts in. Again and again one of the
 six is killed without warning and another takes its place: 200 times on PostgreSQL and 100 times on SQLite.
-`TARRY_KILLS` lowers both.
+`TARRY_KILLS` lowers both. Or all live, and the database is killed with everybody who serves it: 3 times, or
+as often as `TARRY_CRASHES` says.
 """
 
 import os
@@ -13,16 +14,19 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import count
 
 import psycopg
 import pytest
 
 from acceptance.gateway_process import POLICY, ask_http, found_gateway, free_ports, processes
+from contracts.postgres_server import PostgresServer
 from tarry.keep.keys import post_key, receipt_hash
 from tarry.keep.releaser import LEASE_S
 
 MOST_KILLS = int(os.environ.get("TARRY_KILLS", "200"))
+CRASHES = int(os.environ.get("TARRY_CRASHES", "3"))
 KILLS = {"postgres": MOST_KILLS, "sqlite": min(MOST_KILLS, 100)}
 PAUSE_S = 0.1  # the longest between a start and the next kill
 MARGIN_S = 5.0  # of a machine with much else to do
@@ -65,22 +69,49 @@ def test_kills_of_servers_and_workers_lose_hasten_double_and_block_nothing(backe
     else:
         where = request.getfixturevalue("postgres_server").new_schema()
     run = Run(free_ports(2), found_gateway(tmp_path, where))
-    suffer(run, tmp_path, where, random.Random(backend), KILLS[backend])
+    suffer(run, tmp_path, where, partial(kill_at_random, random.Random(backend), KILLS[backend]))
 
     attempts = read_attempts(where)
-    check_that_the_run_was_what_it_claims_to_be(run, KILLS[backend], attempts)
+    assert KILLS[backend] < 100 or max(attempts.values()) > 1
+    assert len(run.accepted) > KILLS[backend] // 2
+    exact = check_everything(run)
+    assert exact > 0.9 * len(run.seen)
+    check_that_nothing_was_stuck_past_a_lease(run, attempts)
+
+
+@pytest.mark.timeout(600 + 30 * CRASHES)
+def test_crashes_of_the_database_lose_hasten_double_and_block_nothing(tmp_path):
+    """The same, when the plug of a durable PostgreSQL is pulled while programs post and read."""
+    server = PostgresServer(durable=True)
+    try:
+        server.start()
+        where = server.new_schema()
+        run = Run(free_ports(2), found_gateway(tmp_path, where))
+        # A worker that has met several crashes in a row waits longer before the next try.
+        suffer(run, tmp_path, where, partial(crash_at_random, random.Random(4), server), wait_s=60)
+        recoveries = server.log().count("automatic recovery in progress")
+    finally:
+        server.remove()
+
+    assert recoveries == CRASHES
+    assert len(run.accepted) > CRASHES
+    check_everything(run)
+
+
+def check_everything(run):
+    """What holds after every run; how many posts have left at the very tick that was drawn."""
+    check_that_the_run_was_what_it_claims_to_be(run)
     check_that_nobody_was_answered_nonsense(run)
     check_that_the_feed_holds_what_was_acknowledged_and_each_post_once(run)
     check_that_nothing_was_seen_before_its_moment(run)
-    check_that_releases_are_at_the_moments_that_were_told(run)
-    check_that_nothing_was_stuck_past_a_lease(run, attempts)
+    return count_releases_at_the_moments_that_were_told(run)
 
 
 # --- what happens -----------------------------------------------------------------------------------
 
 
-def suffer(run, folder, where, dice, kills):
-    """Kill and start again while programs post and read, let the last six finish, and end them."""
+def suffer(run, folder, where, trouble, wait_s=LEASE_S + MARGIN_S):
+    """Make trouble while programs post and read, let the last six finish, and end them."""
     threads = [threading.Thread(target=post, args=(run, number)) for number in range(CLIENTS)]
     threads.append(threading.Thread(target=watch, args=(run,)))
     with processes(folder, where) as ask:
@@ -89,11 +120,11 @@ def suffer(run, folder, where, dice, kills):
         for thread in threads:
             thread.start()
         try:
-            kill_at_random(ask, alive, dice, kills)
+            trouble(ask, alive)
             run.stopping.set()
             for thread in threads[:-1]:
                 thread.join()
-            await_the_rest(run)
+            await_the_rest(run, wait_s)
             compare_servers(run)
         finally:
             run.stopping.set()
@@ -103,7 +134,7 @@ def suffer(run, folder, where, dice, kills):
         assert [ask("end", process) for *_, process in alive] == [0] * len(alive)
 
 
-def kill_at_random(ask, alive, dice, kills):
+def kill_at_random(dice, kills, ask, alive):
     """Each victim lived until it was killed, and is replaced at once; some are killed while they begin."""
     for _ in range(kills):
         time.sleep(dice.uniform(0.0, PAUSE_S))
@@ -113,10 +144,19 @@ def kill_at_random(ask, alive, dice, kills):
         alive.append((what, number, ask(*hasty, what, number)))
 
 
-def await_the_rest(run):
-    """Wait for what was acknowledged, no longer than a lease after the last of it was due."""
+def crash_at_random(dice, server, *_):
+    """After each start some posts are accepted and some leave; sometimes it is away for a while."""
+    for _ in range(CRASHES):
+        time.sleep(dice.uniform(0.0, 2.0))
+        server.kill()
+        time.sleep(dice.choice((0.0, 0.5)))
+        server.start()
+
+
+def await_the_rest(run, wait_s):
+    """Wait for what was acknowledged, no longer than so many seconds after the last of it was due."""
     last = max(each.latest for each in run.accepted.values())
-    deadline = max(last, time.time()) + LEASE_S + MARGIN_S
+    deadline = max(last, time.time()) + wait_s
     while len({item["content"] for item, _ in run.seen}) < len(run.accepted):
         stuck = run.accepted.keys() - {item["content"] for item, _ in run.seen}
         assert time.time() < deadline, f"{len(stuck)} of {len(run.accepted)} posts are stuck or lost"
@@ -162,7 +202,7 @@ def submit(run, posts, key, dice):
     """Send a request until it is acknowledged, to either server; its receipts."""
     path, body = ("batches", {"posts": posts}) if len(posts) > 1 else ("posts", posts[0])
     headers = {"authorization": f"Bearer {run.token}", "idempotency_key": key}
-    while True:
+    for _ in range(1000):
         answer = ask_http(dice.choice(run.ports), "POST", f"/v1/spaces/talk/{path}", body, **headers)
         if answer is not None and answer[0] == 202:
             return answer[1]["receipts"] if len(posts) > 1 else [answer[1]]
@@ -170,6 +210,7 @@ def submit(run, posts, key, dice):
             run.strange.append(answer)
         run.lost += 1
         time.sleep(0.02)
+    raise AssertionError("nobody answers")
 
 
 def assert_same(run, first, again):
@@ -208,13 +249,11 @@ def read_attempts(where):
 # --- what must hold ---------------------------------------------------------------------------------
 
 
-def check_that_the_run_was_what_it_claims_to_be(run, kills, attempts):
-    """Posts of each kind were accepted, answers and deliveries were cut off, and requests came again."""
-    assert len(run.accepted) > kills // 2
+def check_that_the_run_was_what_it_claims_to_be(run):
+    """Posts of each kind were accepted, answers were cut off, and requests came again."""
     assert {each.batched for each in run.accepted.values()} == {False, True}
     assert run.lost
     assert run.repeated
-    assert kills < 100 or max(attempts.values()) > 1
 
 
 def check_that_nobody_was_answered_nonsense(run):
@@ -236,7 +275,7 @@ def check_that_nothing_was_seen_before_its_moment(run):
     assert all(seen >= moment(item["at"]) - SLACK_S for item, seen in run.seen)
 
 
-def check_that_releases_are_at_the_moments_that_were_told(run):
+def count_releases_at_the_moments_that_were_told(run):
     """A release bears one of the two moments of its receipt, of a pair the later; or, if ticks were missed
     by all workers at once, the moment of recovery, which is later."""
     exact = 0
@@ -244,8 +283,7 @@ def check_that_releases_are_at_the_moments_that_were_told(run):
         told, at = run.accepted[item["content"]], moment(item["at"])
         assert at >= (told.latest if told.batched else told.earliest)
         exact += at in (told.earliest, told.latest)
-
-    assert exact > 0.9 * len(run.seen)
+    return exact
 
 
 def check_that_nothing_was_stuck_past_a_lease(run, attempts):

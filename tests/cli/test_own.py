@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.keeping import as_long_as
 from contracts.shell import SLOW
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
@@ -62,7 +63,7 @@ def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet
     quiet.ask(*RUN)
     quiet.write_policy(SLOW.replace("epsilon = 1", "epsilon = 2"))
     waiting = quiet.refusal(*RUN)
-    while quiet.ask("queue")["posts"]:
+    for _ in as_long_as(lambda: quiet.ask("queue")["posts"]):
         quiet.pass_ticks(1)
     left = quiet.refusal(*RUN)
     quiet.pass_ticks(10)

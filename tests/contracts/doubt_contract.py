@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.keeping import World
+from contracts.keeping import World, as_long_as
 from contracts.releaser_contract import due
 from tarry.keep.errors import LockedOut, Refused, TooLate, Unreachable
 from tarry.keep.releaser import LEASE_S
@@ -73,7 +73,7 @@ class DoubtContract:
         world = new_world()
         (receipt,) = due(world)
         open_to_doubt(world, how)
-        while world.gate.status(receipt.secret).state == "waiting":
+        for _ in as_long_as(lambda: world.gate.status(receipt.secret).state == "waiting"):
             try_again(world, last)
         problem = world.gate.status(receipt.secret).problem
 

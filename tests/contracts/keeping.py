@@ -1,6 +1,6 @@
 """One store with everything around it, and laws so stiff that each release can be told beforehand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
@@ -18,13 +18,22 @@ from tarry.keep.store import Settings, Store, found, place
 from tarry.keep.vault import Vault
 from tarry.testing import ListOutlet, ManualClock
 
-__all__ = ["BATCHED", "UNBATCHED", "WINDOW", "World", "lively_policy", "stiff_policy"]
+__all__ = ["BATCHED", "UNBATCHED", "WINDOW", "World", "as_long_as", "lively_policy", "stiff_policy"]
 
 WINDOW = 3
 _GAP = 8
 #: Ticks from arrival to release under the stiff laws: the hold, and then no delay or all of it.
 UNBATCHED: dict[LabelRule, int] = {"held": 3, "declared": 0, "follower": 0, "simultaneous": 0, "none": 4}
 BATCHED: dict[LabelRule, int] = {"held": 14, "declared": 11, "follower": 8, "simultaneous": 8, "none": 4}
+
+
+def as_long_as(condition: Callable[[], object], most: int = 10_000) -> Iterator[None]:
+    """A loop that goes on while this holds, and fails rather than go on for ever."""
+    for _ in range(most):
+        if not condition():
+            return
+        yield
+    raise AssertionError(f"it still holds after {most} times")
 
 
 def _stiff(ask: Ask) -> LawPair:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from contracts.keeping import as_long_as
 from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
@@ -93,7 +94,7 @@ class Keeping:
 
     def wait_until_due(self) -> None:
         """Close tick by tick until the release has come; a keeper asks for due posts at each."""
-        while self.status.release_at is None or self.closed < self.status.latest:
+        for _ in as_long_as(lambda: self.status.release_at is None or self.closed < self.status.latest):
             assert self.releaser.release() == 0
             self.tick()
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from contracts.keeping import as_long_as
 from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
@@ -60,7 +61,7 @@ class Place:
 
     def leave(self):
         """Wait until the post has left, or is parked."""
-        while self.state == "waiting":
+        for _ in as_long_as(lambda: self.state == "waiting"):
             self.tick()
 
     @property
@@ -251,7 +252,7 @@ def test_posts_wait_under_the_new_policy(own):
     own.adopt(COARSER)
     own.admit(COARSER)
     status = own.receipt.status
-    while own.state == "waiting":
+    for _ in as_long_as(lambda: own.state == "waiting"):
         own.tick(seconds=5)
     (release,) = own.vault.outlets["list"].delivered
 
@@ -265,7 +266,7 @@ def test_a_worker_that_was_there_before_tells_the_right_moment(own):
     worker = Releaser(own.vault)
     own.adopt(COARSER)
     own.admit(COARSER)
-    while not worker.release():
+    for _ in as_long_as(lambda: not worker.release()):
         own.clock.sleep(5)
         with own.vault.store.transaction("closing") as transaction:
             close_ticks(transaction, own.vault.keys, own.clock)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from contracts.http_receiver import HttpReceiver, says
+from contracts.keeping import as_long_as
 from contracts.outlet_contract import SOONEST, Keeping, OutletCase, OutletContract, opened, release_of
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -198,7 +199,7 @@ def test_a_receiver_that_stays_away_parks_the_post_in_the_end(world):
     keeping = Keeping(world)
     keeping.admit("ann", SOONEST)
     keeping.wait_until_due()
-    while keeping.status.state == "waiting":
+    for _ in as_long_as(lambda: keeping.status.state == "waiting"):
         keeping.releaser.release()
         keeping.clock.sleep(301)
         keeping.releaser.sweep()
