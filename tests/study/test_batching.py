@@ -1,7 +1,8 @@
 """Measures of batching: the appendix's own example, and loops over every pair on small tables."""
 
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from contracts.pair_loop import EVENTS, table_of_rows
 from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.entropy import Seeded
+from tarry.core.policy import Policy
 from tarry.study.batching import (
     actor_rates,
     close_actor_share,
@@ -19,6 +22,7 @@ from tarry.study.batching import (
     posteriors,
     reordered_share,
 )
+from tarry.study.replay import replay
 from tarry.study.table import event_table
 
 WINDOWS = st.sampled_from([0, 1, 7_000, 1_000_000, 3_000_000, 180_000_000, 1 << 58])
@@ -137,16 +141,48 @@ def test_acts_at_one_moment_have_no_order_to_lose():
 @some
 @given(rows=EVENTS, seed=st.integers(0, 999))
 def test_the_reordered_share_is_that_of_a_loop(rows, seed):
-    """Over the neighbours on each target that arrived at different moments."""
-    rows = list({(target, time): (actor, target, time) for actor, target, time in rows}.values())
+    """Over the neighbouring moments of each target: which share of their pairs changes places."""
     table = table_of_rows(rows)
     release = np.random.default_rng(seed).integers(0, 5, len(table))
-    by_target = {}
+    appeared = {}
     for (_, target, time), out in zip(rows_of(table), release.tolist(), strict=True):
-        by_target.setdefault(target, []).append((time, out))
-    swapped = [b[1] < a[1] for own in by_target.values() for a, b in pairwise(sorted(own))]
+        appeared.setdefault(target, {}).setdefault(time, []).append(out)
+    swapped = [
+        fmean(b < a for a in own[earlier] for b in own[later])
+        for own in appeared.values()
+        for earlier, later in pairwise(sorted(own))
+    ]
 
-    assert reordered_share(table, release) == (np.mean(swapped) if swapped else None)
+    assert reordered_share(table, release) == (pytest.approx(fmean(swapped)) if swapped else None)
+
+
+@some
+@given(rows=st.lists(st.tuples(*[st.integers(0, 2)] * 5), min_size=2, max_size=12), data=st.data())
+def test_the_reordered_share_does_not_depend_on_the_order_of_rows(rows, data):
+    """Rows are (actor, target, time, track, appeared); shuffled, each keeps its own."""
+
+    def share(some_rows):
+        actor, target, time, track, appeared = (list(column) for column in zip(*some_rows, strict=True))
+        table = event_table(actor=actor, target=target, time=time, track=track)
+        return reordered_share(table, np.array(appeared)[table.row])
+
+    assert share(data.draw(st.permutations(rows))) == share(rows)
+
+
+def test_acts_that_differ_in_track_alone_are_reordered_alike_in_any_order_of_rows():
+    """Two at one moment and one later, released by the gaps of their tracks: six files, one answer."""
+    policy = Policy(epsilon="2", gap="10s", window="0s", track_gaps={"slow": "10h"})
+    rows = [("a", "x", 0, "fast"), ("a", "x", 0, "slow"), ("a", "x", 10_000_000, "fast")]
+
+    def share(some_rows, seed):
+        actor, target, time, track = (list(column) for column in zip(*some_rows, strict=True))
+        table = event_table(actor=actor, target=target, time=time, track=track)
+        return reordered_share(table, replay(policy).show(table.history, Seeded(seed)).release)
+
+    shares = [{share(file, seed) for file in permutations(rows)} for seed in range(20)]
+
+    assert {len(one) for one in shares} == {1}
+    assert {0.5} in shares  # the slow one is overtaken, the fast one is not
 
 
 @pytest.mark.parametrize("size", [0, 1])

@@ -9,6 +9,7 @@ import numpy as np
 from tarry.core.bounds import posterior_batched, posterior_unbatched
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.order import row_order
 from tarry.study import kernels
 from tarry.study.table import EventTable
 
@@ -159,18 +160,36 @@ def posteriors(same: float, different: float, suspects: Sequence[int]) -> list[P
 def reordered_share(table: EventTable, release: IntArray) -> float | None:
     """The share of neighbours on one target that appear in the other order than they arrived in.
 
-    Neighbours that arrived, or appear, at the same moment have no order to lose.
+    Events that arrived, or appear, at the same moment have no order to lose. Where several arrived at
+    one moment, neighbouring moments count by the share of their pairs that change places: which row
+    came first in a file must not matter.
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "b", "c"], target=[1, 1, 1], time=[0, 1, 2])
     >>> reordered_share(table, np.array([5, 4, 9]))
     0.5
     """
-    order = table.by_target
-    same = np.diff(table.target[order]) == 0
-    arrived, appeared = np.diff(table.time[order])[same], np.diff(release[order])[same]
-    ordered = arrived > 0
-    return float((appeared[ordered] < 0).mean()) if ordered.any() else None
+    order = row_order(table.target, table.time, release)
+    target, time = table.target[order], table.time[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (np.diff(target) != 0) | (np.diff(time) != 0)
+    first = np.flatnonzero(new)  # the first row of each moment
+    follows = np.diff(target[first]) == 0  # whether the next moment is on the same target
+    if not follows.any():
+        return None
+    pairs = np.diff(first) * np.diff(np.append(first[1:], len(order)))
+    return float((_overtaken(first, release[order]) / pairs)[follows].mean())
+
+
+def _overtaken(first: IntArray, appeared: IntArray) -> IntArray:
+    """For each moment but the last: its pairs with the next one's rows that appear before its own."""
+    count = len(appeared)
+    moment = np.repeat(np.arange(len(first)), np.diff(np.append(first, count)))
+    # Rows stand by moment and appearance, so a key of both finds a row's place in the next moment.
+    key = moment * count + np.unique(appeared, return_inverse=True)[1]
+    rows = np.arange(first[-1])
+    earlier = np.searchsorted(key, key[rows] + count) - first[moment[rows] + 1]
+    return np.add.reduceat(earlier, first[:-1])
 
 
 def _moves(table: EventTable) -> BoolArray:

@@ -65,11 +65,6 @@ class EventTable:
         """0, 1, 2, ... for the targets, by size of their number."""
         return np.unique(self.target, return_inverse=True)[1].astype(np.int64, copy=False)
 
-    @cached_property
-    def by_target(self) -> IntArray:
-        """The rows by target and time."""
-        return row_order(self.target, self.time)
-
     @property
     def actors(self) -> int:
         """How many actors there are."""
