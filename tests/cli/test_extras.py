@@ -35,6 +35,7 @@ LINES = {
     "space": "space list",
     "token": "token add me --scope submit",
     "parked": "parked list",
+    "prune": "prune feed --older-than 90d",
     "status": "status",
     "migrate": "migrate",
     "backup": "backup all.gz",

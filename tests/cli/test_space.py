@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from contracts.operating import SLOW
+from contracts.operating import FAST, SLOW
+from contracts.shell import wait_until
 from tarry.gateway.book import read_book
 from tarry.gateway.keyfile import read_key
 from tarry.gateway.outlets import make_outlet
@@ -54,6 +55,7 @@ def test_the_first_space_makes_database_and_key_and_a_second_joins(operator):
         "adoption": "everyone",
         "version": 1,
         "is_open": True,
+        "has_ended": False,
         "resumes_at": None,
     }
     found = listed(operator, "reviews")
@@ -86,6 +88,27 @@ def test_a_space_is_paused_and_opened(operator):
     assert operator.tell("space", "list").splitlines()[1].endswith("paused")
     assert operator.ask("space", "open", "talk") == {"space": "talk", "is_open": True, "resumes_at": None}
     assert listed(operator)["is_open"]
+
+
+@BOTH
+def test_a_space_is_ended_and_then_removed(operator):
+    """With a window of a tenth of a second no promise reaches further than a second or so."""
+    for name in ("talk", "old"):
+        operator.add_space(name, FAST)
+    told = operator.tell("space", "end", "old")
+    state = operator.tell("space", "list").splitlines()[1]
+
+    def removed():
+        code, out, err = operator.say("space", "remove", "old")
+        assert code == 0 or "try again after" in err
+        return out
+
+    assert told.startswith("old has ended: it takes no more posts; what waits leaves at its time")
+    assert state.endswith("ended")
+    assert listed(operator, "old")["has_ended"]
+    assert "'old' has ended: make a new one" in operator.refusal("space", "open", "old")
+    assert wait_until(removed) == "old is removed: its feed, its policies and its tokens are gone\n"
+    assert [space["name"] for space in operator.ask("space", "list")["spaces"]] == ["talk"]
 
 
 @BOTH
@@ -258,7 +281,9 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
         (["set", "talk", "--circle", "x"], "--circle does not belong to tarry space set"),
         (["pause", "talk", "--dry-run"], "--dry-run does not belong to tarry space pause"),
-        (["remove", "talk"], "argument ACTION: invalid choice: 'remove'"),
+        (["remove", "talk"], "space 'talk' has not ended: tarry space end talk goes first"),
+        (["end", "nowhere"], "this gateway has no space 'nowhere'"),
+        (["forget", "talk"], "argument ACTION: invalid choice: 'forget'"),
     ],
 )
 def test_what_is_wrong_gets_one_sentence(operator, words, sentence):

@@ -8,6 +8,7 @@ import pytest
 from contracts.at_desk import AtDesk
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
+from tarry.gateway.ending import end_space
 from tarry.gateway.spaces import add_space, change_policy
 from tarry.gateway.testing import new_token
 from tarry.keep.errors import Refused, Unavailable
@@ -58,6 +59,16 @@ def test_a_space_is_paused_and_opened_again(desk):
     assert "Open wiki again" in desk.read()
     assert desk.done("open", space="wiki") == "Open again."
     assert desk.gateway.book.space("wiki").is_open
+
+
+def test_a_space_that_has_ended_offers_no_way_back(desk):
+    desk.sign_in()
+    with desk.gateway.store.transaction("closing") as transaction:
+        end_space(transaction, desk.clock, "wiki")
+    desk.gateway.refresh()
+
+    assert "Open wiki again" not in desk.read()
+    assert desk.act("open", space="wiki").status_code == 422
 
 
 def test_a_policy_about_to_take_effect_says_until_when_admission_pauses(desk):

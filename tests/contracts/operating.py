@@ -70,6 +70,15 @@ class Operator:
         finally:
             store.close()
 
+    def change(self, do):
+        """One change of the database, in a transaction that is alone."""
+        store = open_store(self.database)
+        try:
+            with store.transaction("closing") as transaction:
+                do(transaction)
+        finally:
+            store.close()
+
     def process(self, *words):
         """A command in a process of its own."""
         process = subprocess.Popen(

@@ -9,6 +9,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.straddle import quiet_ticks
+from tarry.gateway.ending import end_space
 
 POLICY = Policy(epsilon="1", gap="8s", window="3s")
 STRICTER = Policy(epsilon="0.5", gap="9s", window="3s")
@@ -37,6 +38,7 @@ def test_everybody_may_read_the_spaces_and_their_promises(new_site):
         "title": "talk",
         "version": 1,
         "is_open": True,
+        "has_ended": False,
         "resumes_at": None,
         "window_s": 3.0,
         "deadline_at": None,
@@ -48,6 +50,23 @@ def test_everybody_may_read_the_spaces_and_their_promises(new_site):
     assert page["promised"]
     assert page["not_promised"]
     assert site.http.get("/v1/spaces/talk/policy.toml").text == page["policy"]
+
+
+def test_a_space_that_has_ended_says_so_and_goes_on_telling_what_it_released(site):
+    site.receipt(content="before")
+    with site.gateway.store.transaction("closing") as transaction:
+        end_space(transaction, site.clock, "talk")
+    site.gateway.refresh()
+    refusal = site.post()
+    site.pass_ticks(LONGEST)
+
+    assert (refusal.status_code, refusal.json()["detail"]) == (
+        409,
+        "space 'talk' has ended: it takes no more posts",
+    )
+    assert site.http.get("/v1/spaces/talk").json()["has_ended"]
+    assert [item["content"] for item in site.feed()["items"]] == ["before"]
+    assert site.http.post("/v1/spaces/talk/open").status_code == 422
 
 
 @pytest.mark.parametrize("path", ["", "/policy", "/policy.toml"])

@@ -36,6 +36,7 @@ COMMANDS = {
     "space": "the spaces of a gateway and their policies",
     "token": "who may use a gateway, and for what",
     "parked": "posts of a gateway that wait for a person: retry, withdraw, export",
+    "prune": "forget old rows of a gateway",
     "status": "how a gateway stands",
     "migrate": "bring a gateway's database up to date",
     "backup": "all of a gateway's tables in one file",

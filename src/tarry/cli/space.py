@@ -1,11 +1,11 @@
 """Make and change the spaces of a gateway: the forums that posts appear in.
 
 `add` makes one, and with the first one the database and its key; `set` changes its title, or where it
-releases to. `pause` and `open` close and open it: what waits leaves all the same, and a space that is done
-with stays paused. `policy` gives one another policy: it takes nothing in until no two acts can straddle the
-change; with --accept-straddle it changes at once, and the loss is told. Tick, window and labels belong to
-all spaces: `together` changes them, while every space is paused and nothing waits. `secret` tells what
-signs a webhook.
+releases to. `pause` and `open` close and open it: what waits leaves all the same. `end` closes it for good;
+once nothing of it waits or can be asked for, `remove` forgets it, its feed, its policies and its tokens.
+`policy` gives one another policy: it takes nothing in until no two acts can straddle the change; with
+--accept-straddle it changes at once, and the loss is told. Tick, window and labels belong to all spaces:
+`together` changes them, while every space is paused and nothing waits. `secret` tells what signs a webhook.
 
   tarry space add talk --policy policy.toml --title "Talk"
   tarry space add reviews --policy policy.toml --webhook https://forum.example/hooks/tarry
@@ -30,6 +30,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
+from tarry.gateway.ending import end_space, remove_space
 from tarry.gateway.opening import first_keys, keys_of, opened
 from tarry.gateway.outlets import webhook_secret
 from tarry.gateway.spaces import add_space, change_space, new_space, open_space
@@ -134,6 +135,21 @@ def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     _done(arguments, f"{name} {told}", space=name, is_open=opens, resumes_at=resumes)
 
 
+def _end(arguments: argparse.Namespace, _: Config, store: Store) -> None:
+    (name,) = arguments.words
+    with store.transaction("closing") as transaction:
+        end_space(transaction, store.clock(), name)
+    told = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
+    _done(arguments, f"{name} {told}", space=name, has_ended=True)
+
+
+def _remove(arguments: argparse.Namespace, _: Config, store: Store) -> None:
+    (name,) = arguments.words
+    with store.transaction("closing") as transaction:
+        remove_space(transaction, store.clock(), name)
+    _done(arguments, f"{name} is removed: its feed, its policies and its tokens are gone", space=name)
+
+
 def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     (name,) = arguments.words
     outlet = chosen_outlet(arguments)
@@ -177,6 +193,8 @@ _ACTIONS = {
     "set": _Action(_set, "NAME", 1, ("title", *WHERE)),
     "pause": _Action(_open, "NAME", 1),
     "open": _Action(_open, "NAME", 1),
+    "end": _Action(_end, "NAME", 1),
+    "remove": _Action(_remove, "NAME", 1),
     "policy": _Action(change, "NAME FILE", 2, _CHANGING),
     "together": _Action(_together, "NAME=FILE ...", 0),
     "secret": _Action(_secret, "NAME", 1),

@@ -103,7 +103,7 @@ def resumes_at(space: Space, here: Place, clock: Clock) -> Fraction | None:
 
 def _state(space: Space, tick: int) -> str:
     if not space.is_open:
-        return "paused"
+        return "ended" if space.has_ended else "paused"
     return f"from {told_at(_begins(space.version))}" if space.version.first_tick > tick else "yes"
 
 
@@ -116,6 +116,7 @@ def _plain(space: Space, tick: int) -> dict[str, object]:
         "adoption": space.adoption,
         "version": space.version.number,
         "is_open": space.is_open,
+        "has_ended": space.has_ended,
         "resumes_at": _resumes(space, tick),
     }
 

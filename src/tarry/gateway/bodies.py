@@ -143,7 +143,8 @@ class SpaceOut(Struct, kw_only=True):
     name: str
     title: str
     version: Annotated[int, Meta(description="of its policy")]
-    is_open: Annotated[bool, Meta(description="false: an operator has paused it")]
+    is_open: Annotated[bool, Meta(description="false: an operator has paused it, or it has ended")]
+    has_ended: Annotated[bool, Meta(description="true: it takes no more posts, for good")]
     resumes_at: Annotated[
         Moment | None, Meta(description="nothing is taken in until then: the policy changes")
     ]

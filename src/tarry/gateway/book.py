@@ -72,6 +72,16 @@ class Space:
     versions: tuple[Version, ...]  # every policy it has had; the last one holds
     adoption: Adoption = "everyone"  # whose posts are delayed
     is_open: bool = True  # False: an operator has paused admission
+    ended_tick: int | None = None  # it has ended: no arrival was later; None: it goes on
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more is taken in, for good."""
+        return self.ended_tick is not None
+
+    def period(self, version: Version) -> str:
+        """What the ledger counts acts under this version by."""
+        return f"{self.name} {version.number}"
 
     @property
     def version(self) -> Version:
@@ -82,7 +92,7 @@ class Space:
     def terms(self) -> Terms:
         """What a post to this space is admitted under."""
         now = self.version
-        return Terms(now.policy, f"{self.name} {now.number}", now.first_tick, self.adoption, self.is_open)
+        return Terms(now.policy, self.period(now), now.first_tick, self.adoption, self.is_open)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +161,7 @@ def read_book(transaction: Transaction) -> Book:
             versions=tuple(versions[each["name"]]),
             adoption=each["adoption"],
             is_open=bool(each["is_open"]),
+            ended_tick=each["ended_tick"],
         )
         for each in transaction.all("spaces")
     }

@@ -125,7 +125,8 @@ class Gateway(Changes):
                 answers = accept(transaction, self.vault, ready) if fresh else []
             if fresh:
                 rest = iter(answers)
-                return [each if isinstance(each, TarryError) else next(rest) for each in prepared]
+                told = (each if isinstance(each, TarryError) else next(rest) for each in prepared)
+                return [_or_ended(book, *pair) for pair in zip(requests, told, strict=True)]
             self.refresh()
         raise Paused("this gateway's spaces are being changed: try again")
 
@@ -168,3 +169,10 @@ class Gateway(Changes):
         parts = (request.sender, request.space.encode(), (request.key or "").encode(), str(number).encode())
         message = b"".join(len(part).to_bytes(8) + part for part in parts)
         return blake2b(message, key=self._receipt_key, digest_size=32).hexdigest()
+
+
+def _or_ended(book: Book, request: Request, answer: Answer) -> Answer:
+    """A space that has ended takes posts in at no later time; what it has accepted it still knows."""
+    if isinstance(answer, Paused) and book.space(request.space).has_ended:
+        return Paused(f"space {request.space!r} has ended: it takes no more posts")
+    return answer

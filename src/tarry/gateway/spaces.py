@@ -115,7 +115,10 @@ def open_space(transaction: Transaction, name: str, *, is_open: bool) -> None:
     Traceback (most recent call last):
     tarry.gateway.book.NoSuchSpace: this gateway has no space 'talk'
     """
-    _change(transaction, read_book(transaction).space(name), is_open=is_open)
+    space = read_book(transaction).space(name)
+    if is_open:
+        _check_goes_on(space)
+    _change(transaction, space, is_open=is_open)
 
 
 def change_space(
@@ -182,6 +185,7 @@ def next_version(
     2
     """
     space = read_book(transaction).space(name)
+    _check_goes_on(space)
     here = place(transaction)
     here.settings.check(policy)
     if write_policy(policy) == space.version.text:
@@ -219,6 +223,11 @@ def adopt_delays(
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
     return first
+
+
+def _check_goes_on(space: Space) -> None:
+    if space.has_ended:
+        raise NotPossible(f"space {space.name!r} has ended: make a new one with tarry space add")
 
 
 def _check(space: Space) -> None:

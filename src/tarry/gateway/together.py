@@ -121,6 +121,8 @@ def _recount(transaction: Transaction, here: Place, book: Book, settings: Settin
         for version in space.versions:
             told = {"space": space.name, "version": version.number}
             transaction.tell("move_version", **told, first_tick=moved(version.first_tick))
+        if space.ended_tick is not None:
+            transaction.tell("move_end", space=space.name, tick=moved(space.ended_tick))
     rows = transaction.all("adoptions")
     transaction.tell("forget_adoptions")
     transaction.many("adopt_delays", [{**row, "first_tick": moved(row["first_tick"])} for row in rows])

@@ -105,6 +105,7 @@ async def space_out(door: Door, space: Space) -> SpaceOut:
         title=space.title,
         version=space.version.number,
         is_open=space.is_open,
+        has_ended=space.has_ended,
         resumes_at=None if resumes is None else moment(resumes),
         window_s=float(policy.window),
         deadline_at=None if policy.deadline_at is None else moment(policy.deadline_at),

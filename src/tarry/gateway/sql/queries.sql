@@ -7,7 +7,7 @@ SELECT generation FROM book
 UPDATE book SET generation = generation + 1
 
 -- name: spaces
-SELECT name, title, circle, outlet, adoption, is_open FROM spaces ORDER BY name
+SELECT name, title, circle, outlet, adoption, is_open, ended_tick FROM spaces ORDER BY name
 
 -- name: insert_space
 INSERT INTO spaces (name, title, circle, outlet, adoption, is_open)
@@ -103,3 +103,53 @@ SELECT account, first_tick, delayed FROM adoptions ORDER BY first_tick, account
 
 -- name: forget_adoptions
 DELETE FROM adoptions
+
+-- name: end_space
+UPDATE spaces SET is_open = 0, ended_tick = :tick WHERE name = :name
+
+-- name: last_release_of
+-- The last release of a space whose receipt may still be asked for.
+SELECT max(release) AS release FROM posts WHERE outlet = :space
+
+-- name: limit_token
+UPDATE tokens SET spaces = :spaces WHERE id = :id
+
+-- name: forget_period
+-- What the ledger holds of one policy version.
+DELETE FROM ledger WHERE period = :period
+
+-- name: forget_receipts
+DELETE FROM posts WHERE outlet = :space AND state IN ('released', 'withdrawn')
+
+-- name: forget_releases
+DELETE FROM releases WHERE space = :space
+
+-- name: forget_versions
+DELETE FROM versions WHERE space = :space
+
+-- name: forget_space
+DELETE FROM spaces WHERE name = :space
+
+-- name: prune_feed
+-- Old releases, but never the last one: the next position follows from it.
+DELETE FROM releases WHERE space = :space AND position IN (
+    SELECT position FROM releases
+    WHERE space = :space AND at < :before
+      AND position < (SELECT max(position) FROM releases WHERE space = :space)
+    ORDER BY position LIMIT :most
+)
+
+-- name: prune_hours
+-- Old counts of arrivals, but never the last one: a change of all policies asks when somebody came last.
+DELETE FROM hours WHERE hour < :before AND hour < (SELECT max(hour) FROM hours)
+
+-- name: prune_adoptions
+-- Choices of accounts that a later choice has replaced.
+DELETE FROM adoptions WHERE EXISTS (
+    SELECT 1 FROM adoptions later
+    WHERE later.account = adoptions.account AND later.first_tick > adoptions.first_tick
+      AND later.first_tick <= :before
+)
+
+-- name: move_end
+UPDATE spaces SET ended_tick = :tick WHERE name = :space

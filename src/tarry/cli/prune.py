@@ -1,0 +1,54 @@
+"""Forget old rows of a gateway: releases, counts, replaced choices, the ledger of old policies.
+
+WHAT is one or more of these:
+
+  feed       releases in the feeds: nobody can read them here any more
+  hours      arrivals counted by the hour, which tarry status shows
+  adoptions  choices of accounts, in or out of delays, that a later choice has replaced
+  ledger     batched acts by account under policies that were replaced, and of spaces that have ended: tarry
+             status no longer counts what they have cost
+
+The age is at least 7d: receipts are answered for so long. The last release of a feed and the last hour with
+arrivals always stay. The rows are gone for good: tarry backup goes first. A space that has ended goes as a
+whole with tarry space remove.
+
+  tarry prune feed hours --older-than 365d --dry-run
+  tarry prune feed --space talk --older-than 365d
+"""
+
+import argparse
+
+from tarry.cli.settings import add_settings, config_from
+from tarry.cli.show import print_json, print_table
+from tarry.core.durations import parse_duration
+from tarry.gateway.opening import opened
+from tarry.gateway.pruning import PRUNED, prune
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry prune`."""
+    parser.add_argument("what", metavar="WHAT", nargs="+", choices=PRUNED, help=", ".join(PRUNED))
+    parser.add_argument(
+        "--older-than", metavar="DURATION", required=True, help="forget what is older, such as 365d"
+    )
+    parser.add_argument("--space", help="feed, ledger: of this space (default all)")
+    parser.add_argument("--dry-run", action="store_true", help="count the rows, and forget nothing")
+    add_settings(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prune."""
+    age, counts = parse_duration(arguments.older_than, "--older-than"), dict[str, int]()
+    with opened(config_from(arguments)) as store:
+        for what in dict.fromkeys(arguments.what):
+            counts[what] = prune(
+                store, store.clock(), what, age, space=arguments.space, dry=arguments.dry_run
+            )
+    if arguments.json:
+        print_json({"rows": counts, "dry_run": arguments.dry_run})
+    else:
+        header = "rows that would go" if arguments.dry_run else "rows that are gone"
+        print_table(["what", header], [[what, str(count)] for what, count in counts.items()])
+    return 0
