@@ -4,8 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
@@ -77,17 +75,13 @@ class KeeperModel:
         if not self.events:
             return {}
         ticks = [event.arrival for event in self.events]
-        # One actor's arrivals never go back; others' may, by the lean of a clock, which labels do not see.
-        order = sorted(range(len(ticks)), key=lambda i: (ticks[i], i))
-        sequence = np.empty(len(ticks), dtype=np.int64)
-        sequence[order] = np.arange(len(ticks))
         history = History(
             actor=[event.actor for event in self.events],
             target=[event.target for event in self.events],
             time=ticks,
             unit=Fraction(1),
             declared=[event.declared for event in self.events],
-            sequence=sequence,
+            sequence=range(len(ticks)),
         )
         found = label_events(self.policy.labels, history, history.ticks(Fraction(1)), self.window)
         return dict(zip(self.events, found.tolist(), strict=True))
@@ -134,7 +128,7 @@ class KeeperModel:
 
     def _arrive(self, entry: Entry, now_tick: int) -> None:
         event = entry.event
-        last = max((e.arrival for e in self.events if e.actor == entry.actor), default=0)
+        last = max((e.arrival for e in self.events), default=0)
         assert event.arrival == max(now_tick, self.closed + 1, last)
         self.events.append(event)
         if not self.late_labels:

@@ -55,10 +55,6 @@ UPDATE posts SET pseudonym = NULL WHERE state = 'withdrawn'
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
 UPDATE posts SET release = :closed WHERE state = 'parked'
 
--- name: last_arrival
--- The actor's latest arrival: the next one is never before it.
-SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
-
 -- name: heirloom
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
 -- and draws. Of several the latest: nobody gains by handing in more than one.
