@@ -63,6 +63,7 @@ class KeeperModel:
         self.window, self.hold = policy.window_ticks, policy.hold_ticks
         self.late_labels = policy.labels in ("held", "simultaneous")
         self.kept = 2 * self.window if self.late_labels else self.window
+        self.period = self.window or 60  # arrivals are erased together, once in so many ticks
         self.entries: dict[int, Entry] = {}
         self.events: list[Event] = []
         self.outlook: Counter[tuple[str, int]] = Counter()  # what waited when the last hour ended
@@ -108,9 +109,10 @@ class KeeperModel:
         return ends
 
     def living_events(self) -> dict[int, Event]:
-        """Arrivals that some label may still need, by the post that holds them."""
+        """Arrivals that some label may need, or did since the last public moment, by their posts."""
         holders = {entry.event: entry.id for entry in self.entries.values() if entry.event is not None}
-        return {holders[e]: e for e in self.events if e.arrival > self.closed - self.kept}
+        erased = self.closed - self.closed % self.period - self.kept
+        return {holders[e]: e for e in self.events if e.arrival > erased}
 
     # --- the gate -----------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.i
 
 -- name: bequeath_post
 -- Nobody inherits twice from the same post.
-UPDATE posts SET release = :closed, pseudonym = NULL WHERE id = :id
+UPDATE posts SET release = :closed, pseudonym = NULL, fresh = 1 WHERE id = :id
 
 -- name: bequeath_arrival
 UPDATE arrivals SET id = :heir, shift = shift + :ticks WHERE id = :id
@@ -112,14 +112,14 @@ WHERE p.state IN ('waiting', 'parked')
 ORDER BY p.id
 
 -- name: replace
-UPDATE posts SET content = :content, options = :options
+UPDATE posts SET content = :content, options = :options, fresh = 1
 WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
 
 -- name: withdraw
 -- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, or
 -- that nobody answered, may have happened: then there is no problem, and it is too late until a try has shown.
 UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', claim = NULL, until = NULL,
-                 problem = NULL
+                 problem = NULL, fresh = 1
 WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
                     OR state = 'parked')
 
@@ -134,7 +134,7 @@ WHERE state = 'waiting' AND claim IS NULL
 
 -- name: adopt_children
 -- A post that is handed in again keeps what depends on it.
-UPDATE posts SET parent = :heir WHERE parent = :id
+UPDATE posts SET parent = :heir, fresh = 1 WHERE parent = :id
 
 -- name: payload
 SELECT content, options FROM posts WHERE id = :id
@@ -168,7 +168,7 @@ UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
 
 -- name: raise_children
 -- Nothing is released before the post it depends on. Run until it changes nothing.
-UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent)
+UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent), fresh = 1
 WHERE parent IS NOT NULL AND state = 'waiting' AND release IS NOT NULL
   AND release < (SELECT p.release FROM posts p WHERE p.id = posts.parent AND p.state = 'waiting')
 
@@ -215,14 +215,14 @@ FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
 
 -- name: shift_release
 -- One account's outage: what waits for it moves later by the same number of ticks.
-UPDATE posts SET release = release + :ticks WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
+UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
 
 -- name: shift_arrival
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
 
 -- name: shift_heirloom
-UPDATE posts SET release = release + :ticks
+UPDATE posts SET release = release + :ticks, fresh = 1
 WHERE state = 'withdrawn' AND pseudonym = :pseudonym AND release > :closed
 
 -- name: shift_pending_heirloom
