@@ -17,6 +17,8 @@ PAIRS = {
     "none": {0: (0, 0)},
 }
 PAIR_CASES = [(rule, apart, labels) for rule, cases in PAIRS.items() for apart, labels in cases.items()]
+#: Ticks between the public moments at which arrivals are erased.
+PERIOD = {"held": WINDOW, "declared": WINDOW, "follower": WINDOW, "simultaneous": 60, "none": 60}
 KEPT = {"held": 2 * WINDOW, "declared": WINDOW, "follower": WINDOW, "simultaneous": 0, "none": 0}
 
 
@@ -220,17 +222,35 @@ class ClosingContract:
     # --- erasure ----------------------------------------------------------------------------------
 
     @every_rule
-    def test_arrivals_are_erased_as_soon_as_no_label_needs_them(self, new_world, rule):
-        """An arrival is kept for as long as a label may look at it, and not a tick longer."""
-        world = new_world(stiff_policy(rule))
-        world.admit()
-        world.pass_ticks(KEPT[rule])
-
-        assert len(world.dump("arrivals")) == 1
-
-        world.pass_ticks(1)
+    def test_arrivals_are_erased_at_the_first_public_moment_after_labels_need_them(self, new_world, rule):
+        """An arrival is kept while a label may look at it, then until a period ends, and no tick longer."""
+        world, last = new_world(stiff_policy(rule)), {}
+        period = PERIOD[rule]
+        for _ in range(4):
+            arrival = world.closed + 1
+            last[world.admit().post] = -(-(arrival + KEPT[rule]) // period) * period
+            world.pass_ticks(1)
+        for _ in range(KEPT[rule] + period):
+            living = {post for post, tick in last.items() if world.closed < tick}
+            assert set(world.rows("arrivals")) == living
+            world.pass_ticks(1)
 
         assert world.dump("arrivals") == []
+
+    def test_when_ticks_were_missed_the_same_arrivals_are_erased(self, new_world):
+        """Who is erased together depends on arrivals and on the calendar, and not on outages."""
+        world = new_world()
+        first = world.closed + 1
+        while (first + 2 * WINDOW) % WINDOW:  # an arrival that is the last one of its group
+            world.pass_ticks(1)
+            first += 1
+        receipts = [world.admit()]
+        world.pass_ticks(1)
+        receipts.append(world.admit())
+        world.clock.sleep(2 * WINDOW + 1)
+        world.close()
+
+        assert set(world.rows("arrivals")) == {receipts[1].post}
 
     @every_rule
     def test_a_post_that_has_left_keeps_a_receipt_and_a_tick(self, new_world, rule):

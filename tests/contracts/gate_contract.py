@@ -17,6 +17,20 @@ class GateContract:
     # --- admit and status ---
 
     @every_rule
+    def test_a_clock_set_back_stamps_nobody_before_another(self, new_world, rule):
+        """Two people post in turn while the wall clock is set back: no arrival is before the last one."""
+        world, stamps = new_world(stiff_policy(rule)), []
+        world.clock.sleep(60)  # nothing was closed: the clock may lean by almost four seconds
+        for number in range(12):
+            world.clock.sleep(0.4)
+            world.clock.set_wall(-120 if number % 2 else 120)
+            receipt = world.admit(actor=("ann", "bob")[number % 2])
+            stamps.append(world.rows("arrivals")[receipt.post]["arrival"])
+
+        assert stamps == sorted(stamps)
+        assert stamps[-1] > stamps[0]
+
+    @every_rule
     def test_a_lone_post_leaves_once_and_at_its_tick(self, new_world, rule):
         """A lone post leaves once, at its arrival plus hold and draw."""
         world = new_world(stiff_policy(rule))

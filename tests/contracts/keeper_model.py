@@ -4,8 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
@@ -65,6 +63,7 @@ class KeeperModel:
         self.window, self.hold = policy.window_ticks, policy.hold_ticks
         self.late_labels = policy.labels in ("held", "simultaneous")
         self.kept = 2 * self.window if self.late_labels else self.window
+        self.period = self.window or 60  # arrivals are erased together, once in so many ticks
         self.entries: dict[int, Entry] = {}
         self.events: list[Event] = []
         self.outlook: Counter[tuple[str, int]] = Counter()  # what waited when the last hour ended
@@ -77,17 +76,13 @@ class KeeperModel:
         if not self.events:
             return {}
         ticks = [event.arrival for event in self.events]
-        # One actor's arrivals never go back; others' may, by the lean of a clock, which labels do not see.
-        order = sorted(range(len(ticks)), key=lambda i: (ticks[i], i))
-        sequence = np.empty(len(ticks), dtype=np.int64)
-        sequence[order] = np.arange(len(ticks))
         history = History(
             actor=[event.actor for event in self.events],
             target=[event.target for event in self.events],
             time=ticks,
             unit=Fraction(1),
             declared=[event.declared for event in self.events],
-            sequence=sequence,
+            sequence=range(len(ticks)),
         )
         found = label_events(self.policy.labels, history, history.ticks(Fraction(1)), self.window)
         return dict(zip(self.events, found.tolist(), strict=True))
@@ -114,9 +109,10 @@ class KeeperModel:
         return ends
 
     def living_events(self) -> dict[int, Event]:
-        """Arrivals that some label may still need, by the post that holds them."""
+        """Arrivals that some label may need, or did since the last public moment, by their posts."""
         holders = {entry.event: entry.id for entry in self.entries.values() if entry.event is not None}
-        return {holders[e]: e for e in self.events if e.arrival > self.closed - self.kept}
+        erased = self.closed - self.closed % self.period - self.kept
+        return {holders[e]: e for e in self.events if e.arrival > erased}
 
     # --- the gate -----------------------------------------------------------------------------------
 
@@ -134,7 +130,7 @@ class KeeperModel:
 
     def _arrive(self, entry: Entry, now_tick: int) -> None:
         event = entry.event
-        last = max((e.arrival for e in self.events if e.actor == entry.actor), default=0)
+        last = max((e.arrival for e in self.events), default=0)
         assert event.arrival == max(now_tick, self.closed + 1, last)
         self.events.append(event)
         if not self.late_labels:

@@ -10,8 +10,11 @@ from tarry.core.policy import LABEL_RULES
 from tarry.keep.candidates import Adoption, Terms
 from tarry.keep.closing import hour_ticks
 from tarry.keep.errors import Paused
-from tarry.keep.posts import Receipt
+from tarry.keep.gate import Gate
+from tarry.keep.posts import Post, Receipt
 from tarry.keep.releaser import Releaser
+from tarry.keep.vault import Vault
+from tarry.testing import ManualClock
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)
 looking_rule = pytest.mark.parametrize("rule", [rule for rule in LABEL_RULES if rule != "none"])
@@ -56,6 +59,31 @@ def waiting_in(world: World, hour: int) -> dict[tuple[str, int], int]:
 
 class SharedContract:
     """Tests of what many share; `new_world` comes from `StoreContract`."""
+
+    # --- several gateways -----------------------------------------------------------------------------
+
+    @every_rule
+    def test_no_stamp_is_before_one_acknowledged_earlier_by_another_gateway(self, new_world, reopen, rule):
+        """Two machines whose clocks are set at random admit in turn: what is stamped never goes back."""
+        world, chance, stamps = new_world(stiff_policy(rule)), random.Random(11), []
+        clock, store = ManualClock(boot="elsewhere"), reopen()
+        elsewhere = Gate(Vault(store, world.keys, world.outlets, clock), world.policy)
+        for number in range(60):
+            for each in (world.clock, clock):
+                each.sleep(chance.uniform(0, 1))
+                each.set_wall(chance.uniform(-20, 20))
+            if chance.random() < 0.1:
+                world.close()
+            gate = chance.choice((world.gate, elsewhere))
+            post = Post(actor=chance.choice("abc"), target=f"p{number}", outlet="list", content=b"")
+            receipt = gate.admit(post)
+            if chance.random() < 0.1:
+                gate.withdraw(receipt.secret)  # whoever posts next looks back
+            stamps.append(world.rows("arrivals")[receipt.post]["arrival"])
+        store.close()
+
+        assert stamps == sorted(stamps)
+        assert len(set(stamps)) > 5
 
     # --- who is delayed -------------------------------------------------------------------------------
 

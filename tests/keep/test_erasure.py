@@ -2,6 +2,7 @@
 
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
@@ -129,13 +130,19 @@ def test_stale_bytes_between_rows_are_wiped(file_world, tmp_path):
     assert len(file_world.dump("posts")) == 1
 
 
-def test_a_file_that_was_just_written_anew_has_to_wait(file_world, monkeypatch):
+def test_a_file_that_was_just_written_anew_waits_for_another_public_moment(file_world, monkeypatch):
     """Writing a file anew takes a hundredth of the time at most, except for the last time."""
     monkeypatch.setattr("tarry.keep.sqlite.time.monotonic", iter(range(0, 10**6, 5)).__next__)
+    written, store = [], file_world.store
+    store.connection().set_trace_callback(written.append)
+    for last in (False, False, True):  # the first takes from 5 to 10: not again before 510
+        assert store.clear_traces(last=last)  # nothing to try again at the next tick
+        written.append("end")
+    store.connection().set_trace_callback(None)
 
-    assert file_world.store.clear_traces()  # took from 5 to 10: not again before 510
-    assert not file_world.store.clear_traces()
-    assert file_world.store.clear_traces(last=True)
+    calls = " ".join(written).split("end")
+    assert ["VACUUM" in call for call in calls[:3]] == [True, False, True]
+    assert all("wal_checkpoint" in call for call in calls[:3])
 
 
 def test_no_row_of_a_database_tells_anything(postgres_server):
@@ -150,6 +157,148 @@ def test_no_row_of_a_database_tells_anything(postgres_server):
 
     assert secrets.found_in(every_row(dsn), as_text, allowed) == []
     assert {"the actor's hash", "the pseudonym's hash", "the content", "arrival", "draw"} <= set(before)
+
+
+# --- where rows lie ---------------------------------------------------------------------------------
+
+PEOPLE = 40
+#: Of forty pairs in random order one is adjacent on average; so many are with a chance below 1e-9.
+TOO_MANY = 14
+ORDERS = {
+    "transactions": "SELECT id FROM posts ORDER BY CAST(CAST(xmin AS text) AS bigint), ctid",
+    "commands": "SELECT id FROM posts ORDER BY CAST(CAST(cmin AS text) AS bigint), ctid",
+    "places": "SELECT id FROM posts ORDER BY ctid",
+}
+TOAST = "SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = CAST('posts' AS regclass)"
+
+
+class Thief:
+    """Looks at where the rows of a database lie, and guesses that neighbours are one person's."""
+
+    def __init__(self, dsn: str) -> None:
+        self._connection = psycopg.connect(dsn, autocommit=True)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def vacuum(self) -> None:
+        """As the server does by itself, sooner or later."""
+        self._connection.execute("VACUUM posts")
+
+    def rows(self) -> dict[int, tuple]:
+        """Transaction, command and place of every row."""
+        found = self._connection.execute("SELECT id, xmin, cmin, ctid FROM posts").fetchall()
+        return {post: tuple(rest) for post, *rest in found}
+
+    def orders(self, contents: dict[bytes, int]) -> dict[str, list[int]]:
+        """The posts in every order that can be seen; large contents lie in a table of their own."""
+        orders = {
+            name: [post for (post,) in self._connection.execute(query).fetchall()]
+            for name, query in ORDERS.items()
+        }
+        ((table,),) = self._connection.execute(TOAST).fetchall()
+        first = f"SELECT chunk_data FROM {table} WHERE chunk_seq = 0 ORDER BY "  # noqa: S608 - a catalogue's name
+        for by in ("chunk_id", "ctid"):
+            chunks = self._connection.execute(f"{first}{by}".encode()).fetchall()
+            orders[f"contents by {by}"] = [contents[chunk[:16]] for (chunk,) in chunks]
+        return orders
+
+
+def adjacent(order: list[int], person_of: dict[int, int]) -> int:
+    """How many neighbours are one person's."""
+    people = [person_of[post] for post in order]
+    return sum(a == b for a, b in pairwise(people))
+
+
+def hand_in_pairs(world: World) -> None:
+    """Everybody posts twice, all within one public period."""
+    world.clock.sleep(0.5)
+    for person in range(PEOPLE):
+        for number in range(2):
+            content = random.randbytes(5000)
+            receipt = world.admit(f"the person {person}", f"paper {person} {number}", content=content)
+            world.person_of[receipt.post] = person
+            world.contents[content[:16]] = receipt.post
+            world.receipts.append(receipt)
+        world.clock.sleep(0.01)
+
+
+@pytest.fixture
+def pairs(postgres_server):
+    """A database in which everybody has two posts waiting, handed in one after the other."""
+    dsn = postgres_server.new_schema()
+    world, thief = World(lambda: PostgresStore(dsn), POLICY), Thief(dsn)
+    world.person_of, world.contents, world.receipts = {}, {}, []
+    hand_in_pairs(world)
+    yield world, thief
+    thief.close()
+    world.leave()
+
+
+def pass_windows(world: World, count: int) -> None:
+    """Some public moments go by."""
+    for _ in range(count):
+        world.clock.sleep(2)
+        world.close()
+
+
+def test_after_erasure_no_order_of_rows_tells_whose_posts_belong_together(pairs):
+    """Before it every order of the database shows the pairs; then none does, and all are of one moment."""
+    world, thief = pairs
+    before = thief.orders(world.contents)
+    pass_windows(world, 4)
+    after, rows = thief.orders(world.contents), thief.rows()
+
+    assert world.dump("arrivals") == []
+    assert {row["state"] for row in world.dump("posts")} == {"waiting"}
+    assert {name: adjacent(order, world.person_of) for name, order in before.items()} == dict.fromkeys(
+        before, PEOPLE
+    )
+    for name, order in after.items():
+        assert len(order) == 2 * PEOPLE, name
+        assert adjacent(order, world.person_of) < TOO_MANY, name
+    assert len({(xmin, cmin) for xmin, cmin, _ in rows.values()}) == 1
+    for receipt in world.receipts:
+        assert world.gate.status(receipt.secret).state == "waiting"
+
+
+def test_nor_do_rows_that_lie_where_vacuum_has_made_room(pairs):
+    """Vacuum frees the places of old rows: new ones do not take them in the order in which posts came."""
+    world, thief = pairs
+    pass_windows(world, 4)
+    thief.vacuum()
+    old = set(world.person_of)
+    hand_in_pairs(world)
+    pass_windows(world, 4)
+    thief.vacuum()
+
+    for name, order in thief.orders(world.contents).items():
+        new = [post for post in order if post not in old]
+        assert len(new) == 2 * PEOPLE, name
+        assert adjacent(new, world.person_of) < TOO_MANY, name
+
+
+def test_each_post_is_written_anew_once_and_again_after_it_was_changed(pairs):
+    """The cost grows with arrivals and changes: whatever else waits stays where it is."""
+    world, thief = pairs
+    pass_windows(world, 4)
+    before = thief.rows()
+    pass_windows(world, 2)
+    assert thief.rows() == before
+
+    changed = world.receipts[3], world.receipts[50]
+    world.gate.replace(changed[0].secret, b"better")
+    world.clock.sleep(0.1)
+    world.gate.withdraw(changed[1].secret)
+    one_by_one = thief.rows()
+    pass_windows(world, 2)
+    after = thief.rows()
+
+    moved = {post for post in after if after[post] != before[post]}
+    assert moved == {receipt.post for receipt in changed}
+    assert len({one_by_one[post][0] for post in moved}) == 2
+    assert len({after[post][0] for post in moved}) == 1
+    assert [world.gate.status(each.secret).state for each in changed] == ["waiting", "withdrawn"]
 
 
 def as_text(number: int) -> bytes:

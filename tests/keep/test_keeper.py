@@ -164,6 +164,34 @@ def test_a_keeper_that_ends_when_nothing_waits_has_erased_the_arrivals():
 # --- delivering -----------------------------------------------------------------------------------
 
 
+def clearings(posts, monkeypatch) -> list[int]:
+    """At which ticks a keeper clears traces while some ticks go by, counted from the first one."""
+    monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)
+    home, cleared = Home(SLOW, ManualClock()), []
+    begun = home.closed()
+
+    def clear_traces(*, last):
+        cleared.append("last" if last else home.closed() - begun)
+        return True
+
+    monkeypatch.setattr(home.vault.store, "clear_traces", clear_traces)
+    with home.kept() as keeper:
+        for tick in range(13):
+            home.clock.sleep(1)
+            look_around(keeper)
+            if tick in posts:
+                home.admit()
+    return cleared
+
+
+def test_traces_are_cleared_at_public_moments_needed_or_not(monkeypatch):
+    """Once in a window, and at the end: a post that comes, leaves and is erased changes nothing."""
+    found = clearings([], monkeypatch)
+
+    assert found[1:] == [*range(found[1], 14, 2), "last"]
+    assert clearings([1], monkeypatch) == clearings([2, 7], monkeypatch) == found
+
+
 def test_a_keeper_that_is_stopped_delivers_first_what_it_has_begun(monkeypatch):
     """A delivery in progress ends and is written down before the keeper does."""
     monkeypatch.setattr(keeper_module, "_SWEEP_S", 0.002)

@@ -2,11 +2,12 @@
 
 import sys
 import threading
+import time
 
 import psycopg
 import pytest
 
-from contracts.keeping import World, lively_policy, stiff_policy
+from contracts.keeping import WINDOW, World, lively_policy, stiff_policy
 from tarry.core.errors import NotPossible
 from tarry.keep.admission import accept
 from tarry.keep.closing import close_ticks
@@ -145,8 +146,8 @@ def test_names_are_locked_in_an_order_of_their_own(new_world, dsn):
         thread.start()
         while thread.is_alive() and not someone_waits(onlooker):
             thread.join(0.01)
-        held = onlooker.execute("SELECT objid::int, granted FROM pg_locks WHERE locktype = 'advisory'")
-        found = sorted(held.fetchall())
+        of_names = "SELECT objid::int, granted FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+        found = sorted(onlooker.execute(of_names).fetchall())
     thread.join()
 
     assert found == [(low, True), (high, False), (high, True)]
@@ -156,6 +157,69 @@ def someone_waits(connection) -> bool:
     """Whether anybody stands before a lock."""
     waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     return connection.execute(waiting).fetchone() is not None
+
+
+def comes_to_wait(thread, onlooker) -> bool:
+    """Whether a thread comes to stand before a lock; not if it ends, or stands elsewhere."""
+    deadline = time.monotonic() + 20
+    while thread.is_alive() and time.monotonic() < deadline:
+        if someone_waits(onlooker):
+            return True
+        thread.join(0.01)
+    return False
+
+
+def public_moment(world):
+    """The next tick that closes is one at which posts are written anew; all of them are due by then."""
+    world.pass_ticks(2 * WINDOW - (world.closed + 1) % WINDOW, release=False)
+    world.clock.sleep(1)
+
+
+def test_a_worker_who_comes_while_posts_are_written_anew_waits_and_finds_them(new_world, dsn):
+    """Closing keeps workers waiting; whoever waited sees the new rows, and misses none."""
+    world, claims = new_world(), []
+    posts = {world.admit(actor).post for actor in ("ann", "bob", "cem")}
+    public_moment(world)
+
+    def work():
+        claims.append(world.releaser.claim("list"))
+        world.store.close()
+
+    thread = threading.Thread(target=work)
+    with world.store.transaction("closing") as transaction, psycopg.connect(dsn) as onlooker:
+        close_ticks(transaction, world.keys, world.clock)
+        thread.start()
+        waited = comes_to_wait(thread, onlooker)
+    thread.join()
+
+    assert waited
+    assert {post for post, _ in claims[0].posts} == posts
+    assert {row["fresh"] for row in world.dump("posts")} == {0}
+
+
+def test_posts_are_written_anew_when_no_worker_is_at_them(new_world, dsn):
+    """Closing waits for a claim that is being made, and writes the row anew as the worker has left it."""
+    world = new_world()
+    receipt = world.admit()
+    public_moment(world)
+
+    def close():
+        world.close()
+        world.store.close()
+
+    thread = threading.Thread(target=close)
+    with world.store.transaction("working") as transaction, psycopg.connect(dsn) as onlooker:
+        claim = world.releaser.claim_within(transaction, "list", world.vault.now(transaction))
+        thread.start()
+        waited = comes_to_wait(thread, onlooker)
+    thread.join()
+    row = world.rows("posts")[receipt.post]
+    world.releaser.mark(claim, world.releaser.deliver(claim))
+
+    assert waited
+    assert (row["claim"], row["fresh"]) == (claim.token, 0)
+    assert world.gate.status(receipt.secret).state == "released"
+    assert len(world.delivered) == 1
 
 
 def test_several_admissions_at_once_move_a_personal_store_once(new_world):

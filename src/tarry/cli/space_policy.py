@@ -9,9 +9,9 @@ from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle
 from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
-from tarry.gateway.spaces import change_policy, last_tick, next_version
+from tarry.gateway.spaces import change_policy, next_version
 from tarry.gateway.straddling import check_unchanged, cost_at_once
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, arrival_tick, place
 
 __all__ = ["change"]
 
@@ -31,7 +31,7 @@ def change(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     if arguments.dry_run:
         with store.transaction("reading") as transaction:
             later = next_version(transaction, clock, name, policy)
-            ticks = later.first_tick - last_tick(place(transaction), clock)
+            ticks = later.first_tick - arrival_tick(place(transaction), clock)
         tell_plan(name, later, ticks * policy.tick, loss, as_json=as_json)
         return
     if loss.extra == inf and not arguments.yes:
@@ -49,4 +49,4 @@ def _cost(store: Store, name: str, policy: Policy) -> tuple[Space, Straddle]:
     with store.transaction("reading") as transaction:
         space, here = read_book(transaction).space(name), place(transaction)
     here.settings.check(policy)
-    return space, cost_at_once(space, policy, last_tick(here, store.clock()))
+    return space, cost_at_once(space, policy, arrival_tick(here, store.clock()))

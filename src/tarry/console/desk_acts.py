@@ -60,13 +60,13 @@ def _post(fields: Fields) -> int:
 
 async def _pause(request: Request, session: Session, fields: Fields) -> Response:
     door, space = _space(request, session, fields)
-    await door.call(partial(door.gateway.open_space, space, is_open=False))
+    await door.change(partial(door.gateway.open_space, space, is_open=False))
     return _then("paused")
 
 
 async def _open(request: Request, session: Session, fields: Fields) -> Response:
     door, space = _space(request, session, fields)
-    await door.call(partial(door.gateway.open_space, space, is_open=True))
+    await door.change(partial(door.gateway.open_space, space, is_open=True))
     return _then("opened")
 
 
@@ -84,7 +84,7 @@ async def _withdraw(request: Request, session: Session, fields: Fields) -> Respo
 
 async def _parked(door: Door, change: Callable[[], None]) -> None:
     try:
-        await door.call(change)
+        await door.change(change)
     except (NoSuchPost, TooLate):
         raise BadRequest(409, texts()["desk"]["not_parked"]) from None
 
@@ -94,7 +94,7 @@ async def _withdraw_on(request: Request, session: Session, fields: Fields) -> Re
     target = fields.get("target", "")
     if not 0 < len(target) <= _MOST_TARGET or "\0" in target:
         raise BadRequest(422, texts()["desk"]["withdraw_empty"])
-    count = await door.call(partial(door.gateway.withdraw_on, space, target))
+    count = await door.change(partial(door.gateway.withdraw_on, space, target))
     return _then("withdrawn_on", count=count)
 
 
@@ -108,7 +108,7 @@ async def _make(request: Request, session: Session, fields: Fields) -> Response:
     if (fields.get("everywhere") == "yes") == bool(spaces):
         raise BadRequest(422, texts()["desk"]["make_no_where"])
     name = fields.get("name", "").strip()
-    _, token = await door.call(partial(door.gateway.add_token, name, scopes, spaces))
+    _, token = await door.change(partial(door.gateway.add_token, name, scopes, spaces))
     answer = RedirectResponse(_SHOWN_AT, 303)
     answer.set_cookie(
         NEW_TOKEN,
@@ -125,7 +125,7 @@ async def _make(request: Request, session: Session, fields: Fields) -> Response:
 async def _revoke(request: Request, session: Session, fields: Fields) -> Response:
     door = _admin(request, session)
     try:
-        await door.call(partial(door.gateway.revoke_token, fields.get("token", "")))
+        await door.change(partial(door.gateway.revoke_token, fields.get("token", "")))
     except BadInput:
         raise BadRequest(409, texts()["desk"]["revoke_unknown"]) from None
     return _then("revoked")

@@ -60,7 +60,7 @@ async def _withdraw(request: Request) -> Response:
 
 async def _then(request: Request, change: "Callable[[], object]", there: str) -> Response:
     try:
-        await request.app.state.door.call(change)
+        await request.app.state.door.change(change)
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     except TooLate as late:

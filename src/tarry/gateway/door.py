@@ -33,7 +33,7 @@ __all__ = ["MOST_NUMBER", "Door", "answer", "number"]
 
 #: The largest number that a store can hold.
 MOST_NUMBER = (1 << 63) - 1
-_THREADS = 4
+_READERS, _WRITERS = 4, 2  # threads
 _LONG = 64 << 10  # bytes of JSON that are not read in the event loop
 _KEY_MOST = 200
 #: How often one client may have the database looked at for a token that this process does not know.
@@ -84,7 +84,9 @@ class Door:
         self.gateway, self.limits = gateway, limits
         self.admissions = Admissions(gateway)
         self.buckets = Buckets(limits)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="door")
+        # Whoever writes may have to wait for others who write; whoever reads must not wait for them.
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
+        self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="writer")
         self.streams = Streams(gateway.store, self.call, limits.open_streams, limits.client_streams)
         self.clients = Clients(limits.trusted_proxies)
         self.guests = Buckets(
@@ -104,18 +106,23 @@ class Door:
         self._is_closed = True
         self.streams.close()
         self.admissions.close()
-        everybody = Barrier(_THREADS)  # each thread has a connection of its own to let go of
-        for _ in range(_THREADS):
-            self._threads.submit(self._let_go, everybody)
-        self._threads.shutdown()
+        for threads, count in ((self._readers, _READERS), (self._writers, _WRITERS)):
+            everybody = Barrier(count)  # each thread has a connection of its own to let go of
+            for _ in range(count):
+                threads.submit(self._let_go, everybody)
+            threads.shutdown()
 
     def _let_go(self, everybody: Barrier) -> None:
         everybody.wait()
         self.gateway.store.close()
 
     async def call(self, step: Callable[[], T]) -> T:
-        """Do something that may block, beside the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, step)
+        """Do something that may block but changes nothing, beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, step)
+
+    async def change(self, step: Callable[[], T]) -> T:
+        """Change something in the store, beside the event loop and beside those who read."""
+        return await asyncio.get_running_loop().run_in_executor(self._writers, step)
 
     def space(self, request: Request) -> Space:
         """The space that an address names."""

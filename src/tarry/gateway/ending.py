@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from tarry.core.errors import NotPossible
 from tarry.gateway.book import Book, Space, read_book
-from tarry.gateway.spaces import last_tick
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.clock import Clock
 from tarry.keep.closing import RECEIPT_DAYS
 from tarry.keep.moments import moment
-from tarry.keep.store import Place, Transaction, place
+from tarry.keep.store import Place, Transaction, arrival_tick, place
 
 __all__ = ["check_removable", "end_space", "remove_space"]
 
@@ -31,7 +30,7 @@ def end_space(transaction: Transaction, clock: Clock, name: str) -> Space:
     space = read_book(transaction).space(name)
     if space.has_ended:
         raise NotPossible(f"space {name!r} has ended already")
-    tick = last_tick(place(transaction), clock)
+    tick = arrival_tick(place(transaction), clock)
     transaction.tell("end_space", name=name, tick=tick)
     transaction.tell("turn_page")
     return replace(space, is_open=False, ended_tick=tick)
@@ -56,7 +55,7 @@ def check_removable(transaction: Transaction, clock: Clock, name: str) -> Space:
     if transaction.one("is_busy", space=name):
         raise NotPossible(f"posts of {name!r} wait or are parked: let them leave, or withdraw them, first")
     first, tick = _removable_from(transaction, here, space), here.settings.tick
-    if last_tick(here, clock) < first:
+    if arrival_tick(here, clock) < first:
         raise NotPossible(
             f"what left {name!r} may still be asked for or compared: try again after {moment(first * tick)}"
         )

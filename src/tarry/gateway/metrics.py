@@ -17,7 +17,7 @@ from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.operations import operation
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import hour_ticks
+from tarry.keep.closing import erased_up_to, hour_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.store import Transaction, place
 
@@ -83,8 +83,7 @@ def last_hour(transaction: Transaction) -> tuple[float, int]:
     """
     here = place(transaction)
     ticks, settings = hour_ticks(here.settings), here.settings
-    erasable = here.closed - settings.window_ticks * (2 if settings.waits_for_label else 1)
-    hour = (erasable + 1) // ticks - 1
+    hour = (erased_up_to(settings, here.closed) + 1) // ticks - 1
     rows = transaction.all("hours", before=hour + 1, most=1)
     arrivals = rows[0]["arrivals"] if rows and rows[0]["hour"] == hour else 0
     return float(hour * ticks * settings.tick), int(arrivals)

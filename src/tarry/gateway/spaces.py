@@ -15,17 +15,16 @@ from tarry.gateway.book import Space, Version, read_book
 from tarry.gateway.outlets import make_outlet, may_take_over
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.candidates import Adoption
-from tarry.keep.clock import Clock, advance, now_tick
+from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
 from tarry.keep.own_key import own_key
-from tarry.keep.store import Place, Settings, Transaction, found, place
+from tarry.keep.store import Settings, Transaction, arrival_tick, found, place
 
 __all__ = [
     "add_space",
     "adopt_delays",
     "change_policy",
     "change_space",
-    "last_tick",
     "new_space",
     "next_version",
     "open_space",
@@ -190,7 +189,7 @@ def next_version(
     here.settings.check(policy)
     if write_policy(policy) == space.version.text:
         raise BadInput("a new version", "differs from the one that holds", found="the same policy")
-    tick = last_tick(here, clock)
+    tick = arrival_tick(here, clock)
     first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)
     return Version(number=space.version.number + 1, text=write_policy(policy), first_tick=first)
 
@@ -218,7 +217,7 @@ def adopt_delays(
     if not actor:
         raise BadInput("an account", "has a name", found="none")
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
-    tick = last_tick(place(transaction), clock)
+    tick = arrival_tick(place(transaction), clock)
     first = max(first_quiet(each, each.version.policy, tick) for each in circle)
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
@@ -239,19 +238,6 @@ def _check(space: Space) -> None:
         raise BadInput(
             "the title of a space", "is 1 to 200 characters on one line", found=repr(space.title)
         )
-
-
-def last_tick(here: Place, clock: Clock) -> int:
-    """The latest tick that an arrival may have had by now.
-
-    >>> from tarry.gateway.testing import small_gateway
-    >>> gateway = small_gateway()
-    >>> with gateway.store.transaction("reading") as transaction:
-    ...     last_tick(place(transaction), gateway.clock) - gateway.clock.wall // 1_000_000
-    0
-    """
-    now = advance(here.anchor, clock.read(here.now)).time
-    return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
 
 
 def _change(transaction: Transaction, space: Space, *, is_open: bool) -> None:

@@ -12,7 +12,7 @@ from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.clock import Clock, advance, last_past_tick
-from tarry.keep.closing import close_ticks, hour_ticks
+from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
 from tarry.keep.moments import moment
 from tarry.keep.store import Place, Settings, Transaction, anchor_row, place
@@ -93,7 +93,8 @@ def _check_quiet(transaction: Transaction, here: Place, book: Book, policies: Ma
     if last is None:
         return  # nobody ever came
     first = max(first_quiet(book.space(name), policy, last) for name, policy in policies.items())
-    # By then nothing is left of any arrival: a gap is longer than its window.
+    if here.latest is not None:
+        first = max(first, erased_at(here.settings, last))
     if here.latest is not None or here.closed + 1 < first:
         at = moment(first * here.settings.tick)
         raise NotPossible(f"what has left may still be compared with what comes next: try again after {at}")

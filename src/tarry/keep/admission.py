@@ -9,12 +9,11 @@ from tarry.core.policy_file import write_policy
 from tarry.keep.account_clock import Standstill, standstill
 from tarry.keep.candidates import Candidate, Terms
 from tarry.keep.checks import check_period
-from tarry.keep.clock import now_tick, time_at
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
 from tarry.keep.posts import Receipt
 from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of, status_of, waiting_parent
-from tarry.keep.store import Place, Row, Transaction, place
+from tarry.keep.store import Place, Row, Transaction, arrival_tick, place
 from tarry.keep.vault import Vault
 
 __all__ = ["CLOSED", "accept"]
@@ -74,18 +73,16 @@ class _Clerk:
     )
 
     def __init__(self, transaction: Transaction, vault: Vault, here: Place) -> None:
-        now = time_at(here.anchor, vault.clock.read(here.now))
-        tick = max(now_tick(now, here.settings.tick), here.closed + 1)
         self._transaction, self._vault = transaction, vault
-        self._here, self._tick, self._settings = here, tick, here.settings
+        self._here, self._settings = here, here.settings
+        self._tick = arrival_tick(here, vault.clock)
         self._agreed: Terms | None = None  # the last terms that were looked at and found to hold
         self._known: dict[int, tuple[bytes, Receipt]] = {}  # requests that have come before
         self._lockouts: dict[bytes, Standstill | None] = {}  # of the accounts that posts need
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
-        # Whether a label, tick or legacy depends on the actor's earlier posts: then these come in turn.
-        leaned = here.latest is not None and here.latest > tick
-        self._looks_back = leaned or here.heirlooms or not here.settings.waits_for_label
+        # Whether a label or legacy depends on the actor's earlier posts: then these come in turn.
+        self._looks_back = here.heirlooms or not here.settings.waits_for_label
 
     def take_turns(self, requests: Sequence[Sequence[Candidate]]) -> None:
         """Keep others waiting who ask for the same, and look up which requests have come before."""
@@ -100,6 +97,10 @@ class _Clerk:
                 names |= {each.actor for each in request}
         if names:
             self._transaction.lock(names)
+        if self._looks_back:
+            # Another post of the actor, which we have waited for, may have got a later tick.
+            self._here = place(self._transaction)
+            self._tick = arrival_tick(self._here, self._vault.clock)
         if again:
             self._recall(again)
 
@@ -181,7 +182,7 @@ class _Clerk:
     def end(self) -> None:
         """Store what is left, and say where the store stands then.
 
-        Nobody can who has looked back: heirs have changed more than arrivals, or some were stamped later.
+        Nobody can who has looked back: heirs have changed more than arrivals.
         """
         remembers = bool(self._arrivals) and not self._looks_back
         self._write()
@@ -203,8 +204,7 @@ class _Clerk:
         return None
 
     def _arrive(self, each: Candidate) -> Prospect:
-        arrival = self._stamp(each) if self._looks_back else self._tick
-        deadline, shift = each.terms.policy.deadline_tick, 0
+        arrival, deadline, shift = self._tick, each.terms.policy.deadline_tick, 0
         if each.clock is not None and (lockout := self._lockout(each.clock)):
             shift = lockout.ahead(arrival)
         if shift and deadline is not None:
@@ -242,11 +242,6 @@ class _Clerk:
         account = self._vault.keys.account(each.actor)
         row = self._transaction.one("adopted", account=account, tick=arrival)
         return each.terms.adoption == "opt-out" if row is None else bool(row["delayed"])
-
-    def _stamp(self, each: Candidate) -> int:
-        """This tick; but not before the actor's last arrival, should the clock have leaned back since."""
-        last = self._transaction.one("last_arrival", actor=each.actor)
-        return max(self._tick, (last and last["arrival"]) or self._tick)
 
     def _label(self, each: Candidate, arrival: int) -> int:
         """The label, which is known at admission."""

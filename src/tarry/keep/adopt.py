@@ -12,7 +12,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.clock import Clock, advance, last_past_tick
-from tarry.keep.closing import close_ticks
+from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys
 from tarry.keep.own_key import own_key
 from tarry.keep.prospects import status_of
@@ -86,9 +86,8 @@ def _check_nothing_is_on_its_way(
 
 def _counted_until(here: Place) -> Fraction:
     """When the last arrival is erased: until then labels look at it, whatever became of its post."""
-    windows = 2 if here.settings.waits_for_label else 1
-    latest = 0 if here.latest is None else here.latest + windows * here.settings.window_ticks
-    return latest * here.settings.tick
+    tick = 0 if here.latest is None else erased_at(here.settings, here.latest)
+    return tick * here.settings.tick
 
 
 def _last_waiting(transaction: Transaction, here: Place) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import Closed, close_ticks
+from tarry.keep.closing import Closed, close_ticks, hour_ticks, public_period
 from tarry.keep.errors import Unavailable
 from tarry.keep.patience import Patience
 from tarry.keep.releaser import LEASE_S, SHUT, Claim, Releaser, due_outlets
@@ -58,7 +58,8 @@ class Keeper:
         self._busy = Counter[str]()  # workers at each outlet
         self._releaser = Releaser(vault)
         self._failure: BaseException | None = None
-        self._traces = True  # of an earlier run, perhaps
+        self._traces = False  # whether it is time to clear them
+        self._moment: tuple[object, ...] = ()  # the last public moment seen
         self._last: tuple[object, int] | None = None  # length and number of the last tick seen closed
 
     def stop(self) -> None:
@@ -146,7 +147,7 @@ class Keeper:
             vault.settings = closed.settings  # another policy may have been adopted since
             claims = self._claim_within(transaction, closed)
         self._hand_over(claims)
-        self._traces |= closed.erased > 0
+        self._note_moment(closed)
         self._tell_missed(closed.tick)
         if vault.settings.paused:  # nothing closes: look again after a while
             return vault.clock.read().steady + int(_SWEEP_S * MICROS)
@@ -188,16 +189,18 @@ class Keeper:
             then = later if self.vault.settings.personal else "what fell due leaves now"
             self._tell(f"{missed} ticks were missed; {then}")
 
+    def _note_moment(self, closed: Closed) -> None:
+        """Tidy up at public moments, needed or not: whoever notices it learns of no arrival or delivery."""
+        settings = closed.settings
+        periods = (public_period(settings), hour_ticks(settings))  # what has left waits for an hour at most
+        moment = (settings.tick, *(closed.tick // ticks for ticks in periods))
+        self._traces |= moment != self._moment
+        self._moment = moment
+
     def _clear_traces(self, *, last: bool = False) -> None:
-        if not self._traces:
-            return
-        self._traces = False  # first: a worker may leave new ones meanwhile
-        try:
-            cleared = self.vault.store.clear_traces(last=last)
-        except Unavailable:  # the next step meets it too, and tells
-            cleared = False
-        if not cleared:
-            self._traces = True
+        if self._traces or last:
+            with contextlib.suppress(Unavailable):  # the next step meets it too, and tells
+                self._traces = not self.vault.store.clear_traces(last=last)
 
     def _is_empty(self) -> bool:
         with self.vault.store.transaction("reading") as transaction:
@@ -245,7 +248,6 @@ class Keeper:
             outcomes = releaser.deliver(claim)
             # What has left must be written down, or it leaves again.
             patiently(partial(releaser.mark, claim, outcomes), insist_s=LEASE_S)
-            self._traces = True  # of what has left
         finally:
             self._claims.discard(claim.token)
             self._leave(claim.outlet)

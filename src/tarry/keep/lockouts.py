@@ -18,9 +18,9 @@ from typing import Any
 from tarry.core.entropy import Entropy
 from tarry.core.ticks import ticks_up
 from tarry.keep.account_clock import Standstill, account_of, clock_name, standstill
-from tarry.keep.clock import MICROS, now_tick
+from tarry.keep.clock import MICROS
 from tarry.keep.closing import shift_everything
-from tarry.keep.store import Row, Transaction, place
+from tarry.keep.store import Row, Transaction, arrival_tick, place
 from tarry.keep.vault import Vault
 
 __all__ = ["Kin", "lockout_delay", "look_for_kin", "move_account"]
@@ -100,7 +100,7 @@ def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, de
     wanted = here.closed + ticks_up(Fraction(delay, MICROS), here.settings.tick)
     first = _move_all(transaction, vault, kin, post, wanted)
     if name is not None:
-        now = max(now_tick(vault.now(transaction), here.settings.tick), here.closed + 1)
+        now = arrival_tick(here, vault.clock)
         again = (lockout or Standstill(0, 0, 0)).again(now, first, wanted)
         transaction.tell("lock_out", account=name, **again._asdict())
 

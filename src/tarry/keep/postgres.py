@@ -180,6 +180,14 @@ class PostgresTransaction:
         numbers = [int.from_bytes(name[:8], signed=True) for name in names]
         self._connection.execute(self._statements["lock"], {"numbers": numbers})
 
+    def await_workers(self) -> None:
+        """Wait until no worker is at a post, and keep them all waiting until the end."""
+        self.tell("lock_working_alone")
+
+    def shuffle(self) -> None:
+        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order."""
+        self.tell("shuffle")
+
     def wall(self) -> int | None:
         """The database's wall clock."""
         row = self.one("now")
@@ -229,7 +237,7 @@ _QUERIES = statements()
 _WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _BEGIN = {
     "reading": (b"BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",),
-    "working": (_WRITE,),
+    "working": (_WRITE, _QUERIES["lock_working"]),
     "admitting": (_WRITE, _QUERIES["lock_admission"]),
     "closing": (_WRITE, _QUERIES["lock_closing"]),
 }

@@ -2,6 +2,9 @@
 
 `synchronous=FULL` over a write-ahead log: what is acknowledged is on the disk. `secure_delete` wipes
 what is erased; `clear_traces` removes the copies that the log and the gaps between rows still hold.
+
+Whoever reads waits for nobody: a reader sees the store as the last commit has left it, while others write,
+and while the file is written anew.
 """
 
 import contextlib
@@ -51,7 +54,7 @@ class SqliteStore:
         self.rooms, self.statements = rooms, _Statements(queries("sqlite", rooms))
         self._file = Path(path).absolute()
         self._mine = threading.local()
-        # Threads take turns here: waiting in SQLite would sleep for milliseconds each time.
+        # Threads that write take turns here: waiting in SQLite would sleep for milliseconds each time.
         self.turn = threading.RLock()
         self._rebuild_at = 0.0
         self._shared = self._connect(":memory:") if self.path == ":memory:" else None
@@ -68,7 +71,8 @@ class SqliteStore:
     def clear_traces(self, *, last: bool = False) -> bool:
         """Write the file anew, so that no erased row is left between its rows, and empty the log into it.
 
-        A file that takes long is written anew more seldom, unless this is the last chance for a while.
+        A file that takes long is written anew more seldom, unless this is the last chance for a while: at
+        another call, and not when the time has come, for the moments of these calls are public.
         """
         if self._shared:
             return True
@@ -77,7 +81,7 @@ class SqliteStore:
             with self.turn:
                 connection = self.connection()
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS // 100}")  # or at the next tick
-                rebuilt = (last or time.monotonic() >= self._rebuild_at) and self._rebuild(connection)
+                rebuilt = (not last and time.monotonic() < self._rebuild_at) or self._rebuild(connection)
                 busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
         except BaseException as error:
@@ -199,16 +203,28 @@ class SqliteTransaction:
     0
     """
 
-    __slots__ = ("_begin", "_connection", "_cursor", "_execute", "_statements", "_store", "_version")
+    __slots__ = (
+        "_begin",
+        "_connection",
+        "_cursor",
+        "_execute",
+        "_statements",
+        "_store",
+        "_version",
+        "_waits",
+    )
 
     def __init__(self, store: SqliteStore, kind: Kind) -> None:
         self._store, self._statements = store, store.statements
         # A writer is alone in SQLite, whatever it writes.
         self._begin = "BEGIN" if kind == "reading" else "BEGIN IMMEDIATE"
+        # A store in memory has a single connection.
+        self._waits = kind != "reading" or store.path == ":memory:"
 
     def __enter__(self) -> Self:
-        """Wait for one's turn."""
-        self._store.turn.acquire()
+        """Wait for one's turn, if one means to write."""
+        if self._waits:
+            self._store.turn.acquire()
         connection = None
         try:
             self._connection = connection = self._store.connection()
@@ -216,7 +232,7 @@ class SqliteTransaction:
             self._execute = self._cursor.execute
             self._execute(self._begin)
         except BaseException as error:
-            self._store.turn.release()
+            self._let_go()
             self._store.give_up(connection, error)
             raise
         return self
@@ -233,6 +249,10 @@ class SqliteTransaction:
             else:
                 self._store.give_up(self._connection, error)
         finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._waits:
             self._store.turn.release()
 
     def one(self, name: str, /, **values: object) -> Row | None:
@@ -268,6 +288,12 @@ class SqliteTransaction:
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""
+
+    def await_workers(self) -> None:
+        """Nobody to wait for: a writer is alone."""
+
+    def shuffle(self) -> None:
+        """Nothing to do: rows lie in the order of their random keys, and `clear_traces` moves the rest."""
 
     def wall(self) -> int | None:
         """A file has no clock."""

@@ -15,10 +15,21 @@ from typing import Any, Literal, NamedTuple, Protocol
 from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
 from tarry.core.policy import LabelRule, Policy
-from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick
+from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick, now_tick, time_at
 from tarry.keep.keys import post_key, receipt_hash
 
-__all__ = ["Kind", "Place", "Row", "Settings", "Store", "Transaction", "by_receipt", "found", "place"]
+__all__ = [
+    "Kind",
+    "Place",
+    "Row",
+    "Settings",
+    "Store",
+    "Transaction",
+    "arrival_tick",
+    "by_receipt",
+    "found",
+    "place",
+]
 
 Kind = Literal["admitting", "closing", "working", "reading"]
 Row = Mapping[str, Any]
@@ -49,6 +60,17 @@ class Transaction(Protocol):
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names, and keep them waiting until the end."""
+        ...
+
+    def await_workers(self) -> None:
+        """Wait until no worker is at a post, and keep them all waiting until the end."""
+        ...
+
+    def shuffle(self) -> None:
+        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order.
+
+        Each is written once, and once more after somebody has changed it. Call `await_workers` first.
+        """
         ...
 
     def wall(self) -> int | None:
@@ -221,6 +243,20 @@ def place(transaction: Transaction) -> Place:
     if (here := transaction.place()) is None:
         raise BadInput("a store", "has been founded", found="an empty one", fix="call found() first")
     return here
+
+
+def arrival_tick(here: Place, clock: Clock) -> int:
+    """The tick of a post that arrives now: open, and not before any arrival that is stored.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock = ManualClock()
+    >>> with memory_store(Policy(epsilon="1", gap="11m"), clock).transaction("reading") as transaction:
+    ...     here = place(transaction)
+    >>> arrival_tick(here.with_arrival(here.closed + 5), clock) - here.closed
+    5
+    """
+    now = time_at(here.anchor, clock.read(here.now))
+    return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
 
 
 def by_receipt(transaction: Transaction, receipt: str) -> Row | None:

@@ -58,7 +58,7 @@ async def retry_parked(door: Door, request: Request) -> Response:
     """Put a parked post back: its release is past, so it is delivered at the next chance."""
     door.token(request, "operate")
     space, post = door.space(request).name, _post(request)
-    await door.call(partial(door.gateway.retry, space, post))
+    await door.change(partial(door.gateway.retry, space, post))
     return Response(status_code=204)
 
 
@@ -67,7 +67,7 @@ async def withdraw_parked(door: Door, request: Request) -> Response:
     """Take a parked post back."""
     door.token(request, "operate")
     space, post = door.space(request).name, _post(request)
-    await door.call(partial(door.gateway.withdraw_parked, space, post))
+    await door.change(partial(door.gateway.withdraw_parked, space, post))
     return Response(status_code=204)
 
 
@@ -88,7 +88,7 @@ async def withdraw_posts(door: Door, request: Request) -> Response:
     """
     door.token(request, "operate")
     sent, space = await door.read(request, WithdrawIn), door.space(request).name
-    count = await door.call(partial(door.gateway.withdraw_on, space, sent.target))
+    count = await door.change(partial(door.gateway.withdraw_on, space, sent.target))
     return answer(WithdrawnOut(withdrawn=count))
 
 
@@ -126,7 +126,7 @@ async def make_token(door: Door, request: Request) -> Response:
     """Make a token; it is shown this once."""
     door.token(request, "admin")
     sent = await door.read(request, TokenIn)
-    number, token = await door.call(partial(door.gateway.add_token, sent.name, sent.scopes, sent.spaces))
+    number, token = await door.change(partial(door.gateway.add_token, sent.name, sent.scopes, sent.spaces))
     scopes, spaces = sorted(set(sent.scopes)), sorted(set(sent.spaces))
     made = TokenMadeOut(id=number, name=sent.name, scopes=scopes, spaces=spaces, token=token)
     return answer(made, 201)
@@ -140,7 +140,7 @@ async def revoke_token(door: Door, request: Request) -> Response:
     if not _TOKEN.fullmatch(number):
         raise BadRequest(404, "the id of a token is 12 digits of base 16")
     try:
-        await door.call(partial(door.gateway.revoke_token, number))
+        await door.change(partial(door.gateway.revoke_token, number))
     except BadInput as error:
         raise BadRequest(404, str(error)) from None
     return Response(status_code=204)
@@ -148,7 +148,7 @@ async def revoke_token(door: Door, request: Request) -> Response:
 
 async def _open(door: Door, request: Request, *, is_open: bool) -> Response:
     door.token(request, "operate")
-    await door.call(partial(door.gateway.open_space, door.space(request).name, is_open=is_open))
+    await door.change(partial(door.gateway.open_space, door.space(request).name, is_open=is_open))
     return answer(await space_out(door, door.space(request)))
 
 

@@ -107,14 +107,14 @@ async def replace_post(door: Door, request: HttpRequest) -> Response:
     if sent.options is not None:
         _check_options(sent.options, door.limits)
     change = partial(door.gateway.replace, receipt, content, sent.options, kind)
-    return answer(status_out(await door.call(change)), size=_SIZE)
+    return answer(status_out(await door.change(change)), size=_SIZE)
 
 
 @operation("DELETE", "/v1/receipt", receipt=True, gives=StatusOut, refusals=(409,))
 async def withdraw_post(door: Door, request: HttpRequest) -> Response:
     """Take a post back before it appears. Its arrival still counts: posting again gains nothing."""
     receipt = door.receipt(request)
-    status = await door.call(partial(door.gateway.receipts.withdraw, receipt))
+    status = await door.change(partial(door.gateway.receipts.withdraw, receipt))
     return answer(status_out(status), size=_SIZE)
 
 

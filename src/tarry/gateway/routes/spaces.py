@@ -84,7 +84,7 @@ async def choose_delays(door: Door, request: Request) -> Response:
     door.token(request, "submit")
     sent, space = await door.read(request, AccountIn), door.space(request)
     choose = partial(door.gateway.adopt_delays, space.name, actor=sent.actor, delayed=sent.delayed)
-    first = await door.call(choose)
+    first = await door.change(choose)
     return answer(AccountOut(delayed=sent.delayed, holds_from=moment(first * space.version.policy.tick)))
 
 

@@ -8,6 +8,24 @@ SELECT pg_advisory_xact_lock_shared(7461, hashtext(current_schema()))
 -- name: lock_closing
 SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
 
+-- name: lock_working
+-- Workers share this lock; whoever writes posts anew takes it alone.
+SELECT pg_advisory_xact_lock_shared(7463, hashtext(current_schema()))
+
+-- name: lock_working_alone
+SELECT pg_advisory_xact_lock(7463, hashtext(current_schema()))
+
+-- name: shuffle
+-- Posts that were written since the last time, and whose arrivals are gone, are written anew, together and in random
+-- order, whatever columns they have. They get one transaction number, other pages, and other places for large contents:
+-- an update would leave a row in its page, and whoever waited for a row that is deleted would not find the new one.
+WITH old AS (
+    DELETE FROM posts WHERE fresh = 1 AND NOT EXISTS (SELECT 1 FROM arrivals a WHERE a.id = posts.id)
+    RETURNING posts AS post
+)
+INSERT INTO posts SELECT new.* FROM old, jsonb_populate_record(old.post, '{"fresh": 0}') AS new
+ORDER BY gen_random_uuid()
+
 -- name: lock
 -- Transactions that name the same thing (an actor whose posts must come one after the other) take turns; always
 -- in the same order, so that nobody waits for somebody who waits for them.

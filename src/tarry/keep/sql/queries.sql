@@ -55,10 +55,6 @@ DELETE FROM legacies
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
 UPDATE posts SET release = :closed WHERE state = 'parked'
 
--- name: last_arrival
--- The actor's latest arrival: the next one is never before it.
-SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
-
 -- name: heirloom
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
 -- and draws. Of several the latest: nobody gains by handing in more than one.
@@ -84,7 +80,7 @@ WHERE id = :id AND state = 'withdrawn' AND (release IS NULL OR release > (SELECT
 DELETE FROM legacies WHERE id = :id
 
 -- name: bequeath_post
-UPDATE posts SET release = :closed WHERE id = :id
+UPDATE posts SET release = :closed, fresh = 1 WHERE id = :id
 
 -- name: bequeath_arrival
 UPDATE arrivals SET id = :heir, shift = shift + :ticks WHERE id = :id
@@ -131,13 +127,13 @@ WHERE p.state IN ('waiting', 'parked')
 ORDER BY p.id
 
 -- name: replace
-UPDATE posts SET content = :content, options = :options
+UPDATE posts SET content = :content, options = :options, fresh = 1
 WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
 
 -- name: revive
 -- The author puts something else into the place of a post that an operator has taken back.
 UPDATE posts SET state = 'waiting', target = :target, pseudonym = :sealed, content = :content, options = :options,
-                 attempts = 0, problem = NULL
+                 attempts = 0, problem = NULL, fresh = 1
 WHERE id = :id AND state = 'withdrawn'
 
 -- name: arrived_as
@@ -148,7 +144,7 @@ SELECT pseudonym FROM arrivals WHERE id = :id
 -- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, or
 -- that nobody answered, may have happened: then there is no problem, and it is too late until a try has shown.
 UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
-                 until = NULL, problem = NULL
+                 until = NULL, problem = NULL, fresh = 1
 WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
                     OR state = 'parked')
 
@@ -163,7 +159,7 @@ WHERE state = 'waiting' AND claim IS NULL
 
 -- name: adopt_children
 -- A post that is handed in again keeps what depends on it.
-UPDATE posts SET parent = :heir WHERE parent = :id
+UPDATE posts SET parent = :heir, fresh = 1 WHERE parent = :id
 
 -- name: payload
 SELECT content, options FROM posts WHERE id = :id
@@ -197,7 +193,7 @@ UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
 
 -- name: raise_children
 -- Nothing is released before the post it depends on. Run until it changes nothing.
-UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent)
+UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent), fresh = 1
 WHERE parent IS NOT NULL AND state = 'waiting' AND release IS NOT NULL
   AND release < (SELECT p.release FROM posts p WHERE p.id = posts.parent AND p.state = 'waiting')
 
@@ -244,14 +240,14 @@ FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
 
 -- name: shift_release
 -- One account's outage: what waits for it moves later by the same number of ticks.
-UPDATE posts SET release = release + :ticks WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
+UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
 
 -- name: shift_arrival
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
 
 -- name: shift_heirloom
-UPDATE posts SET release = release + :ticks WHERE id = :id AND state = 'withdrawn' AND release > :closed
+UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'withdrawn' AND release > :closed
 
 -- name: due_outlets
 -- Where something is due that nobody has claimed.
