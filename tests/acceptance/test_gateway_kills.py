@@ -61,6 +61,7 @@ class Run:
     done: threading.Event = field(default_factory=threading.Event)
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("backend", ["postgres", "sqlite"])
 def test_kills_of_servers_and_workers_lose_hasten_double_and_block_nothing(backend, tmp_path, request):
     """What was acknowledged is in the feed once, at one of its two moments, and no later than a lease."""

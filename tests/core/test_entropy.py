@@ -118,6 +118,7 @@ def test_secure_wide(n):
 
 
 @pytest.mark.parametrize("n", [DIGIT + 1, 3 << 40, 1 << 64, 10**30])
+@pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure_wide_stays_in_range(n):
     """Numbers of a wide range lie in it, and fill its upper half too."""
     source = Secure()
@@ -239,6 +240,7 @@ def test_forked_workers_draw_their_own():
     assert len({tuple(numbers) for numbers in found}) == len(found) == 7
 
 
+@pytest.mark.needs_real_draws("this test is about where they come from")
 def test_a_copy_begins_with_an_empty_pool():
     """A source that is sent to another process takes none of its words along."""
     source = Secure()

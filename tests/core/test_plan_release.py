@@ -350,6 +350,7 @@ def test_the_order_is_by_release():
     assert sorted(releases.order.tolist()) == list(range(150))
 
 
+@pytest.mark.needs_real_draws("this test is about two that differ")
 def test_secure_draws_stay_in_the_laws_and_never_repeat():
     """The secure source gives delays of the same laws, different each time."""
     policy, history = policy_of(**GAPS), busy()

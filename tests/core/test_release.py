@@ -137,6 +137,7 @@ GAPS = {"target_gaps": {"p1": "20s"}, "track_gaps": {"slow": "90s", "7": "50s"}}
     ("target", "track", "start"), [("p2", None, 10), ("p1", "slow", 20), ("p2", "slow", 90), (3, 7, 50)]
 )
 @pytest.mark.parametrize("source", [Secure(), Seeded(4).stream("ann", "p", 0)], ids=["secure", "seeded"])
+@pytest.mark.needs_real_draws("this test is about several that differ")
 def test_draw_pair_uses_the_laws_of_the_events_own_gap(target, track, start, source):
     """Target and track choose the gap, and batched delays start there and end where its law does."""
     policy = Policy(epsilon="3", gap="10s", labels="simultaneous", **GAPS)

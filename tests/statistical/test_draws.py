@@ -122,6 +122,7 @@ def test_streams(law):
 
 
 @every_law
+@pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure(law):
     """Draws from the secure source, one by one, stay as near the law as that many draws must."""
     source, sampler = Secure(), Sampler(law)
@@ -131,6 +132,7 @@ def test_secure(law):
 
 
 @every_law
+@pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure_lanes(law):
     """Draws from the secure source in bulk stay as near the law as that many draws must."""
     draws = Sampler(law).draw_many(SecureLanes(DRAWS))
@@ -139,6 +141,7 @@ def test_secure_lanes(law):
 
 
 @pytest.mark.parametrize("n", [6, 1000, 4097, 1_000_003])
+@pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure_numbers(n):
     """Numbers below n are as likely as each other, in bulk and one by one."""
     source = Secure()

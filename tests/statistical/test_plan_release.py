@@ -94,6 +94,7 @@ def test_label_free_delays_follow_one_law(batched):
 
 @pytest.mark.parametrize("batched", LABELS, ids=["batched", "unbatched"])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure_delays_follow_the_exact_law(law, batched):
     """Delays from the secure source have the same laws."""
     policy = policy_of(law)
