@@ -20,6 +20,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import exceeds_exp
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
+from tarry.core.ticks import ticks_up
 
 GAPS = st.lists(st.integers(0, 50), min_size=1, max_size=30)
 SECONDS = st.integers(0, 10**4).map(Fraction)
@@ -32,18 +33,23 @@ def policy_of(**more):
 
 @given(SECONDS, SECONDS, st.integers(1, 10**7).map(lambda us: Fraction(us, 10**6)))
 def test_a_learned_gap_can_be_used(measured, window, tick):
-    """What comes back lies above the window; a usable gap is left alone, a short one raised by a tick."""
+    """Above the window in whole ticks it is left alone, else raised by a tick: a policy takes either."""
     learned = learned_gap(measured, window, tick)
+    usable = ticks_up(measured, tick) > ticks_up(window, tick)
 
-    assert learned.gap == (measured if measured > window else window + tick)
+    assert learned.gap == (measured if usable else window + tick)
     assert learned.measured == measured
-    assert (learned.message == "") == (measured > window)
+    assert (learned.message == "") == usable
+    assert Policy(epsilon="1", gap=learned.gap, window=window, tick=tick)
 
 
 def test_a_raised_gap_says_both_numbers():
     """Raising a gap is never silent."""
     assert learned_gap(Fraction(300), Fraction(300), Fraction(1, 2)).message == (
         "the learned gap 5m is not above the window 5m: raised to 5m500ms"
+    )
+    assert learned_gap(Fraction(330), Fraction(300), Fraction(240)).message == (
+        "the learned gap 5m30s is not above the window 5m in whole ticks of 4m: raised to 9m"
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import exp, inf
 
@@ -39,6 +40,7 @@ def search(
     'holds'
     """
     known: dict[Stream, list[Block]] = {}
+    exceeds = cache(exceeds_exp)  # a few ratios come again and again
 
     def blocks(stream: Stream) -> list[Block]:
         if stream not in known:
@@ -53,7 +55,7 @@ def search(
         for other, cost in neighbours(stream):
             ratio, seen = _largest_ratio(blocks(stream), blocks(other), len(stream))
             allowed = share * cost
-            if ratio is None or exceeds_exp(ratio, allowed):
+            if ratio is None or exceeds(ratio, allowed):
                 witness = Witness(
                     batched=_told(stream, size.units),
                     other=_told(other, size.units),
