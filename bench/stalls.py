@@ -52,8 +52,10 @@ from tarry.keep.posts import Release
 WINDOW_S, TICK_S, STALL_S = 2.0, 0.25, 0.5
 #: Two posts of one person are batched, and leave after an hour at the earliest.
 POLICY = Policy(epsilon="1", gap="1h", window=f"{WINDOW_S}s", tick=f"{TICK_S}s")
-#: From the end of the request until everything has happened: two windows, a public period, some ticks.
-SINCE_S, UNTIL_S = 0.3, 3 * WINDOW_S + 4 * TICK_S
+#: The request is over, even if it waited for a file that was written anew; its label comes after a window.
+SINCE_S = 0.75 * WINDOW_S
+#: Everything has happened: two windows, a public period, some ticks.
+UNTIL_S = SINCE_S + 3 * WINDOW_S + 4 * TICK_S
 POLLS = "/v1/spaces/talk/feed?after={}&limit=20"
 PAUSE_S = 0.003
 
@@ -167,7 +169,7 @@ def hand_in_a_pair(url: str, token: str, number: int) -> None:
     connection.close()
 
 
-def play(url: str, token: str, items: int, rounds: int) -> dict[bool, list[float]]:
+def play(url: str, token: str, items: int, rounds: int, until_s: float) -> dict[bool, list[float]]:
     """The slowest answers of each round, by whether anything had arrived."""
     coins = [True] * rounds + [False] * rounds
     random.SystemRandom().shuffle(coins)
@@ -176,21 +178,22 @@ def play(url: str, token: str, items: int, rounds: int) -> dict[bool, list[float
     try:
         for number, arrives in enumerate(coins):
             time.sleep(random.uniform(0, WINDOW_S))  # at any moment of a public period
+            # Before the request: how long it takes must not move the stretch that is looked at.
+            begun = time.perf_counter()
             if arrives:
                 hand_in_a_pair(url, token, number)
-            begun = time.perf_counter()
-            time.sleep(UNTIL_S)
-            found[arrives].append(slowest(tuple(poller.polls), begun + SINCE_S, begun + UNTIL_S))
+            time.sleep(max(0, begun + until_s - time.perf_counter()))
+            found[arrives].append(slowest(tuple(poller.polls), begun + SINCE_S, begun + until_s))
             poller.polls.clear()
     finally:
         poller.stop()
     return found
 
 
-def compare(name: str, where: str, items: int, rounds: int) -> float:
+def compare(name: str, where: str, items: int, rounds: int, until_s: float) -> float:
     begun = time.perf_counter()
     with served(where, items, planted=name == "planted") as (url, token):
-        found = play(url, token, items, rounds)
+        found = play(url, token, items, rounds, until_s)
     chance = chance_of(found[True], found[False])
     print(f"--- {name}: {rounds} rounds with a pair of arrivals, {rounds} without, in random order")
     if name != "postgres":
@@ -214,7 +217,7 @@ def main() -> int:
     parser.add_argument("--only", choices=["sqlite", "postgres", "planted"], help="only this one")
     parser.add_argument("--rounds", type=int, default=20, help="of either world (default 20)")
     arguments = parser.parse_args()
-    items, rounds = (200, 1) if arguments.tiny else (50_000, arguments.rounds)
+    size = (200, 1, SINCE_S + 1) if arguments.tiny else (50_000, arguments.rounds, UNTIL_S)
     failed = []
     for name in [arguments.only] if arguments.only else ["sqlite", "postgres", "planted"]:
         with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +226,7 @@ def main() -> int:
                 if server is not None:
                     server.start()
                 where = f"{folder}/gateway.db" if server is None else server.new_database()
-                is_apart = compare(name, where, items, rounds) < ALPHA
+                is_apart = compare(name, where, *size) < ALPHA
             finally:
                 if server is not None:
                     server.remove()

@@ -63,7 +63,7 @@ class KinshipContract:
         world = new_world()
         old, _ = world.admit(target="p1"), world.admit(target="p2")
         world.gate.withdraw(old.secret)
-        world.pass_ticks(2 * WINDOW + 1)
+        world.pass_ticks(3 * WINDOW)
 
         assert world.dump("arrivals") == []
 
@@ -76,7 +76,7 @@ class KinshipContract:
 
         assert sorted(world.delivered) == [("p1", old.status.latest), ("p2", old.status.latest)]
 
-    @pytest.mark.parametrize("wait", [1, 2 * WINDOW + 1])
+    @pytest.mark.parametrize("wait", [1, 3 * WINDOW])
     def test_nobody_inherits_twice(self, new_world, wait):
         """A second repost beside the first draws for itself, before erasure and after."""
         world = new_world()

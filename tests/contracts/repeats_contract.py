@@ -25,7 +25,7 @@ BETWEEN: dict[str, tuple[Callable[[World, Receipt], object], str]] = {
     ),
     "replacing": (lambda world, receipt: world.gate.replace(receipt.secret, b"other words"), "waiting"),
     "withdrawal": (lambda world, receipt: world.gate.withdraw(receipt.secret), "withdrawn"),
-    "erasure": (lambda world, receipt: world.pass_ticks(2 * WINDOW + 1, release=False), "waiting"),
+    "erasure": (lambda world, receipt: world.pass_ticks(3 * WINDOW, release=False), "waiting"),
     "release": (lambda world, receipt: world.pass_ticks(2 * WINDOW + 1), "released"),
 }
 

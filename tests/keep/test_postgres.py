@@ -3,11 +3,13 @@
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import psycopg
 import pytest
 
-from contracts.keeping import WINDOW, World, lively_policy, stiff_policy
+from contracts.keeping import BATCHED, WINDOW, World, lively_policy, stiff_policy
+from contracts.lockout_contract import lock, say, wiki_world, work
 from tarry.core.errors import NotPossible
 from tarry.keep.admission import accept
 from tarry.keep.closing import close_ticks
@@ -220,6 +222,33 @@ def test_posts_are_written_anew_when_no_worker_is_at_them(new_world, dsn):
     assert (row["claim"], row["fresh"]) == (claim.token, 0)
     assert world.gate.status(receipt.secret).state == "released"
     assert len(world.delivered) == 1
+
+
+def test_rows_that_a_lockout_has_moved_do_not_stand_out(new_world, dsn):
+    """They share a transaction with all that need any account, and lie among them after a public moment."""
+    world = wiki_world(new_world)
+    of = {"nym": [], "bob": []}
+    for number in range(20):
+        for account, posts in of.items():
+            posts += [say(world, f"{number} {n}", account, actor=f"{account} {number}").post for n in "ab"]
+    world.pass_ticks(BATCHED["held"], release=False)
+    assert {row["fresh"] for row in world.dump("posts")} == {0}
+    lock(world, "nym")
+    while not world.dump("lockouts"):
+        world.pass_ticks(1, release=False)
+        work(world)
+
+    with psycopg.connect(dsn, autocommit=True) as thief:
+        seen = [thief.execute("SELECT xmin, id FROM posts WHERE state = 'waiting'").fetchall()]
+        world.pass_ticks(WINDOW, release=False)
+        seen.append(
+            thief.execute("SELECT xmin, id FROM posts WHERE state = 'waiting' ORDER BY ctid").fetchall()
+        )
+    assert [len({xmin for xmin, _ in rows}) for rows in seen] == [1, 1]
+    owners = [post in of["nym"] for _, post in seen[1]]
+    runs = 1 + sum(one != other for one, other in pairwise(owners))
+    assert {True, False} == set(owners)
+    assert runs > 8  # of eighty in random order about forty: fewer than nine with a chance below 1e-9
 
 
 def test_several_admissions_at_once_move_a_personal_store_once(new_world):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -57,6 +58,52 @@ def test_a_log_in_use_outlives_a_visit_of_another_process(path):
     store.close()
 
     assert (before, after) == ("1 2\n", "1 2 3\n")
+
+
+def test_the_log_is_emptied_although_others_read_all_the_time(path):
+    """Readers take no turn, but each is short: whoever tidies up comes to an end between them."""
+    store, ended, counts = SqliteStore(path), threading.Event(), [0, 0, 0]
+
+    def read_on(number):
+        while not ended.is_set():
+            read(store, 1)
+            counts[number] += 1
+        store.close()
+
+    threads = [threading.Thread(target=read_on, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        deadline = time.monotonic() + 60
+        while not all(counts):
+            assert time.monotonic() < deadline
+        for number in range(5):
+            write(store, number)
+            while not store.clear_traces(last=True):
+                assert time.monotonic() < deadline
+            assert path.with_name("store.db-wal").stat().st_size == 0
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    store.close()
+
+
+def test_whoever_reads_sees_the_last_commit_and_does_not_wait_for_the_next(path):
+    """In the middle of a thread's transaction another thread reads what was there before it."""
+    store, found = SqliteStore(path), []
+    write(store, 1)
+    reader = threading.Thread(target=lambda: found.extend([read(store, 1), read(store, 2)]), daemon=True)
+    with store.transaction("working") as transaction:
+        transaction.run("charge", account=b"ann", period="2", batched=2)
+        reader.start()
+        reader.join(60)
+        waited = reader.is_alive()
+    reader.join(60)
+    store.close()
+
+    assert not waited
+    assert (found[0]["batched"], found[1]) == (1, None)
 
 
 def test_a_file_that_was_carried_away_is_not_written_to(path):

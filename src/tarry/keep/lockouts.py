@@ -120,6 +120,9 @@ def _move_all(transaction: Transaction, vault: Vault, kin: Kin, post: Row, wante
     if (ticks := wanted - first) > 0:
         _move_heirlooms(transaction, vault, kin, ticks)
         _move(transaction, rows, ticks)
+        # In PostgreSQL's pages those that moved would stand out together, as one account's.
+        for name in _with_accounts(vault):
+            transaction.tell("mark_fresh", outlet=name)
     return first
 
 

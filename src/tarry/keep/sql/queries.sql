@@ -242,6 +242,10 @@ FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
 -- One account's outage: what waits for it moves later by the same number of ticks.
 UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
 
+-- name: mark_fresh
+-- What waits at an outlet is written anew at the next public moment.
+UPDATE posts SET fresh = 1 WHERE state = 'waiting' AND outlet = :outlet AND fresh = 0
+
 -- name: shift_arrival
 UPDATE arrivals SET shift = shift + :ticks
 WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
