@@ -36,6 +36,7 @@ COMMANDS = {
     "space": "the spaces of a gateway and their policies",
     "token": "who may use a gateway, and for what",
     "status": "how a gateway stands",
+    "store": "encrypt a store",
     "migrate": "bring a gateway's database up to date",
     "backup": "all of a gateway's tables in one file",
     "restore": "bring a backup back, paused",

@@ -99,7 +99,7 @@ class Settings:
     window_ticks: int
     labels: LabelRule
     personal: bool = False  # one person's own store
-    sealed: bool = False  # content is encrypted
+    sealed: int = 0  # odd: content is encrypted; another number each time the key or this changes
     paused: bool = False  # nothing comes in or leaves until a person says so
 
     @classmethod
@@ -110,8 +110,13 @@ class Settings:
             window_ticks=policy.window_ticks,
             labels=policy.labels,
             personal=personal,
-            sealed=sealed,
+            sealed=int(sealed),
         )
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether content is encrypted where it lies."""
+        return self.sealed % 2 == 1
 
     @cached_property
     def waits_for_label(self) -> bool:
@@ -205,7 +210,7 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
         window_ticks=settings.window_ticks,
         labels=settings.labels,
         personal=int(settings.personal),
-        sealed=int(settings.sealed),
+        sealed=settings.sealed,
         policy=policy,
     )
 
@@ -254,6 +259,6 @@ def _settings(stored: tuple[Any, ...]) -> Settings:
         window_ticks=window_ticks,
         labels=labels,
         personal=bool(personal),
-        sealed=bool(sealed),
+        sealed=sealed,
         paused=bool(paused),
     )

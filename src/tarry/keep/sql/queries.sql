@@ -168,6 +168,16 @@ UPDATE posts SET parent = :heir WHERE parent = :id
 -- name: payload
 SELECT content, options FROM posts WHERE id = :id
 
+-- name: payloads
+-- What waits or is parked, some at a time, for somebody who seals it anew.
+SELECT id, content, options FROM posts WHERE id > :after AND content IS NOT NULL ORDER BY id LIMIT :most
+
+-- name: store_payload
+UPDATE posts SET content = :content, options = :options WHERE id = :id
+
+-- name: change_seal
+UPDATE settings SET sealed = :sealed
+
 -- name: unpark
 -- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. One
 -- that needs an account is due now, and not since it was parked, or an account that cannot get in would have to make
