@@ -5,16 +5,21 @@ import os
 import signal
 
 import pytest
+from cryptography.exceptions import InvalidTag
 
 from contracts.keeping import WINDOW, World
+from tarry.core.errors import NotPossible
 from tarry.keep import sealing
-from tarry.keep.errors import Unavailable
+from tarry.keep.errors import Refused, Unavailable
+from tarry.keep.keys import Keys
+from tarry.keep.own_key import check_key
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.seal import Sealed
-from tarry.keep.sealing import encrypt_store
+from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
 
 POSTS = 250  # more than two pages
+NEW = Keys(bytes(range(32, 64)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -132,3 +137,106 @@ def test_whoever_is_killed_meanwhile_begins_again_and_no_old_byte_is_left(tmp_pa
     world.leave()
     raw = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"says" not in raw
+
+
+# --- another key --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[False, True], ids=["many people's", "one person's"])
+def sealed(request, reopen):
+    """Posts wait, encrypted, and no arrival is left."""
+    world = World(reopen, personal=request.param, sealed=True)
+    for target in ("p1", "p2", "p3"):
+        world.admit(target=target, content=b"what is said on " + target.encode())
+    world.pass_ticks(2 * WINDOW + 1)
+    yield world
+    world.leave()
+
+
+def rekey(world, **more):
+    """Give it another key, and open it with that."""
+    change_key(world.store, world.clock, world.keys, NEW, **more)
+    world.keys = NEW
+    world.restart()
+
+
+def test_what_waits_leaves_under_another_key_as_it_was_meant(sealed):
+    before = sealed.rows("posts")
+    rekey(sealed, owner="ann", forget=True)
+
+    assert all(row["content"] != before[post]["content"] for post, row in sealed.rows("posts").items())
+    assert all(row["release"] == before[post]["release"] for post, row in sealed.rows("posts").items())
+    sealed.pass_ticks(20)
+    left = sorted(release.content for release in sealed.outlets["list"].delivered)
+    assert left == [b"what is said on p1", b"what is said on p2", b"what is said on p3"]
+
+
+def test_the_old_key_is_of_no_use_any_more(sealed):
+    old, stored = sealed.keys, [row["content"] for row in sealed.dump("posts")]
+    running = sealed.gate
+    rekey(sealed, owner="ann", forget=True)
+
+    with pytest.raises(NotPossible, match="not the one that this store was begun with"):
+        check_key(sealed.store, old)
+    for row in sealed.dump("posts"):
+        assert row["content"] not in stored
+        with pytest.raises(InvalidTag):
+            Sealed(old.seal).open(row["id"], "content", row["content"])
+    with pytest.raises(Unavailable, match="start this program again"):
+        running.content_of(sealed.dump("posts")[0]["id"])
+
+
+def test_of_one_persons_own_store_everything_is_known_again(reopen):
+    """The ledger, and what is posted in the place of a post that is withdrawn afterwards."""
+    world = World(reopen, personal=True, sealed=True)
+    old = world.admit(target="p1")
+    world.admit(target="p2")
+    world.pass_ticks(2 * WINDOW + 1)
+    counted = world.gate.batched_acts("ann")
+    rekey(world, owner="ann")
+    child = world.admit(target="p1", depends_on=old.post)
+    world.gate.withdraw_post(old.post)
+
+    assert world.gate.batched_acts("ann") == counted == 2
+    assert child.status.latest >= old.status.latest
+    assert world.admit(target="p1").status.release_at == old.status.latest
+    world.leave()
+
+
+def test_of_a_store_that_many_share_nothing_of_the_old_key_is_left(reopen):
+    """Hashes that cannot be made anew are gone; the receipts are as good as before."""
+    world = World(reopen, sealed=True)
+    receipts = {target: world.admit(target=target) for target in ("p1", "p2", "p3", "p4")}
+    world.pass_ticks(2 * WINDOW + 1)
+    world.gate.withdraw(receipts["p2"].secret)
+    world.gate.withdraw_post(receipts["p3"].post)
+    with pytest.raises(NotPossible, match="with --forget-accounts they are erased"):
+        rekey(world)
+    rekey(world, forget=True)
+
+    assert world.dump("ledger") == []
+    assert {row["pseudonym"] for row in world.dump("posts")} == {None}
+    assert [(row["target"], row["pseudonym"]) for row in world.dump("legacies")] == [("p3", None)]
+    world.admit(target="p4", depends_on=receipts["p4"].secret)
+    assert world.gate.replace(receipts["p1"].secret, b"better").state == "waiting"
+    assert world.gate.replace(receipts["p3"].secret, b"again").state == "waiting"
+    world.pass_ticks(30)
+    assert sorted(target for target, _ in world.delivered) == ["p1", "p3", "p4", "p4"]
+    world.leave()
+
+
+def test_what_cannot_be_made_anew_keeps_the_old_key(world):
+    """Arrivals that labels need, and posts that the place may know: nothing is changed."""
+    world.admit()
+    with pytest.raises(NotPossible, match="the last arrivals are not erased yet"):
+        rekey(world)
+    world.outlets["list"].broken = Refused("no")
+    world.pass_ticks(2 * WINDOW + 1)
+    with pytest.raises(NotPossible, match="posts were tried that have not left"):
+        rekey(world)
+    world.gate.withdraw_post(world.dump("posts")[0]["id"])
+    lockout = {"since": world.closed, "until": world.closed + 5, "resumes": world.closed + 6}
+    world.tell("lock_out", account=world.keys.login("nym"), **lockout)
+    with pytest.raises(NotPossible, match="an account cannot get in"):
+        rekey(world)
+    check_key(world.store, world.keys)

@@ -36,7 +36,7 @@ COMMANDS = {
     "space": "the spaces of a gateway and their policies",
     "token": "who may use a gateway, and for what",
     "status": "how a gateway stands",
-    "store": "encrypt a store",
+    "store": "encrypt a store, change its key, forget an account",
     "migrate": "bring a gateway's database up to date",
     "backup": "all of a gateway's tables in one file",
     "restore": "bring a backup back, paused",

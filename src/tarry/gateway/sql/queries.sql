@@ -100,6 +100,3 @@ UPDATE versions SET first_tick = :first_tick WHERE space = :space AND version = 
 
 -- name: adoptions
 SELECT account, first_tick, delayed FROM adoptions ORDER BY first_tick, account
-
--- name: forget_adoptions
-DELETE FROM adoptions
