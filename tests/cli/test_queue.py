@@ -12,20 +12,27 @@ from tarry.keep.outlets.command import Command
 def test_before_first_use_nothing_waits(shell):
     """Looking costs nothing: no policy, key or store is made by it."""
     assert shell.say("queue") == (0, "nothing waits\n", "")
-    assert shell.ask("queue") == {"posts": [], "keeper": False, "batched_acts": 0, "nats": 0}
+    assert shell.ask("queue") == {
+        "posts": [],
+        "keeper": False,
+        "encrypted": None,
+        "batched_acts": 0,
+        "nats": 0,
+    }
     assert not shell.home.policy_path.exists()
     assert not shell.home.is_founded()
 
 
 def test_a_table_tells_id_target_outlet_and_moment(quiet):
-    """Each waiting act is one line, and a sentence says that nothing leaves without a keeper."""
+    """Each waiting act is one line; sentences say that no keeper runs, and that it lies encrypted."""
     told = quiet.ask("run", "--target", "paper-3", "--", "true")
     _, out, _ = quiet.say("queue")
-    head, line, rest = out.splitlines()
+    head, line, rest, encrypted = out.splitlines()
 
     assert head.split() == ["id", "target", "by", "what", "leaves"]
     assert line.split()[:4] == [told["id"][:8], "paper-3", "command", "true"]
     assert rest == "no keeper runs: nothing leaves until one does (tarry keeper)"
+    assert encrypted == f"What waits is encrypted, with the key in {quiet.home.key_path}."
 
 
 def test_with_a_keeper_nothing_is_complained_of(quiet):
@@ -35,7 +42,7 @@ def test_with_a_keeper_nothing_is_complained_of(quiet):
         _, out, _ = quiet.say("queue")
         told = quiet.ask("queue")
 
-    assert len(out.splitlines()) == 2
+    assert len(out.splitlines()) == 3
     assert told["keeper"] is True
 
 
@@ -63,7 +70,7 @@ def test_what_is_parked_says_why(quiet):
     told = quiet.ask("run", "--target", "x", "--", "sh", "-c", "exit 3")
     quiet.pass_ticks(ALL_GONE)
     _, out, _ = quiet.say("queue")
-    _, line, problem = out.splitlines()
+    _, line, problem, _ = out.splitlines()
 
     assert line.split() == [told["id"][:8], "x", "command", "sh", "-c", "'exit", "3'", "parked"]
     assert problem == f"{told['id'][:8]}: the command ended with 3; what it printed is in {told['output']}"
@@ -147,7 +154,7 @@ def test_what_holds_everything_up_is_told(quiet, monkeypatch):
     quiet.pass_ticks(ALL_GONE)
     posts = quiet.ask("queue")["posts"]
     (holding,) = [post["id"] for post in posts if post["holds_up"]]
-    last = quiet.say("queue")[1].splitlines()[-2]
+    last = quiet.say("queue")[1].splitlines()[-3]
 
     assert last.startswith(f"{holding[:8]} is tried again: everything of yours that waits has moved later")
     assert last.endswith("put right what is wrong, or tarry withdraw it")

@@ -291,7 +291,13 @@ def test_waiting_for_a_command_ends_with_its_release_and_the_keeper_ends_too(she
 
     assert (code, err, told["keeper_started"]) == (0, "", True)
     assert printed(told) == b"hello\n"
-    assert shell.ask("queue") == {"posts": [], "keeper": False, "batched_acts": 0, "nats": 0}
+    assert shell.ask("queue") == {
+        "posts": [],
+        "keeper": False,
+        "encrypted": True,
+        "batched_acts": 0,
+        "nats": 0,
+    }
 
 
 def test_waiting_for_a_command_that_fails_tells_why(shell):

@@ -6,6 +6,7 @@ import pytest
 
 from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks
+from tarry.gateway.spaces import forget_account
 
 POLICY = Policy(epsilon="1", gap="8s", window="3s")
 QUIET = quiet_ticks(POLICY, POLICY)
@@ -102,3 +103,21 @@ def test_a_choice_waits_for_the_reach_of_a_policy_that_was_replaced_at_once(site
     assert datetime.fromisoformat(answer.json()["holds_from"]).timestamp() == site.now + quiet_ticks(
         wide, wide
     )
+
+
+def test_an_account_is_forgotten_once_its_last_acts_are_counted(site):
+    """What is still to be counted would come back: the answer says so."""
+
+    def forget() -> bool:
+        with site.gateway.store.transaction("closing") as transaction:
+            return forget_account(transaction, site.gateway.keys, site.clock, "talk", actor="ann")
+
+    for space in ("talk", "out"):
+        site.receipt(space=space)
+    complete = [forget()]
+    site.pass_ticks(8)  # erased and counted
+    complete.append(forget())
+    with site.gateway.store.transaction("reading") as transaction:
+        left = transaction.one("known_accounts")["answer"]
+
+    assert (complete, left) == ([False, True], 0)

@@ -163,7 +163,7 @@ def test_a_key_that_is_none_is_told(home):
     home.gate(SLOW)
     home.key_path.write_bytes(b"short")
 
-    with pytest.raises(BadInput, match="a store's key has 32 bytes, found 5 bytes"):
+    with pytest.raises(BadInput, match="the key file holds 32 bytes, raw or as 64 hexadecimal digits"):
         home.gate()
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "parked": "posts of a gateway that wait for a person: retry, withdraw, export",
     "prune": "forget old rows of a gateway",
     "status": "how a gateway stands",
+    "store": "encrypt a store, change its key, forget an account",
     "migrate": "bring a gateway's database up to date",
     "backup": "all of a gateway's tables in one file",
     "restore": "bring a backup back, paused",

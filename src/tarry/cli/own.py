@@ -36,6 +36,7 @@ __all__ = [
     "revive_keeper",
     "see_to_keeper",
     "tell_receipt",
+    "told_encryption",
     "wait_for",
     "when",
 ]
@@ -88,15 +89,34 @@ def hand_in(
 def open_gate(arguments: argparse.Namespace) -> Gate:
     """The gate of one's own store, under the named policy or one's own."""
     home, made = Home.of(os.environ), False
+    is_new = not home.is_founded()
     if arguments.policy is not None:
         policy = read_policy_path(arguments.policy)
         gate = home.gate(policy)
         home.keep_policy(policy)  # from now on it is one's own
-        return gate
-    policy, made = home.first_policy()
-    if made and not arguments.json:
-        print(introduction(policy, home), file=sys.stderr)
-    return home.gate(policy)
+    else:
+        policy, made = home.first_policy()
+        if made and not arguments.json:
+            print(introduction(policy, home), file=sys.stderr)
+        gate = home.gate(policy)
+    encrypted = gate.vault.settings.is_encrypted
+    if is_new and (not encrypted or (made and not arguments.json)):
+        print(f"{told_encryption(home, encrypted=encrypted)}\n", file=sys.stderr)
+    return gate
+
+
+def told_encryption(home: Home, *, encrypted: bool) -> str:
+    """Whether what waits lies encrypted in one's own store, and what to do if not.
+
+    >>> told_encryption(Home.of({"TARRY_HOME": "/tmp/t"}), encrypted=True)
+    'What waits is encrypted, with the key in /tmp/t/key.'
+    """
+    if encrypted:
+        return f"What waits is encrypted, with the key in {home.key_path}."
+    return (
+        f"WHAT WAITS LIES UNENCRYPTED in {home.store_path}, for whoever reads the file: install the "
+        "package cryptography (pip install 'tarry[fast]'), then run tarry store encrypt --own."
+    )
 
 
 def find_post(gate: Gate, text: str) -> Row:

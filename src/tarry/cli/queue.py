@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tarry.cli.acts import account_in, options_in, show_content, what_of
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, name, revive_keeper, when
+from tarry.cli.own import find_post, name, revive_keeper, told_encryption, when
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.promise import MEANINGLESS, promise
 from tarry.keep.gate import Gate
@@ -66,8 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     batched = 0 if owned is None else owned.batched_acts(ME)
     spent = Fraction(0) if owned is None else promise(owned.policy).loss(batched)
     kept = home.is_kept()
+    encrypted = None if owned is None else owned.vault.settings.is_encrypted
     if arguments.json:
-        answer = {"posts": [_plain(act) for act in acts], "keeper": kept}
+        answer = {"posts": [_plain(act) for act in acts], "keeper": kept, "encrypted": encrypted}
         print_json({**answer, "batched_acts": batched, "nats": spent})
         return 0
     _print_acts(acts)
@@ -76,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if spent > MEANINGLESS:
         told = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all:"
         print(f"{told} no meaningful promise is left against somebody who has watched all along")
+    if owned is not None and (acts or not encrypted):
+        print(told_encryption(home, encrypted=bool(encrypted)))
     return 0
 
 

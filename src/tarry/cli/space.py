@@ -26,7 +26,7 @@ from tarry.cli.show import print_json
 from tarry.cli.space_outlet import WHERE, add_outlet_arguments, chosen_outlet, told_outlet
 from tarry.cli.space_policy import change
 from tarry.cli.spaces import list_spaces, resumes_at
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
@@ -34,12 +34,13 @@ from tarry.gateway.ending import end_space, remove_space
 from tarry.gateway.opening import first_keys, keys_of, opened
 from tarry.gateway.outlets import webhook_secret
 from tarry.gateway.spaces import add_space, change_space, new_space, open_space
+from tarry.gateway.stores import is_file
 from tarry.gateway.together import change_together
 from tarry.keep.store import Store, place
 
 __all__ = ["add_arguments", "run"]
 
-_ADDING = ("policy", "title", "circle", "adoption")
+_ADDING = ("policy", "title", "circle", "adoption", "unencrypted")
 _CHANGING = ("accept_straddle", "yes", "dry_run")
 _SETTING = "give --title, or where it releases to"
 _WORDS = (
@@ -58,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--circle", help="add: spaces of one circle share their actors (default all)")
     told = "add: whose posts are delayed: everyone, opt-out or opt-in (default everyone)"
     parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=told)
+    told = "add, the first space: let contents lie unencrypted in the database"
+    parser.add_argument("--unencrypted", action="store_true", help=told)
     add_outlet_arguments(parser)
     told = "policy: change at once, and tell what it costs"
     parser.add_argument("--accept-straddle", action="store_true", help=told)
@@ -75,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     config, arguments.chosen = config_from(arguments), _policies(arguments)
     if arguments.action == "add":
         new_space(**_wanted(arguments))  # refused before a database or a key is made
+        if (path := is_file(config.database)) is not None and not path.exists():
+            _is_to_be_encrypted(arguments)
     with opened(config, make=arguments.action == "add") as store:
         action.do(arguments, config, store)
     for policy in () if arguments.json else arguments.chosen.values():
@@ -97,10 +102,27 @@ def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:
 
 
 def _add(arguments: argparse.Namespace, config: Config, store: Store) -> None:
-    keys, sealed = first_keys(config, store), find_spec("cryptography") is not None
+    with store.transaction("reading") as transaction:
+        is_first = transaction.place() is None
+    sealed = is_first and _is_to_be_encrypted(arguments)
+    if arguments.unencrypted and not is_first:
+        raise BadInput("--unencrypted", "is for the first space of a gateway", found="a later one")
+    keys = first_keys(config, store)
     with store.transaction("closing") as transaction:
         space = add_space(transaction, keys, store.clock(), **_wanted(arguments), sealed=sealed)
     _done(arguments, f"made the space {space.name}", space=space.name, version=space.version.number)
+
+
+def _is_to_be_encrypted(arguments: argparse.Namespace) -> bool:
+    """Whether a new store encrypts what waits: one that does not is made only if somebody says so."""
+    if arguments.unencrypted:
+        return False
+    if find_spec("cryptography") is None:
+        raise NotPossible(
+            "the package cryptography is missing, so contents would lie unencrypted in the database: "
+            "install it (pip install 'tarry[fast]'), or give --unencrypted"
+        )
+    return True
 
 
 def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:

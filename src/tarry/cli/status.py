@@ -39,6 +39,8 @@ def _print(found: Report) -> None:
     print(f"clock     {told_at(found.now)}")
     behind = f", {rounded(found.lag)} behind" if found.lag else ""
     print(f"closed    {told_at(found.closed_at)}{behind}")
+    told = "encrypted" if found.encrypted else "NOT ENCRYPTED: tarry store encrypt puts that right"
+    print(f"contents  {told}")
     if found.late:
         print(f"late      the first post that is due has waited {rounded(found.late)}")
     for space, posts in sorted(found.parked.items()):
@@ -65,6 +67,7 @@ def _plain(found: Report) -> dict[str, object]:
         "lag_s": found.lag,
         "late_s": found.late,
         "paused": found.paused,
+        "encrypted": found.encrypted,
         "parked": dict(found.parked),
         "hours": [{"begins_at": each.at, "admissions": each.admissions} for each in found.hours],
         "ahead": [{"space": each.space, "begins_at": each.at, "posts": each.posts} for each in found.ahead],

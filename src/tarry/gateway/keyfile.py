@@ -3,12 +3,13 @@
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.keep.keys import KEY_BYTES, Keys, new_key
+from tarry.keep.keys import KEY_BYTES, Keys, key_in, new_key
 
-__all__ = ["make_key", "read_key"]
+__all__ = ["make_key", "read_key", "swap_key"]
 
 #: Readable by others, or writable by anybody else. A group may read: service managers hand secrets on so.
 _TOO_OPEN = stat.S_IRWXO | stat.S_IWGRP
@@ -37,7 +38,7 @@ def read_key(path: str | Path) -> Keys:
             raise BadInput(
                 "the key file", "is private", found=f"rights {rights}", fix=f"chmod 600 {str(path)!r}"
             )
-        return Keys(_decoded(os.read(descriptor, 4 * KEY_BYTES)))
+        return Keys(key_in(os.read(descriptor, 4 * KEY_BYTES)))
     finally:
         os.close(descriptor)
 
@@ -64,6 +65,7 @@ def make_key(path: str | Path) -> Keys:
             file.flush()
             os.fsync(descriptor)
         os.link(draft, path)
+        _make_durable(path.parent)
     except FileExistsError:  # somebody else was quicker
         pass
     finally:
@@ -71,15 +73,26 @@ def make_key(path: str | Path) -> Keys:
     return read_key(path)
 
 
-def _decoded(content: bytes) -> bytes:
-    """32 bytes as they are, or as 64 hexadecimal digits with a line end or without."""
-    if len(content) == KEY_BYTES:
-        return content
+def swap_key(path: Path, new: Path, old: Path) -> None:
+    """Put a new key in the place of the one that is there, which is kept beside it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path, new, old = (Path(folder, name) for name in ("key", "key.new", "key.old"))
+    ...     first, second = make_key(path), make_key(new)
+    ...     swap_key(path, new, old)
+    ...     read_key(path).seal == second.seal, read_key(old).seal == first.seal, new.exists()
+    (True, True, False)
+    """
+    with suppress(FileExistsError):  # whoever was cut off had come that far
+        os.link(path, old)
+    new.replace(path)
+    _make_durable(path.parent)
+
+
+def _make_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        key = bytes.fromhex(content.decode("ascii"))
-    except ValueError:
-        key = b""
-    if len(key) != KEY_BYTES:
-        rule = f"holds {KEY_BYTES} bytes, raw or as {2 * KEY_BYTES} hexadecimal digits"
-        raise BadInput("the key file", rule, found="something else")
-    return key
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

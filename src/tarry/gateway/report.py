@@ -62,6 +62,7 @@ class Report:
     lag: Fraction  # seconds of ticks that are over and not closed
     late: Fraction  # seconds since the first release that is due and has not happened
     paused: bool  # brought back from a backup, and not resumed yet
+    encrypted: bool  # whether content lies encrypted in the database
     parked: Mapping[str, int]  # posts that wait for a person, by space
     hours: tuple[Hour, ...]  # the last ones, latest first
     ahead: tuple[Ahead, ...]
@@ -93,6 +94,7 @@ def report(transaction: Transaction, clock: Clock) -> Report:
         lag=max(0, last_past_tick(now, tick) - here.closed) * tick,
         late=Fraction(0) if first is None else max(Fraction(0), seconds - first * tick),
         paused=here.settings.paused,
+        encrypted=here.settings.is_encrypted,
         parked={row["outlet"]: row["posts"] for row in transaction.all("parked_counts")},
         hours=complete_hours(transaction, here, _HOURS),
         ahead=tuple(

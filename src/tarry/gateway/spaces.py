@@ -25,6 +25,7 @@ __all__ = [
     "adopt_delays",
     "change_policy",
     "change_space",
+    "forget_account",
     "new_space",
     "next_version",
     "open_space",
@@ -227,6 +228,42 @@ def adopt_delays(
 def _check_goes_on(space: Space) -> None:
     if space.has_ended:
         raise NotPossible(f"space {space.name!r} has ended: make a new one with tarry space add")
+
+
+def forget_account(
+    transaction: Transaction, keys: Keys, clock: Clock, name: str, *, actor: str, at_once: bool = False
+) -> bool:
+    """Erase what the ledger counts for an account, and what it chose; whether that is all there is of it.
+
+    The account is one of all spaces of a circle. What it did in the last two windows is still to be
+    counted: then this has to be done again. A choice that holds has to be taken back first, unless the
+    change may show at once.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("closing") as transaction:
+    ...     forget_account(transaction, gateway.keys, gateway.clock, "talk", actor="ann")
+    True
+    """
+    book = read_book(transaction)
+    space = book.space(name)
+    if not actor:
+        raise BadInput("an account", "has a name", found="none")
+    circle = [each for each in book.spaces.values() if each.circle == space.circle]
+    hashed = keys.actor(f"{space.circle}/{actor}")
+    account = keys.account(hashed)
+    choices, now = transaction.all("choices", account=account), arrival_tick(place(transaction), clock)
+    past = [row for row in choices if row["first_tick"] <= now]
+    defaults = {each.adoption == "opt-out" for each in circle if each.adoption != "everyone"}
+    if not at_once and any(defaults - {bool(row["delayed"])} for row in choices[max(0, len(past) - 1) :]):
+        raise NotPossible(
+            "the account's choice about delays holds, and forgetting it would show: let it choose the "
+            "default of its space and wait until that holds, or give --at-once"
+        )
+    transaction.tell("forget_counts", account=account)
+    transaction.tell("forget_choices", account=account)
+    last = transaction.one("last_arrival", actor=hashed)
+    return last is None or last["arrival"] is None
 
 
 def _check(space: Space) -> None:

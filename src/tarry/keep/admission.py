@@ -42,6 +42,7 @@ def accept(
     'waiting'
     """
     here = place(transaction)
+    vault.follow(here.settings)
     if here.settings.paused:
         raise Paused(_RESTORED)
     if here.settings.personal:

@@ -20,7 +20,7 @@ from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.adopt import adopt
 from tarry.keep.gate import Gate
 from tarry.keep.keeper_lock import KeeperState, Keeping, held_lock, read_state
-from tarry.keep.keys import Keys, new_key
+from tarry.keep.keys import Keys, key_in, new_key
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found, place
 from tarry.keep.vault import Vault
@@ -218,7 +218,7 @@ class Home:
             if self.is_founded() and not self.key_path.exists():
                 raise NotPossible(f"the key of the store is gone: put {self.key_path} back in its place")
             _write_new(self.key_path, new_key())
-        return Keys(self.key_path.read_bytes())
+        return Keys(key_in(self.key_path.read_bytes()))
 
 
 def _write_new(path: Path, content: bytes) -> None:

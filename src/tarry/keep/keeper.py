@@ -144,7 +144,7 @@ class Keeper:
         vault = self.vault
         with vault.store.transaction("closing") as transaction:
             closed = close_ticks(transaction, vault.keys, vault.clock)
-            vault.settings = closed.settings  # another policy may have been adopted since
+            vault.follow(closed.settings)
             claims = self._claim_within(transaction, closed)
         self._hand_over(claims)
         self._note_moment(closed)

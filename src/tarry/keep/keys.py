@@ -10,7 +10,16 @@ from hashlib import blake2b
 
 from tarry.core.errors import BadInput
 
-__all__ = ["KEY_BYTES", "Keys", "new_key", "new_receipt", "post_key", "receipt_hash", "under_receipt"]
+__all__ = [
+    "KEY_BYTES",
+    "Keys",
+    "key_in",
+    "new_key",
+    "new_receipt",
+    "post_key",
+    "receipt_hash",
+    "under_receipt",
+]
 
 KEY_BYTES = 32
 _HASH_BYTES = 16
@@ -25,6 +34,24 @@ def new_key() -> bytes:
     32
     """
     return secrets.token_bytes(KEY_BYTES)
+
+
+def key_in(content: bytes) -> bytes:
+    r"""The key that a file holds: 32 bytes, or 64 hexadecimal digits with a line end or without.
+
+    >>> key_in(bytes(32)) == key_in(b"00" * 32 + b"\n")
+    True
+    """
+    if len(content) == KEY_BYTES:
+        return content
+    try:
+        key = bytes.fromhex(content.decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        rule = f"holds {KEY_BYTES} bytes, raw or as {2 * KEY_BYTES} hexadecimal digits"
+        raise BadInput("the key file", rule, found="something else")
+    return key
 
 
 def new_receipt() -> str:

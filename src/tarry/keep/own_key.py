@@ -9,7 +9,10 @@ from tarry.keep.store import Store, Transaction
 
 __all__ = ["check_key", "own_key"]
 
-_ANOTHER = "this key is not the one that this store was begun with: put that key file back, or name it"
+_ANOTHER = (
+    "this key is not the one that this store was begun with: put that key file back, or name it; or run "
+    "tarry store rekey again, if it was cut off"
+)
 
 
 def own_key(transaction: Transaction, keys: Keys) -> None:
@@ -23,7 +26,7 @@ def own_key(transaction: Transaction, keys: Keys) -> None:
     ...     own_key(transaction, Keys(bytes(range(32))))
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: this key is not the one that this store was begun with: put that key \
-file back, or name it
+file back, or name it; or run tarry store rekey again, if it was cut off
     """
     if not _is_own(transaction, keys):
         transaction.tell("mark_key", fingerprint=keys.fingerprint)

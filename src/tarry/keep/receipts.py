@@ -15,7 +15,7 @@ from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.keys import under_receipt
 from tarry.keep.posts import Status, is_doubt
 from tarry.keep.prospects import status_of
-from tarry.keep.store import Row, Transaction, by_receipt
+from tarry.keep.store import Row, Transaction, by_receipt, place
 from tarry.keep.tries import is_in_doubt
 from tarry.keep.vault import Vault
 
@@ -50,7 +50,7 @@ class Receipts:
             row = _find(transaction, receipt)
             if row["state"] != "withdrawn":
                 kept = self._options(transaction, row) if options is None else options
-                if not transaction.run("replace", **self._payload(row, content, kept)):
+                if not transaction.run("replace", **self._payload(transaction, row, content, kept)):
                     raise TooLate(last_state(row))
                 return status_of(transaction, self.vault.settings, row)
         return self._revive(receipt, content, options or {})
@@ -60,7 +60,7 @@ class Receipts:
         with self.vault.store.transaction("admitting") as transaction:
             row = _find(transaction, receipt)
             legacy = transaction.one("legacy", id=row["id"])
-            payload = self._payload(row, content, options)
+            payload = self._payload(transaction, row, content, options)
             # A repost may have been quicker.
             if (
                 legacy is None
@@ -73,7 +73,10 @@ class Receipts:
                 raise TooLate(last_state(row))
             return status_of(transaction, self.vault.settings, by_key(transaction, row["id"]))
 
-    def _payload(self, row: Row, content: bytes, options: Mapping[str, Any]) -> dict[str, object]:
+    def _payload(
+        self, transaction: Transaction, row: Row, content: bytes, options: Mapping[str, Any]
+    ) -> dict[str, object]:
+        self.vault.follow(place(transaction).settings)
         check_delivery(self.vault.outlets[row["outlet"]], options, content)
         seal, number = self.vault.seal, row["id"]
         stored = json.dumps(dict(options), sort_keys=True).encode()
@@ -137,6 +140,7 @@ class Receipts:
         """What a waiting or parked post will say, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
             stored = payload_of(transaction, by_key(transaction, post))["content"]
+            self.vault.follow(place(transaction).settings)
             return self.vault.seal.open(post, "content", stored)
 
     def reading(self, receipt: str) -> tuple[str, bytes | None]:
@@ -144,6 +148,7 @@ class Receipts:
         with self.vault.store.transaction("reading") as transaction:
             row = _find(transaction, receipt)
             payload = transaction.one("payload", id=row["id"])
+            self.vault.follow(place(transaction).settings)
         stored = None if payload is None else payload["content"]
         content = None if stored is None else self.vault.seal.open(row["id"], "content", stored)
         return str(row["outlet"]), content
@@ -205,6 +210,7 @@ class Receipts:
 
     def _options(self, transaction: Transaction, row: Row) -> Mapping[str, Any]:
         stored = payload_of(transaction, row)["options"]
+        self.vault.follow(place(transaction).settings)
         options: Mapping[str, Any] = json.loads(self.vault.seal.open(row["id"], "options", stored))
         return options
 

@@ -17,7 +17,7 @@ from tarry.keep.clock import MICROS
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Row, Transaction
+from tarry.keep.store import Row, Transaction, place
 from tarry.keep.tries import CUT_OFF, Outcome, doubted, try_once
 from tarry.keep.vault import Vault
 
@@ -118,6 +118,7 @@ class Releaser:
         )
         if not rows:
             return None
+        self.vault.follow(place(transaction).settings)
         rows.sort(key=lambda row: (row["release"], row["id"]))
         tick = self.vault.settings.tick
         moments = {number: number * tick for number in {row["release"] for row in rows}}

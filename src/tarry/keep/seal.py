@@ -55,8 +55,7 @@ class Sealed:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
         except ImportError:
             raise NotPossible(
-                "this store's content is encrypted, which needs the cryptography package: "
-                "pip install 'tarry[fast]'"
+                "encrypted content needs the package cryptography: pip install 'tarry[fast]'"
             ) from None
         self._cipher = AESGCM(key)
 

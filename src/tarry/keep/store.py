@@ -121,7 +121,7 @@ class Settings:
     window_ticks: int
     labels: LabelRule
     personal: bool = False  # one person's own store
-    sealed: bool = False  # content is encrypted
+    sealed: int = 0  # odd: content is encrypted; another number each time the key or this changes
     paused: bool = False  # nothing comes in or leaves until a person says so
 
     @classmethod
@@ -132,8 +132,13 @@ class Settings:
             window_ticks=policy.window_ticks,
             labels=policy.labels,
             personal=personal,
-            sealed=sealed,
+            sealed=int(sealed),
         )
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether content is encrypted where it lies."""
+        return self.sealed % 2 == 1
 
     @cached_property
     def waits_for_label(self) -> bool:
@@ -227,7 +232,7 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
         window_ticks=settings.window_ticks,
         labels=settings.labels,
         personal=int(settings.personal),
-        sealed=int(settings.sealed),
+        sealed=settings.sealed,
         policy=policy,
     )
 
@@ -290,6 +295,6 @@ def _settings(stored: tuple[Any, ...]) -> Settings:
         window_ticks=window_ticks,
         labels=labels,
         personal=bool(personal),
-        sealed=bool(sealed),
+        sealed=sealed,
         paused=bool(paused),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tarry.keep.clock import Clock, advance
+from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
 from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.own_key import check_key
@@ -10,6 +11,8 @@ from tarry.keep.seal import Open, Seal, Sealed
 from tarry.keep.store import Settings, Store, Transaction, place
 
 __all__ = ["Vault"]
+
+_CHANGED = "the store cannot be used: its key or its encryption was changed: start this program again"
 
 
 class Vault:
@@ -30,10 +33,29 @@ class Vault:
         check_key(store, keys)
         with store.transaction("reading") as transaction:
             self.settings: Settings = place(transaction).settings
-        self.seal: Seal = Sealed(keys.seal) if self.settings.sealed else Open()
+        self._sealed = self.settings.sealed
+        self.seal: Seal = Sealed(keys.seal) if self.settings.is_encrypted else Open()
+
+    def follow(self, settings: Settings) -> None:
+        """Take over settings that another process may have changed; but not another key or encryption.
+
+        What this process would seal nobody could open, and what it would open is no content.
+
+        >>> from dataclasses import replace
+        >>> from tarry.core.policy import Policy
+        >>> from tarry.testing import memory_vault
+        >>> vault = memory_vault(Policy(epsilon="1", gap="11m"))
+        >>> vault.follow(replace(vault.settings, sealed=1))
+        Traceback (most recent call last):
+        tarry.keep.errors.Unavailable: the store cannot be used: its key or its encryption was changed: \
+start this program again
+        """
+        if settings.sealed != self._sealed:
+            raise Unavailable(_CHANGED)
+        self.settings = settings
 
     def now(self, transaction: Transaction) -> int:
         """The store's clock, in microseconds since 1970."""
         here = place(transaction)
-        self.settings = here.settings  # another policy may have been adopted since
+        self.follow(here.settings)
         return advance(here.anchor, self.clock.read(here.now)).time

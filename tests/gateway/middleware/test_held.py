@@ -208,7 +208,7 @@ def test_a_withdrawn_call_is_wiped_too(tmp_path):
 def test_it_does_not_start_without_encryption(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
 
-    with pytest.raises(NotPossible, match="needs the cryptography package"):
+    with pytest.raises(NotPossible, match="needs the package cryptography"):
         Hold(quick(tmp_path / "a"), lambda call, release: 200)
 
 

@@ -232,7 +232,7 @@ def _check_store(transaction: Transaction) -> None:
     here = place(transaction)
     if here.settings.personal or here.policy is None:
         raise NotPossible("this database belongs to somebody else: held calls need one of their own")
-    if not here.settings.sealed:
+    if not here.settings.is_encrypted:
         raise NotPossible(
             "this store is not encrypted, and held calls tell who makes them: begin a new one"
         )

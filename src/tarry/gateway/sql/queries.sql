@@ -101,9 +101,6 @@ UPDATE versions SET first_tick = :first_tick WHERE space = :space AND version = 
 -- name: adoptions
 SELECT account, first_tick, delayed FROM adoptions ORDER BY first_tick, account
 
--- name: forget_adoptions
-DELETE FROM adoptions
-
 -- name: end_space
 UPDATE spaces SET is_open = 0, ended_tick = :tick WHERE name = :name
 

@@ -164,6 +164,39 @@ UPDATE posts SET parent = :heir, fresh = 1 WHERE parent = :id
 -- name: payload
 SELECT content, options FROM posts WHERE id = :id
 
+-- name: payloads
+-- What waits or is parked, some at a time, for somebody who seals it anew.
+SELECT id, content, options FROM posts WHERE id > :after AND content IS NOT NULL ORDER BY id LIMIT :most
+
+-- name: store_payload
+UPDATE posts SET content = :content, options = :options WHERE id = :id
+
+-- name: change_seal
+UPDATE settings SET sealed = :sealed
+
+-- name: change_key
+UPDATE settings SET fingerprint = :fingerprint
+
+-- name: tried
+-- What was tried, or is being delivered: the place may know its public id, which its key has made.
+SELECT 1 AS answer FROM posts WHERE state IN ('waiting', 'parked') AND (attempts > 0 OR claim IS NOT NULL) LIMIT 1
+
+-- name: own_targets
+SELECT id, target FROM posts WHERE pseudonym IS NOT NULL
+
+-- name: store_pseudonym
+UPDATE posts SET pseudonym = :pseudonym WHERE id = :id
+
+-- name: forget_pseudonyms
+UPDATE posts SET pseudonym = NULL WHERE pseudonym IS NOT NULL
+
+-- name: strip_legacies
+-- What is left is the places that operators have emptied: their authors have the receipts.
+UPDATE legacies SET pseudonym = NULL, sealed = NULL, account = NULL WHERE target IS NOT NULL
+
+-- name: drop_unnamed_legacies
+DELETE FROM legacies WHERE target IS NULL
+
 -- name: unpark
 -- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. One
 -- that needs an account is due now, and not since it was parked, or an account that cannot get in would have to make
@@ -294,6 +327,32 @@ ORDER BY first_tick DESC LIMIT 1
 -- name: adopt_delays
 INSERT INTO adoptions (account, first_tick, delayed) VALUES (:account, :first_tick, :delayed)
 ON CONFLICT (account, first_tick) DO UPDATE SET delayed = excluded.delayed
+
+-- name: last_arrival
+-- The actor's latest arrival that is not erased yet.
+SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
+
+-- name: choices
+-- All that an account has decided.
+SELECT first_tick, delayed FROM adoptions WHERE account = :account ORDER BY first_tick
+
+-- name: forget_ledger
+DELETE FROM ledger
+
+-- name: forget_adoptions
+DELETE FROM adoptions
+
+-- name: forget_counts
+DELETE FROM ledger WHERE account = :account
+
+-- name: forget_choices
+DELETE FROM adoptions WHERE account = :account
+
+-- name: known_accounts
+SELECT (SELECT count(*) FROM ledger) + (SELECT count(*) FROM adoptions) AS answer
+
+-- name: rename_account
+UPDATE ledger SET account = :new WHERE account = :old
 
 -- name: arrivals_by_hour
 -- What is about to be erased, by hours of so many ticks.
