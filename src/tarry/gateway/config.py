@@ -20,7 +20,7 @@ __all__ = ["Config", "config_table", "read_config"]
 
 _PREFIX = "TARRY_"
 #: Names with our prefix that are no settings of a gateway.
-_OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "SMTP", "TOKEN", "URL"}
+_OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "READERS", "SMTP", "TOKEN", "URL"}
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "one of the words true and false"}
 _LARGEST_FILE = 1 << 20
 
@@ -84,6 +84,13 @@ class Config:
     )
     client_burst: int = _setting(
         Limits.client_burst, "posts of one client on the boards at once", least=1, most=1_000_000
+    )
+    connections: int = _setting(
+        Limits.connections,
+        "open connections to one process; a client has a quarter of them, unless it is a trusted proxy or "
+        "connects from this machine",
+        least=10,
+        most=1_000_000,
     )
     trusted_proxies: str = _setting(
         "none",
