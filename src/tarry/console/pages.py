@@ -14,6 +14,7 @@ from tarry.console.sessions import NotSignedIn
 from tarry.console.static_files import static_url
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
+from tarry.gateway.door import check_host
 from tarry.gateway.problems import refuse
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def guarded(route: Route) -> Route:
 
     async def endpoint(request: Request) -> Response:
         try:
+            check_host(request, request.app.state.settings.hosts)
             return await inner(request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it

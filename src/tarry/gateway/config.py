@@ -105,6 +105,11 @@ class Config:
     boards: str = _setting(
         "none", "spaces where anybody may post from the board without a token, separated by commas; or none"
     )
+    hosts: str = _setting(
+        "none",
+        "names by which browsers reach the pages and the metrics port, separated by commas; or none. "
+        "`localhost`, IP addresses and `host` always count",
+    )
     https: bool = _setting(
         default=False,
         meaning="whether browsers reach the pages by https: then cookies are sent over nothing else",
@@ -119,6 +124,12 @@ class Config:
     def address(self) -> str:
         """Host and port, as in a URL."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def own_hosts(self) -> frozenset[str]:
+        """The names by which browsers may reach this gateway."""
+        names = (name.strip().lower() for name in (*self.hosts.split(","), self.host))
+        return frozenset(name for name in names if name and name != "none")
 
     @property
     def limits(self) -> Limits:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
@@ -31,7 +31,7 @@ from tarry.gateway.streams import Streams
 from tarry.gateway.tokens import find_token, is_token
 from tarry.keep.errors import NoSuchPost
 
-__all__ = ["MOST_NUMBER", "Door", "answer", "number"]
+__all__ = ["MOST_NUMBER", "Door", "answer", "check_host", "number"]
 
 #: The largest number that a store can hold.
 MOST_NUMBER = (1 << 63) - 1
@@ -41,6 +41,13 @@ _KEY_MOST = 200
 #: How often one client may have the database looked at for a token that this process does not know.
 _UNKNOWN = Limits(rate_per_s=0.2, burst=10)
 _KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
+#: An address of IPv4 or IPv6, or a name; and perhaps a port.
+_HOST = re.compile(
+    r"(?P<name>(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])|[a-z0-9_.-]+)(?::[0-9]+)?"
+)
+_NOT_OURS = (
+    "this gateway does not know the name in this address: its operator can add it to the setting hosts"
+)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
@@ -72,6 +79,28 @@ def number(request: Request, name: str, least: int, most: int) -> int | None:
             f"the parameter {name}", f"is a whole number from {least} to {most}", found=repr(text[:40])
         )
     return int(text)
+
+
+def check_host(request: Request, hosts: Collection[str]) -> None:
+    """Refuse a request for a name that is not ours: an IP address, localhost and these hosts are.
+
+    A site whose name is made to point at this machine has its visitors' browsers ask us, and reads the
+    answers. The browser still says whom it believes to ask, and that can be no IP address.
+
+    >>> check_host(Request({"type": "http", "headers": [(b"host", b"127.0.0.1:8420")]}), ())
+    >>> check_host(Request({"type": "http", "headers": [(b"host", b"evil.example")]}), ["forum.example"])
+    Traceback (most recent call last):
+    tarry.gateway.problems.BadRequest: this gateway does not know the name in this address: its operator \
+can add it to the setting hosts
+    """
+    if "host" not in request.headers:  # no browser leaves it out
+        return
+    name = _HOST.fullmatch((_one(request, "host") or "").lower())
+    if name is not None:
+        own = name["name"].removesuffix(".")
+        if name["ip"] or own == "localhost" or own.endswith(".localhost") or own in hosts:
+            return
+    raise BadRequest(421, _NOT_OURS)
 
 
 class Door:

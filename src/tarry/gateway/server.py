@@ -111,7 +111,7 @@ def _doors(gateway: Gateway, config: Config, mishaps: Mishaps, make_app: MakeApp
         main.close()
         raise
     doors = [_Door(make_app(gateway, limits=config.limits, tell=mishaps.note), main)]
-    return doors if other is None else [*doors, _Door(create_metrics_app(gateway), other)]
+    return doors if other is None else [*doors, _Door(create_metrics_app(gateway, config.own_hosts), other)]
 
 
 def bind(host: str, port: int) -> socket.socket:
