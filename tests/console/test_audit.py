@@ -38,14 +38,18 @@ def done(at):
     "path", ["", "/jobs/x", "/jobs/x/state", "/jobs/x/run", "/jobs/x/delete", "/jobs/x/report"]
 )
 def test_who_is_not_signed_in_is_asked_to(at, path, method):
-    answer = TestClient(at.site, follow_redirects=False).request(method, f"/audit{path}")
+    answer = TestClient(at.site, "http://localhost", follow_redirects=False).request(
+        method, f"/audit{path}"
+    )
 
     assert answer.status_code in {303, 405}
     assert answer.headers.get("location", "/desk/sign-in?then=/audit") == "/desk/sign-in?then=/audit"
 
 
 def test_who_only_hands_posts_in_may_not_come(at):
-    client = TestClient(at.site, follow_redirects=False, headers={"Sec-Fetch-Site": "same-origin"})
+    client = TestClient(
+        at.site, "http://localhost", follow_redirects=False, headers={"Sec-Fetch-Site": "same-origin"}
+    )
     token = new_token(at.gateway, "submit")
 
     assert client.post("/desk/sign-in", data={"token": token}).status_code == 403
@@ -189,7 +193,9 @@ def test_the_guess_is_chosen_and_the_rest_is_asked_for(at):
 
 def test_an_operator_of_one_space_sees_that_space_alone(at):
     token = new_token(at.gateway, "operate", spaces=("wiki",))
-    at.http = TestClient(at.site, follow_redirects=False, headers={"Sec-Fetch-Site": "same-origin"})
+    at.http = TestClient(
+        at.site, "http://localhost", follow_redirects=False, headers={"Sec-Fetch-Site": "same-origin"}
+    )
     at.http.post("/desk/sign-in", data={"token": token})
     page = at.read(at.uploaded())
 

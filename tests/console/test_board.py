@@ -33,7 +33,7 @@ def gateway():
 @pytest.fixture
 def visitor(gateway):
     site = create_site(gateway, settings=ConsoleSettings(boards=("talk",)))
-    with TestClient(site, follow_redirects=False) as http:
+    with TestClient(site, "http://localhost", follow_redirects=False) as http:
         yield http
 
 
@@ -49,13 +49,36 @@ def hand_in(visitor, **fields):
     return visitor.post("/board/talk", data={**FIELDS, **fields}, headers=OURS)
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/board/talk", "/board/talk/promise", "/workbench", "/desk", "/desk/sign-in", "/audit"]
+)
+def test_no_page_is_shown_under_a_name_that_is_not_ours(gateway, path):
+    """Another site cannot have its name point here and read what a visitor's browser may read."""
+    site = create_site(gateway, settings=ConsoleSettings(hosts=frozenset({"forum.example"})))
+    with TestClient(site, follow_redirects=False) as http:
+        ours = http.get(path, headers={"Host": "Forum.example:443"})
+        theirs = http.get(path, headers={"Host": "evil.example:8420"})
+
+    assert ours.status_code in {200, 303}
+    assert theirs.status_code == 421
+    assert "this gateway does not know the name in this address" in theirs.text
+
+
+def test_a_post_under_another_name_is_refused_unread(visitor):
+    answer = visitor.post("/board/talk", data=FIELDS, headers={**OURS, "Host": "evil.example"})
+
+    assert answer.status_code == 421
+
+
 def test_one_client_posts_so_often_and_no_other_notices(gateway):
     """The same answers, whether or not somebody else is stopped meanwhile."""
     limits = Limits(client_posts_per_min=1, client_burst=3)
     site = create_site(gateway, limits=limits, settings=ConsoleSettings(boards=("talk",)))
-    with TestClient(site, follow_redirects=False) as mine:
-        yours = TestClient(site, follow_redirects=False, client=("2001:db8::1", 4711))
-        neighbour = TestClient(site, follow_redirects=False, client=("2001:db8::2", 4711))
+    with TestClient(site, "http://localhost", follow_redirects=False) as mine:
+        yours = TestClient(site, "http://localhost", follow_redirects=False, client=("2001:db8::1", 4711))
+        neighbour = TestClient(
+            site, "http://localhost", follow_redirects=False, client=("2001:db8::2", 4711)
+        )
         statuses = [hand_in(mine).status_code for _ in range(5)]
         refused = hand_in(mine)
 
@@ -92,7 +115,7 @@ def test_a_post_is_answered_with_the_way_to_its_receipt(gateway, visitor):
 
 def test_over_https_the_cookie_says_so(gateway):
     site = create_site(gateway, settings=ConsoleSettings(boards=("talk",), is_https=True))
-    with TestClient(site, base_url="https://testserver", follow_redirects=False) as visitor:
+    with TestClient(site, base_url="https://localhost", follow_redirects=False) as visitor:
         assert "; Secure" in hand_in(visitor).headers["set-cookie"]
 
 
@@ -135,7 +158,7 @@ def test_a_form_from_elsewhere_is_refused(gateway, visitor, headers):
 
 def test_an_older_browser_tells_by_its_origin(visitor):
     assert (
-        visitor.post("/board/talk", data=FIELDS, headers={"Origin": "http://testserver"}).status_code == 303
+        visitor.post("/board/talk", data=FIELDS, headers={"Origin": "http://localhost"}).status_code == 303
     )
 
 

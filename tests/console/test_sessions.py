@@ -312,7 +312,7 @@ def test_wrong_tokens_are_stopped_and_right_ones_are_not(desk):
 
 def test_one_clients_wrong_tokens_show_to_no_other(desk):
     """Neither before nor after somebody else was stopped."""
-    other = TestClient(desk.site, headers=OURS, client=("192.0.2.7", 4711))
+    other = TestClient(desk.site, "http://localhost", headers=OURS, client=("192.0.2.7", 4711))
 
     def answers():
         sent = [other.post("/desk/sign-in", data={"token": WRONG}) for _ in range(5)]

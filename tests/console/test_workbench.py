@@ -35,7 +35,7 @@ BAD = [
 
 @pytest.fixture
 def visitor():
-    with TestClient(create_site(small_gateway())) as http:
+    with TestClient(create_site(small_gateway()), "http://localhost") as http:
         yield http
 
 

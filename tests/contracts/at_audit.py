@@ -80,7 +80,7 @@ class AtAudit:
 
     def browser(self, *scopes) -> TestClient:
         """Somebody who has signed in."""
-        client = TestClient(self.site, follow_redirects=False, headers=OURS)
+        client = TestClient(self.site, "http://localhost", follow_redirects=False, headers=OURS)
         token = new_token(self.gateway, *(scopes or ("operate",)))
         assert client.post("/desk/sign-in", data={"token": token}).status_code == 303
         return client

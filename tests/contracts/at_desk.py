@@ -32,7 +32,7 @@ class AtDesk:
             settings=ConsoleSettings(is_https=is_https),
         )
         self.http = TestClient(
-            self.site, f"http{'s' * is_https}://testserver", follow_redirects=False, headers=OURS
+            self.site, f"http{'s' * is_https}://localhost", follow_redirects=False, headers=OURS
         )
         self.sender = new_token(self.gateway, "submit")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.gateway.clients import KEY_S, Clients, client_address, read_networks
+from tarry.gateway.clients import KEY_S, Clients, Room, client_address, read_networks
 from tarry.gateway.limits import _MOST_BUCKETS, Buckets, Limits, TooMany
 
 PROXIES = read_networks("127.0.0.1, 10.0.0.0/8, fd00::/8")
@@ -58,6 +58,24 @@ def test_nobody_can_tell_an_address_from_its_name_or_compare_names_after_an_hour
     assert clients.name(scope("192.0.2.1")) == first
     now[0] = KEY_S
     assert clients.name(scope("192.0.2.1")) != first
+
+
+def test_one_client_has_a_quarter_of_the_connections():
+    room = Room(8, Clients(PROXIES))
+    places = [room.enter("192.0.2.1") for _ in range(3)]
+
+    assert [place is None for place in places] == [False, False, True]
+    room.leave(places[0])
+    assert room.enter("192.0.2.1") is not None
+    assert [room.enter(f"2001:db8::{n}") is None for n in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "10.9.8.7", "", "::ffff:127.0.0.1"])
+def test_a_proxy_and_this_machine_may_have_all_of_them(peer):
+    """Many clients are behind them."""
+    room = Room(8, Clients(PROXIES))
+
+    assert [room.enter(peer) is None for _ in range(9)] == [False] * 8 + [True]
 
 
 def test_clients_without_end_take_no_memory_without_end_and_get_nobody_refused():

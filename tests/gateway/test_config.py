@@ -125,6 +125,13 @@ def test_what_limits_and_settings_share_is_handed_on():
     assert Config().limits == Limits()
 
 
+def test_the_names_of_a_gateway_are_its_hosts_and_where_it_listens():
+    config = Config(hosts="Forum.example, forum.test", host="gateway.internal")
+
+    assert config.own_hosts == {"forum.example", "forum.test", "gateway.internal"}
+    assert Config().own_hosts == {"127.0.0.1"}
+
+
 def test_the_page_shows_every_setting():
     """docs/operating.md holds the table that the code makes; if not, paste `config_table()`."""
     page = Path(__file__).resolve().parents[2] / "docs" / "operating.md"

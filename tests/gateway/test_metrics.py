@@ -101,6 +101,36 @@ def test_the_main_listener_tells_operators_only(scopes, status):
 
 def test_a_listener_of_its_own_needs_no_token_and_serves_nothing_else():
     gateway = small_gateway()
-    with TestClient(create_metrics_app(gateway)) as http:
+    with TestClient(create_metrics_app(gateway), "http://127.0.0.1:9000") as http:
         assert http.get("/metrics").text == metrics(gateway)
         assert http.get("/v1/spaces").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:9000", 200),
+        ("[::1]:9000", 200),
+        ("192.168.1.5", 200),
+        ("localhost", 200),
+        ("LOCALHOST.:9000", 200),
+        ("tarry.localhost", 200),
+        ("watch.example:9000", 200),
+        ("Watch.Example.", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("watch.example.evil.example", 421),
+        ("watch.example, evil.example", 421),
+        ("", 421),
+        ("evil.example#watch.example", 421),
+    ],
+)
+def test_a_name_that_points_here_without_our_knowing_gets_nothing(host, status):
+    """Somebody's browser was made to believe that this machine is theirs."""
+    with TestClient(create_metrics_app(small_gateway(), {"watch.example"})) as http:
+        answer = http.get("/metrics", headers={"Host": host})
+
+    assert answer.status_code == status
+    if status == 421:
+        assert answer.json()["detail"].startswith("this gateway does not know the name in this address")

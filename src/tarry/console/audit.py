@@ -84,7 +84,7 @@ def _for_operators(handler: _Handler) -> Callable[[Request], Awaitable[Response]
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except NotSignedIn:
-            answer: Response = RedirectResponse("/desk/sign-in?then=/audit", 303)
+            return RedirectResponse("/desk/sign-in?then=/audit", 303)  # nothing is read of who is not
         except TarryError as error:
             refusal = refuse(error)
             status, sentence = refusal.status_code, msgspec.json.decode(refusal.body)["detail"]

@@ -9,12 +9,14 @@ from starlette.requests import ClientDisconnect, Request
 
 from tarry.console.audit_parts import Part, Parts, plain_name
 from tarry.console.texts import texts
+from tarry.gateway.incoming import SILENCE_S, pieces
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["drain", "receive"]
 
-_SILENCE_S = 30.0  # between two pieces of an upload
 _MOST_FIELD = 4 << 10
+_AROUND = 64 << 10  # bytes of a form beside its file
+_LEAST_PER_S = 64 << 10  # bytes of an upload: a slower one would hold its place for ever
 #: Read and thrown away before an upload is refused: a browser shows no answer before it has sent all.
 _DRAINED = 256 << 20
 
@@ -38,8 +40,8 @@ async def receive(
     """
     parts, taker = Parts(request.headers.get("content-type", "")), _Taker(folder, most, check)
     try:
-        async for chunk in _chunks(request):
-            found = list(parts.feed(chunk))
+        async for piece in _pieces(request, most):
+            found = list(parts.feed(piece))
             await asyncio.to_thread(taker.take, found)
     finally:
         taker.close()
@@ -60,7 +62,7 @@ async def drain(request: Request) -> None:
     """
     left = _DRAINED
     try:
-        async with asyncio.timeout(_SILENCE_S):
+        async with asyncio.timeout(SILENCE_S):
             async for chunk in request.stream():
                 left -= len(chunk)
                 if left < 0:
@@ -69,17 +71,15 @@ async def drain(request: Request) -> None:
         return
 
 
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
-    stream = request.stream()
-    while True:
-        try:
-            async with asyncio.timeout(_SILENCE_S):
-                chunk = await anext(stream, None)
-        except TimeoutError:
-            raise BadRequest(408, texts()["audit"]["too_slow"]) from None
-        if chunk is None:
-            return
-        yield chunk
+def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+    words = texts()["audit"]
+    return pieces(
+        request,
+        most + _AROUND,
+        SILENCE_S + most / _LEAST_PER_S,
+        too_large=words["too_large"].format(most=most >> 20),
+        too_slow=words["too_slow"],
+    )
 
 
 class _Taker:

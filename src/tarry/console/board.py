@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tarry.console.forms import read_form
-from tarry.console.pages import page
+from tarry.console.pages import html, page
 from tarry.console.people import actor_of, name_on, remember
 from tarry.console.texts import texts
 from tarry.core.durations import format_duration
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUTES"]
 
-_SHOWN = 300
+_SHOWN, _MOST_SHOWN = 300, 3 << 20  # releases, and bytes of JSON that they would be at most
 _MOST_TARGET, _MOST_CONTENT = 200, 20_000
 
 
@@ -44,8 +44,13 @@ async def _first(request: Request) -> Response:
 async def _read(request: Request) -> Response:
     door: Door = request.app.state.door
     space = door.space(request)
-    items = await door.call(partial(Feed(door.gateway.store, space.name).latest, _SHOWN))
-    return page(request, "board.html", _values(request, space, items))
+    feed = Feed(door.gateway.store, space.name)
+
+    def write() -> bytes:
+        items = feed.latest(_SHOWN, _MOST_SHOWN)
+        return bytes(page(request, "board.html", _values(request, space, items)).body)
+
+    return html(await door.shared(feed, "board", write))
 
 
 async def _promise(request: Request) -> Response:

@@ -44,8 +44,8 @@ async def _read(request: Request) -> Response:
 
 
 async def _act(request: Request) -> Response:
+    session = signed_in(request)  # nothing is read of who is not
     fields = await read_form(request)
-    session = signed_in(request)
     check_csrf(session, fields)
     if (act := ACTS.get(fields.get("act", ""))) is None:
         raise BadRequest(422, texts()["desk"]["no_act"])

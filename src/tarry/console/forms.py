@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from tarry.console.pages import same_origin
 from tarry.console.texts import texts
+from tarry.gateway.incoming import body
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["read_form"]
@@ -14,18 +15,15 @@ _MOST_BYTES = 128 << 10
 _MOST_FIELDS = 50
 
 
-async def read_form(request: Request) -> dict[str, str]:
+async def read_form(request: Request, most: int = _MOST_BYTES) -> dict[str, str]:
     """The fields of a form, the last of each name."""
     if not same_origin(request):
         raise BadRequest(403, texts()["board"]["elsewhere"])
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MOST_BYTES:
-            raise BadRequest(413, "this form holds too much")
+    limits = request.app.state.door.limits
+    sent = await body(request, most, limits.body_s, too_large="this form holds too much")
     try:
         fields = parse_qs(
-            body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
+            sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
         )
     except ValueError:
         raise BadRequest(400, "this form cannot be read") from None

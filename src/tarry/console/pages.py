@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -14,12 +14,13 @@ from tarry.console.sessions import NotSignedIn
 from tarry.console.static_files import static_url
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
+from tarry.gateway.door import check_host
 from tarry.gateway.problems import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["error_page", "guarded", "page", "same_origin"]
+__all__ = ["error_page", "guarded", "html", "page", "same_origin"]
 
 _POLICY = {
     "default-src": "'none'",
@@ -54,12 +55,13 @@ def page(
 ) -> Response:
     """A page from a template. Content is always escaped: nobody's post can bring markup along."""
     told = {"t": texts(), "static": static_url, "here": request.url.path, **(values or {})}
+    return html(_templates().get_template(template).render(told), status, policy)
+
+
+def html(content: str | bytes, status: int = 200, policy: dict[str, str] | None = None) -> Response:
+    """A page that is written already, with the headers that every page has."""
     allowed = "; ".join(f"{name} {value}" for name, value in {**_POLICY, **(policy or {})}.items())
-    return HTMLResponse(
-        _templates().get_template(template).render(told),
-        status,
-        headers={"Content-Security-Policy": allowed},
-    )
+    return HTMLResponse(content, status, headers={"Content-Security-Policy": allowed})
 
 
 def error_page(request: Request, status: int, sentence: str, back: str = "/") -> Response:
@@ -73,7 +75,10 @@ def guarded(route: Route) -> Route:
 
     async def endpoint(request: Request) -> Response:
         try:
+            check_host(request, request.app.state.settings.hosts)
             return await inner(request)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
         except NotSignedIn:
             return RedirectResponse(f"/desk/sign-in?then={quote(_way_back(request))}", 303)
         except Exception as error:  # noqa: BLE001 - every error is a page, and none shows its inside

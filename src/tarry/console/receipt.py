@@ -44,7 +44,9 @@ async def _read(request: Request) -> Response:
 
 async def _edit(request: Request) -> Response:
     door: Door = request.app.state.door
-    secret, fields = request.path_params["secret"], await read_form(request)
+    secret = request.path_params["secret"]
+    await door.call(partial(door.gateway.receipts.status, secret))  # nothing is read of who has none
+    fields = await read_form(request)
     content = fields.get("content", "").strip()
     if not 0 < len(content) <= _MOST_CONTENT:
         raise BadRequest(422, texts()["board"]["too_long"])
@@ -53,8 +55,11 @@ async def _edit(request: Request) -> Response:
 
 
 async def _withdraw(request: Request) -> Response:
-    secret, _ = request.path_params["secret"], await read_form(request)
-    take_back = partial(request.app.state.door.gateway.receipts.withdraw, secret)
+    door: Door = request.app.state.door
+    secret = request.path_params["secret"]
+    await door.call(partial(door.gateway.receipts.status, secret))
+    await read_form(request)
+    take_back = partial(door.gateway.receipts.withdraw, secret)
     return await _then(request, take_back, f"/receipt/{secret}")
 
 

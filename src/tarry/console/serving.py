@@ -24,6 +24,7 @@ def console_settings(config: Config) -> ConsoleSettings:
     return ConsoleSettings(
         boards=tuple(name for name in names if name and name != "none"),
         is_https=config.https,
+        hosts=config.own_hosts,
         audit_bytes=config.audit_bytes,
         audit_seconds=config.audit_seconds,
         audit_memory_bytes=config.audit_memory_bytes,

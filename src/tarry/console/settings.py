@@ -14,6 +14,7 @@ class ConsoleSettings:
     """
 
     boards: tuple[str, ...] = ()  # spaces where anybody may post from the board, without a token
+    hosts: frozenset[str] = frozenset()  # names by which browsers may reach them, beside localhost
     is_https: bool = False  # cookies are for encrypted connections only
     audit_bytes: int = 64 << 20  # of one upload
     audit_seconds: int = 120  # that an audit may take

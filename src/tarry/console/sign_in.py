@@ -24,6 +24,7 @@ _HOME = "/desk"
 #: What may come after signing in: a plain path. "//host", "/\host", "?", "%" and ".." are all not in it.
 _PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+", re.ASCII)
 _LONGEST_PATH = 200
+_MOST_BYTES = 8 << 10  # of what anybody may send
 
 
 def local_path(text: str) -> str:
@@ -47,7 +48,7 @@ async def _ask(request: Request) -> Response:
 
 async def _sign_in(request: Request) -> Response:
     door: Door = request.app.state.door
-    fields = await read_form(request)
+    fields = await read_form(request, _MOST_BYTES)
     then = local_path(fields.get("then", ""))
     secret = fields.get("token", "").strip()
     await door.learn_token(request, secret)
@@ -66,12 +67,12 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _sign_out(request: Request) -> Response:
-    fields = await read_form(request)
     answer = RedirectResponse("/desk/sign-in", 303)
     try:
-        check_csrf(signed_in(request), fields)
+        session = signed_in(request)
     except NotSignedIn:  # it is over already
         return answer
+    check_csrf(session, await read_form(request))
     end(request, answer)
     return answer
 

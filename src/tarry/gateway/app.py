@@ -1,5 +1,6 @@
 """The ASGI app: the list of operations as routes, with the headers that every answer has."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,7 @@ from tarry.gateway.routes import feeds, health, operate, posts, spaces
 __all__ = ["create_app"]
 
 _SUBJECTS = (posts, feeds, spaces, operate, health, metrics)  # importing them lists their operations
+_PIECE = 8 << 10
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -48,7 +50,7 @@ def create_app(
     app = Starlette(routes=_routes(door, tell), lifespan=lifespan, exception_handlers=HANDLERS)
     # An address is what it is: a redirect would repeat whatever the Host header says.
     app.router.redirect_slashes = False
-    app.add_middleware(_Headers)
+    app.add_middleware(_Answers)
     app.state.door = door
     return app
 
@@ -88,8 +90,12 @@ def _endpoint(
     return endpoint
 
 
-class _Headers:
-    """Adds what every answer has."""
+class _Answers:
+    """Adds what every answer has, and hands a long one on in pieces.
+
+    A server waits after each piece until there is room for the next. Of a body that was handed on whole, a
+    reader who does not read would hold a copy.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -100,6 +106,13 @@ class _Headers:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+            body = message.get("body", b"")
+            for start in range(0, len(body) - _PIECE, _PIECE):
+                piece = body[start : start + _PIECE]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await asyncio.sleep(0)  # somebody who has gone is noticed
+            if len(body) > _PIECE:
+                message = {**message, "body": body[-(len(body) % _PIECE or _PIECE) :]}
             await send(message)
 
         await self._app(scope, receive, send_more if scope["type"] == "http" else send)

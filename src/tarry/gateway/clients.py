@@ -16,12 +16,14 @@ from tarry.core.errors import BadInput
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-__all__ = ["KEY_S", "Clients", "Network", "client_address", "read_networks"]
+__all__ = ["KEY_S", "Clients", "Network", "Room", "client_address", "read_networks"]
 
 Network = IPv4Network | IPv6Network
 #: How long a key is used. Nothing that is counted for a client may last longer.
 KEY_S = 3600.0
 _NONE = "none"
+_SHARED = ""  # the name of connections that many may share
+_SHARES = 4
 
 
 def read_networks(text: str) -> tuple[Network, ...]:
@@ -78,12 +80,53 @@ class Clients:
         self._proxies, self._now = tuple(proxies), now
         self._key, self._since = secrets.token_bytes(32), now()
 
+    def connection(self, peer: str) -> str:
+        """Whose connection this is. Behind a proxy, or on this machine, there may be many clients."""
+        address = _parsed(peer)
+        if address is None or address.is_loopback or any(address in each for each in self._proxies):
+            return _SHARED
+        return self.name({"client": (peer, 0), "headers": []})
+
     def name(self, scope: "Scope") -> str:
         """Whose request this is."""
         if self._now() - self._since >= KEY_S:
             self._key, self._since = secrets.token_bytes(32), self._now()
         address = client_address(scope, self._proxies)
         return blake2b(address.encode(), key=self._key, digest_size=16).hexdigest()
+
+
+class Room:
+    """The connections of one process: so many in all, and a quarter of them for each client.
+
+    >>> room = Room(4, Clients())
+    >>> place = room.enter("192.0.2.1")
+    >>> room.enter("192.0.2.1") is None, room.enter("192.0.2.2") is None
+    (True, False)
+    >>> room.leave(place)
+    """
+
+    def __init__(self, most: int, clients: Clients) -> None:
+        self._most, self._share, self._clients = most, max(1, most // _SHARES), clients
+        self._counts: dict[str, int] = {}
+        self._all = 0
+
+    def enter(self, peer: str) -> str | None:
+        """A place for somebody at this address, to be given back; None: there is none."""
+        place = self._clients.connection(peer)
+        if self._all >= self._most:
+            return None
+        if place != _SHARED and self._counts.get(place, 0) >= self._share:
+            return None
+        self._counts[place] = self._counts.get(place, 0) + 1
+        self._all += 1
+        return place
+
+    def leave(self, place: str) -> None:
+        """Somebody has gone."""
+        self._all -= 1
+        self._counts[place] -= 1
+        if not self._counts[place]:
+            del self._counts[place]
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

@@ -20,7 +20,7 @@ __all__ = ["Config", "config_table", "read_config"]
 
 _PREFIX = "TARRY_"
 #: Names with our prefix that are no settings of a gateway.
-_OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "SMTP", "TOKEN", "URL"}
+_OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "READERS", "SMTP", "TOKEN", "URL"}
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "one of the words true and false"}
 _LARGEST_FILE = 1 << 20
 
@@ -85,6 +85,13 @@ class Config:
     client_burst: int = _setting(
         Limits.client_burst, "posts of one client on the boards at once", least=1, most=1_000_000
     )
+    connections: int = _setting(
+        Limits.connections,
+        "open connections to one process; a client has a quarter of them, unless it is a trusted proxy or "
+        "connects from this machine",
+        least=10,
+        most=1_000_000,
+    )
     trusted_proxies: str = _setting(
         "none",
         "addresses or networks of proxies that write the client's address as the last one into "
@@ -97,6 +104,11 @@ class Config:
     )
     boards: str = _setting(
         "none", "spaces where anybody may post from the board without a token, separated by commas; or none"
+    )
+    hosts: str = _setting(
+        "none",
+        "names by which browsers reach the pages and the metrics port, separated by commas; or none. "
+        "`localhost`, IP addresses and `host` always count",
     )
     https: bool = _setting(
         default=False,
@@ -112,6 +124,12 @@ class Config:
     def address(self) -> str:
         """Host and port, as in a URL."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def own_hosts(self) -> frozenset[str]:
+        """The names by which browsers may reach this gateway."""
+        names = (name.strip().lower() for name in (*self.hosts.split(","), self.host))
+        return frozenset(name for name in names if name and name != "none")
 
     @property
     def limits(self) -> Limits:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
@@ -22,14 +22,16 @@ from tarry.core.errors import BadInput
 from tarry.gateway.admissions import Admissions
 from tarry.gateway.book import Scope, Space, Token
 from tarry.gateway.clients import Clients
+from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
+from tarry.gateway.incoming import body
 from tarry.gateway.limits import Buckets, Limits, TooDeep, TooMany
 from tarry.gateway.problems import BadRequest, Forbidden, Unauthorised
 from tarry.gateway.streams import Streams
 from tarry.gateway.tokens import find_token, is_token
 from tarry.keep.errors import NoSuchPost
 
-__all__ = ["MOST_NUMBER", "Door", "answer", "number"]
+__all__ = ["MOST_NUMBER", "Door", "answer", "check_host", "number"]
 
 #: The largest number that a store can hold.
 MOST_NUMBER = (1 << 63) - 1
@@ -39,19 +41,26 @@ _KEY_MOST = 200
 #: How often one client may have the database looked at for a token that this process does not know.
 _UNKNOWN = Limits(rate_per_s=0.2, burst=10)
 _KEY = re.compile(f"[!-~]{{1,{_KEY_MOST}}}")
+#: An address of IPv4 or IPv6, or a name; and perhaps a port.
+_HOST = re.compile(
+    r"(?P<name>(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])|[a-z0-9_.-]+)(?::[0-9]+)?"
+)
+_NOT_OURS = (
+    "this gateway does not know the name in this address: its operator can add it to the setting hosts"
+)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
 
-def answer(body: Struct, status: int = 200, *, size: int = 1) -> Response:
+def answer(sent: Struct, status: int = 200, *, size: int = 1) -> Response:
     """An answer in JSON, with spaces after it up to a multiple of a size: its length tells nothing then.
 
     >>> from tarry.gateway.bodies import HealthOut
     >>> answer(HealthOut(status="ok"), size=20).body
     b'{"status":"ok"}     '
     """
-    told = msgspec.json.encode(body)
+    told = msgspec.json.encode(sent)
     return Response(told + b" " * (-len(told) % size), status, media_type="application/json")
 
 
@@ -70,6 +79,28 @@ def number(request: Request, name: str, least: int, most: int) -> int | None:
             f"the parameter {name}", f"is a whole number from {least} to {most}", found=repr(text[:40])
         )
     return int(text)
+
+
+def check_host(request: Request, hosts: Collection[str]) -> None:
+    """Refuse a request for a name that is not ours: an IP address, localhost and these hosts are.
+
+    A site whose name is made to point at this machine has its visitors' browsers ask us, and reads the
+    answers. The browser still says whom it believes to ask, and that can be no IP address.
+
+    >>> check_host(Request({"type": "http", "headers": [(b"host", b"127.0.0.1:8420")]}), ())
+    >>> check_host(Request({"type": "http", "headers": [(b"host", b"evil.example")]}), ["forum.example"])
+    Traceback (most recent call last):
+    tarry.gateway.problems.BadRequest: this gateway does not know the name in this address: its operator \
+can add it to the setting hosts
+    """
+    if "host" not in request.headers:  # no browser leaves it out
+        return
+    name = _HOST.fullmatch((_one(request, "host") or "").lower())
+    if name is not None:
+        own = name["name"].removesuffix(".")
+        if name["ip"] or own == "localhost" or own.endswith(".localhost") or own in hosts:
+            return
+    raise BadRequest(421, _NOT_OURS)
 
 
 class Door:
@@ -94,6 +125,7 @@ class Door:
             why="too many posts came from your network address",
         )
         self._unknown = Buckets(_UNKNOWN)
+        self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the book, by now
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
         self._decoders: dict[type[Struct], msgspec.json.Decoder[Struct]] = {}
@@ -123,6 +155,22 @@ class Door:
     async def change(self, step: Callable[[], T]) -> T:
         """Change something in the store, beside the event loop and beside those who read."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, step)
+
+    async def shared(self, feed: Feed, kind: str, write: Callable[[], bytes]) -> bytes:
+        """What is the same for everybody until something is released or the spaces change: written once.
+
+        However many read it, and do not read it to the end, it is once in memory.
+        """
+        version = (await self.call(feed.last_position), self.gateway.book.generation)
+        known, written = self._shared.get((feed.space, kind), (None, None))
+        if written is None or known != version:
+            written = asyncio.create_task(self.call(write))
+            self._shared[feed.space, kind] = version, written
+        try:
+            return await asyncio.shield(written)
+        except Exception:
+            self._shared.pop((feed.space, kind), None)
+            raise
 
     def space(self, request: Request) -> Space:
         """The space that an address names."""
@@ -190,45 +238,26 @@ class Door:
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media != "application/json":
             raise BadRequest(415, "send JSON, and say so: Content-Type: application/json")
-        try:
-            async with asyncio.timeout(self.limits.body_s):
-                body = await self._body(request)
-        except TimeoutError:
-            raise BadRequest(408, f"a request comes within {self.limits.body_s:g} s") from None
-        if len(body) > _LONG:  # hundreds of thousands of brackets take a while
-            return await self.call(partial(self._decode, body, kind))
-        return self._decode(body, kind)
+        sent = await body(request, self.limits.body_bytes, self.limits.body_s)
+        if len(sent) > _LONG:  # hundreds of thousands of brackets take a while
+            return await self.call(partial(self._decode, sent, kind))
+        return self._decode(sent, kind)
 
-    def _decode(self, body: bytes, kind: type[S]) -> S:
+    def _decode(self, text: bytes, kind: type[S]) -> S:
         if (decoder := self._decoders.get(kind)) is None:
             decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
-            sent = decoder.decode(body)
-            _check_names(body)
+            sent = decoder.decode(text)
+            _check_names(text)
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not fit: {error}") from None
         except RecursionError:
             raise TooDeep(self.limits.nesting) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            half = _SURROGATE.search(body) and "truncated" in str(error)
+            half = _SURROGATE.search(text) and "truncated" in str(error)
             why = "half of a surrogate pair stands in it, or it was cut off" if half else error
             raise BadRequest(400, f"the request is not JSON: {why}") from None
         return sent  # type: ignore[return-value]  # the decoder of this kind
-
-    async def _body(self, request: Request) -> bytes:
-        most, parts = self.limits.body_bytes, []
-        said = request.headers.get("content-length", "")
-        size = int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
-        if size <= most:
-            size = 0
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    break
-                parts.append(part)
-        if size > most:
-            raise BadRequest(413, f"a request has at most {most} bytes")
-        return b"".join(parts)
 
 
 def _one(request: Request, name: str) -> str | None:
@@ -237,9 +266,9 @@ def _one(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _check_names(body: bytes) -> None:
+def _check_names(text: bytes) -> None:
     """Of two actors nobody knows which one another reader of the same JSON takes."""
-    json.loads(body, object_pairs_hook=_once, parse_int=str, parse_float=str)
+    json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str)
 
 
 def _once(pairs: list[tuple[str, object]]) -> None:

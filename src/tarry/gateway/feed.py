@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from tarry.core.errors import BadInput
 from tarry.keep.clock import MICROS
+from tarry.keep.errors import Unavailable
 from tarry.keep.moments import moment
 from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction
 
-__all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedOutlet", "Item"]
+__all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedOutlet", "Item", "Size"]
 
-#: How many releases one answer holds at most, and how much content, unless a single one has more.
+#: How many releases one answer holds at most, and how many bytes as JSON, unless a single one has more.
 MOST_ITEMS = 500
-MOST_BYTES = 4 << 20
+MOST_BYTES = 7 << 20
 _MOST_OPTIONS = 16 << 10
+_DELETED = "this release was deleted while it was read"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,17 @@ class Item:
     def moment(self) -> str:
         """ISO 8601 in UTC."""
         return moment(Fraction(self.at, MICROS))
+
+
+class Size(NamedTuple):
+    """How much a release is.
+
+    >>> Size(position=1, encoded=306).encoded
+    306
+    """
+
+    position: int
+    encoded: int  # bytes of JSON at most, without its options
 
 
 class FeedOutlet:
@@ -108,18 +121,47 @@ class Feed:
 
     def after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
         """What was released after a place in the order, first things first: fewer where they are large."""
-        place = {"space": self.space, "position": position}
-        with self._store.transaction("reading") as transaction:
-            fitting = _fitting(transaction.all("sizes_after", **place, most=most), enough)
-            rows = transaction.all("feed_after", **place, most=fitting) if fitting else []
-        return [_item(row) for row in rows]
+        sizes = self.sizes_after(position, most, enough)
+        return self.between(sizes[0].position, sizes[-1].position) if sizes else []
 
     def latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
         """What was released last, last things first."""
+        sizes = self.sizes_latest(most, enough)
+        return self.between(sizes[-1].position, sizes[0].position)[::-1] if sizes else []
+
+    def sizes_after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Size]:
+        """How much one answer holds of what was released after a place, first things first."""
         with self._store.transaction("reading") as transaction:
-            fitting = _fitting(transaction.all("sizes_latest", space=self.space, most=most), enough)
-            rows = transaction.all("feed_latest", space=self.space, most=fitting) if fitting else []
-        return [_item(row) for row in rows]
+            rows = transaction.all("sizes_after", space=self.space, position=position, most=most)
+        return _fitting(rows, enough)
+
+    def sizes_latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Size]:
+        """How much one answer holds of what was released last, last things first."""
+        with self._store.transaction("reading") as transaction:
+            rows = transaction.all("sizes_latest", space=self.space, most=most)
+        return _fitting(rows, enough)
+
+    def between(self, first: int, last: int) -> list[Item]:
+        """What was released from one position to another, both included."""
+        place = {"space": self.space, "position": first - 1, "most": last - first + 1}
+        with self._store.transaction("reading") as transaction:
+            rows = transaction.all("feed_after", **place)
+        return [_item(row) for row in rows if row["position"] <= last]
+
+    def one(self, position: int) -> Item:
+        """One release."""
+        for item in self.between(position, position):
+            return item
+        raise Unavailable(_DELETED)
+
+    def part(self, position: int, start: int, length: int) -> bytes:
+        """Some bytes of one content, from a place on."""
+        place = {"space": self.space, "position": position, "start": start + 1, "length": length}
+        with self._store.transaction("reading") as transaction:
+            row = transaction.one("content_part", **place)
+        if row is None:
+            raise Unavailable(_DELETED)
+        return bytes(row["content"])
 
     def last_position(self) -> int:
         """Where the feed ends."""
@@ -128,13 +170,14 @@ class Feed:
         return 0 if row is None or row["position"] is None else int(row["position"])
 
 
-def _fitting(sizes: Sequence[Row], enough: int) -> int:
-    """How many of these are not too much together; one at least, if there is one.
+def _fitting(rows: Sequence[Row], enough: int) -> list[Size]:
+    """As many of these as are not too much together; one at least, if there is one.
 
     Asked before they are read: nothing is taken into memory that would not be told.
     """
-    totals = accumulate(int(row["bytes"]) for row in sizes)
-    return max(sum(total <= enough for total in totals), min(1, len(sizes)))
+    sizes = [Size(int(row["position"]), int(row["encoded"])) for row in rows]
+    totals = accumulate(size.encoded for size in sizes)
+    return sizes[: max(1, sum(total <= enough for total in totals))]
 
 
 def _item(row: Row) -> Item:

@@ -47,7 +47,7 @@ def item_out(item: Item) -> ItemOut:
     try:
         text = item.content.decode()
         told.content = msgspec.json.decode(text) if item.options.items() >= JSON.items() else text
-    except (UnicodeDecodeError, msgspec.DecodeError):
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         told.content_base64 = base64.b64encode(item.content).decode()
     return told
 

@@ -47,6 +47,7 @@ class Limits:
     client_streams: int = 20  # of one client among them
     client_posts_per_min: int = 30  # of one client on boards, in the long run
     client_burst: int = 30  # and at once
+    connections: int = 2000  # to one process
     trusted_proxies: tuple[Network, ...] = ()  # whose word on the client's address is taken
 
 

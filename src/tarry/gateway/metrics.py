@@ -4,7 +4,7 @@ Admissions are counted by the hour, and an hour is told when it is over and its 
 is told of the process itself: its processor time moves with every request.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tarry.gateway.door import Door
+from tarry.gateway.door import Door, check_host
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.operations import operation
+from tarry.gateway.problems import BadRequest, refuse
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import erased_up_to, hour_ticks
 from tarry.keep.errors import Unavailable
@@ -96,7 +97,7 @@ async def read_metrics(door: Door, request: Request) -> Response:
     return Response(await door.call(lambda: metrics(door.gateway)), media_type=_MEDIA)
 
 
-def create_metrics_app(gateway: Gateway) -> Starlette:
+def create_metrics_app(gateway: Gateway, hosts: Collection[str] = ()) -> Starlette:
     """The metrics alone, without a token: for a second listener that only the operator reaches.
 
     >>> from tarry.gateway.testing import small_gateway
@@ -104,9 +105,12 @@ def create_metrics_app(gateway: Gateway) -> Starlette:
     ['/metrics']
     """
 
-    def read(_: Request) -> Response:
+    def read(request: Request) -> Response:
         try:
+            check_host(request, hosts)
             return Response(metrics(gateway), media_type=_MEDIA)
+        except BadRequest as error:
+            return refuse(error)
         except Unavailable:
             return Response(status_code=503)
 

@@ -24,6 +24,7 @@ _TITLES = {
     409: "Not now",
     413: "Too large",
     415: "JSON is expected",
+    421: "Not this gateway",
     422: "Not acceptable",
     429: "Too often",
     500: "Our mistake",

@@ -3,7 +3,9 @@
 Nothing that a server writes down happens at a request: no access log, and mishaps are told after the hour.
 """
 
+import contextlib
 import os
+import resource
 import socket
 import threading
 from collections.abc import Callable
@@ -13,21 +15,27 @@ import uvicorn
 
 from tarry.core.errors import NotPossible
 from tarry.gateway.app import create_app
+from tarry.gateway.clients import Clients, Room
 from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
+from tarry.gateway.limits import Limits
 from tarry.gateway.logs import Log, Mishaps
 from tarry.gateway.metrics import create_metrics_app
 from tarry.gateway.running import Running
-from tarry.gateway.wire import Wire
+from tarry.gateway.wire import wire_for
 from tarry.keep.errors import Unavailable
 from tarry.keep.keeper import Keeper
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from tarry.gateway.door import Door
+
 __all__ = ["bind", "serve", "url", "work"]
 
 _GRACE_S = 10  # for requests that have begun
+_SEND_BYTES = 128 << 10
+_OTHER_FILES = 200  # beside connections: databases, logs, audits, deliveries
 _REFRESH_S = 1.0
 _LOOPBACK = "127.0.0.1"
 #: Builds the app of a gateway: `create_app`, or one that has more beside it.
@@ -103,7 +111,7 @@ def _doors(gateway: Gateway, config: Config, mishaps: Mishaps, make_app: MakeApp
         main.close()
         raise
     doors = [_Door(make_app(gateway, limits=config.limits, tell=mishaps.note), main)]
-    return doors if other is None else [*doors, _Door(create_metrics_app(gateway), other)]
+    return doors if other is None else [*doors, _Door(create_metrics_app(gateway, config.own_hosts), other)]
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -137,6 +145,8 @@ class _Door(uvicorn.Server):
     """Uvicorn without a log, at a socket of ours, in a thread of ours: signals are not its business."""
 
     def __init__(self, app: "Starlette", listener: socket.socket) -> None:
+        # Autotuning would give a reader who does not read megabytes of the system's memory.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -146,7 +156,7 @@ class _Door(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,  # who asks from where is nobody's business
                 ws="none",
-                http=Wire,
+                http=wire_for(_room(app)),
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )
@@ -161,6 +171,21 @@ class _Door(uvicorn.Server):
         if door := getattr(self._app.state, "door", None):
             door.streams.close()
         await super().shutdown(sockets)
+
+
+def _room(app: "Starlette") -> Room:
+    """As many connections as the settings allow, and the system: each needs a file descriptor."""
+    door: Door | None = getattr(app.state, "door", None)
+    limits = Limits() if door is None else door.limits
+    files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = limits.connections + _OTHER_FILES
+    with contextlib.suppress(OSError, ValueError):  # hardened services may not change it
+        if files < needed:
+            wanted = needed if most_files == resource.RLIM_INFINITY else min(needed, most_files)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most_files))
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = limits.connections if files == resource.RLIM_INFINITY else files - _OTHER_FILES
+    return Room(max(1, min(most, limits.connections)), Clients() if door is None else door.clients)
 
 
 def _refresh(gateway: Gateway, log: Log, mishaps: Mishaps, ended: threading.Event) -> None:

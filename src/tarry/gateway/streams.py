@@ -12,12 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Protocol, TypeVar
 
-import msgspec
-
 from tarry.gateway.clients import KEY_S
-from tarry.gateway.feed import Feed, Item
-from tarry.gateway.items import item_out
+from tarry.gateway.feed import Feed
 from tarry.gateway.limits import TooMany
+from tarry.gateway.outgoing import Frame, told
 from tarry.keep.errors import Unavailable
 from tarry.keep.store import Store
 
@@ -27,8 +25,8 @@ __all__ = ["LONGEST_S", "Streams"]
 LONGEST_S = KEY_S
 _LOOK_S = 0.25
 _COMMENT_S = 15.0
-_AT_ONCE, _ENOUGH = 50, 256 << 10  # releases that one listener holds in memory, and bytes of content
-_LINE_ENDS = "\x85\u2028\u2029"  # no line ends in an event, but many a reader takes them for some
+_AT_ONCE = 50  # releases that are looked up for one listener
+_EVENT = Frame(lambda item: b"id: %d\nevent: release\ndata: " % item.position, b"\n\n")
 T = TypeVar("T")
 
 
@@ -88,8 +86,8 @@ class Streams:
                 feed = Feed(self._store, space)
                 if position is None:
                     position = await self._call(feed.last_position)
-                async for told in self._follow(feed, position):
-                    yield told
+                async for event in self._follow(feed, position):
+                    yield event
         finally:
             self._counts[space] -= 1
             self._clients[client] -= 1
@@ -101,9 +99,10 @@ class Streams:
         end = time.monotonic() + LONGEST_S
         while not self._is_closed and time.monotonic() < end:
             news = self._news[feed.space]  # taken first: what comes while we read wakes us
-            if items := await self._call(partial(feed.after, position, _AT_ONCE, _ENOUGH)):
-                position = items[-1].position
-                yield await self._call(partial(_events, items))
+            if sizes := await self._call(partial(feed.sizes_after, position, _AT_ONCE)):
+                position = sizes[-1].position
+                async for event in told(feed, self._call, sizes[0].position, position, _EVENT):
+                    yield event
                 continue
             try:
                 await asyncio.wait_for(news.wait(), _COMMENT_S)
@@ -131,13 +130,3 @@ class Streams:
                     self._news[feed.space] = asyncio.Event()
                     news.set()
             await asyncio.sleep(_LOOK_S)
-
-
-def _events(items: list[Item]) -> bytes:
-    told = []
-    for item in items:
-        body = msgspec.json.encode(item_out(item))
-        for letter in _LINE_ENDS:
-            body = body.replace(letter.encode(), b"\\u%04x" % ord(letter))
-        told.append(b"id: %d\nevent: release\ndata: %b\n\n" % (item.position, body))
-    return b"".join(told)

@@ -1,13 +1,18 @@
 """What has been released: JSON, Atom, and server-sent events. Open to everybody."""
 
+from collections.abc import AsyncIterator
+from functools import partial
+from itertools import chain, repeat
+
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from tarry.gateway.bodies import FeedOut
 from tarry.gateway.door import MOST_NUMBER, Door, answer, number
-from tarry.gateway.feed import MOST_ITEMS, Feed
+from tarry.gateway.feed import MOST_ITEMS, Feed, Size
 from tarry.gateway.items import atom, item_out
 from tarry.gateway.operations import operation
+from tarry.gateway.outgoing import TOGETHER, Frame, told
 
 __all__: list[str] = []
 
@@ -29,12 +34,16 @@ async def read_feed(door: Door, request: Request) -> Response:
     most = number(request, "limit", 1, MOST_ITEMS) or MOST_ITEMS
     after = number(request, "after", 0, MOST_NUMBER)
 
-    def told() -> Response:  # all of it beside the event loop: there may be megabytes to write
-        items = feed.latest(most)[::-1] if after is None else feed.after(after, most)
-        last = items[-1].position if items else after or 0
-        return answer(FeedOut(space=feed.space, items=[item_out(item) for item in items], next=last))
+    def look() -> list[Size]:
+        return feed.sizes_latest(most)[::-1] if after is None else feed.sizes_after(after, most)
 
-    return await door.call(told)
+    sizes = await door.call(look)
+    first, last = (sizes[0].position, sizes[-1].position) if sizes else (0, after or 0)
+    if sum(size.encoded for size in sizes) <= TOGETHER:
+        return await door.call(partial(_short, feed, first, last))
+    # A head has no body: nothing is read for it.
+    page = _nothing() if request.method == "HEAD" else _page(door, feed, first, last)
+    return StreamingResponse(page, media_type="application/json")
 
 
 @operation("GET", "/v1/spaces/{space}/feed.atom", media="application/atom+xml", refusals=(404,))
@@ -43,8 +52,8 @@ async def read_atom_feed(door: Door, request: Request) -> Response:
     space = door.space(request)
     feed = Feed(door.gateway.store, space.name)
     here = f"/v1/spaces/{space.name}/feed.atom"  # and not what the Host header makes of it
-    told = await door.call(lambda: atom(space, feed.latest(_ATOM_ITEMS), here))
-    return Response(told, media_type="application/atom+xml")
+    written = await door.shared(feed, "atom", lambda: atom(space, feed.latest(_ATOM_ITEMS), here))
+    return Response(written, media_type="application/atom+xml")
 
 
 @operation(
@@ -65,6 +74,25 @@ async def follow_feed(door: Door, request: Request) -> Response:
     door.streams.check_room(client)
     if request.method == "HEAD":  # a stream that nobody reads would never end
         return Response(media_type="text/event-stream")
-    told = door.streams.listen(space, position, client)
+    events = door.streams.listen(space, position, client)
     # Proxies that collect an answer before they hand it on would hold releases back.
-    return StreamingResponse(told, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+def _short(feed: Feed, first: int, last: int) -> Response:
+    items = feed.between(first, last) if first else []
+    return answer(FeedOut(space=feed.space, items=[item_out(item) for item in items], next=last))
+
+
+async def _page(door: Door, feed: Feed, first: int, last: int) -> AsyncIterator[bytes]:
+    """The same, as it is read."""
+    commas = chain([b""], repeat(b","))
+    yield b'{"space":"%b","items":[' % feed.space.encode()
+    async for piece in told(feed, door.call, first, last, Frame(lambda _: next(commas), b"")):
+        yield piece
+    yield b'],"next":%d}' % last
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    for piece in list[bytes]():
+        yield piece

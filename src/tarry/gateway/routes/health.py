@@ -1,5 +1,7 @@
 """Whether the gateway works, and what it can do. None of these answers changes at an arrival."""
 
+from functools import cache
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,4 +34,9 @@ async def is_ready(door: Door, _: Request) -> Response:
 @operation("GET", "/openapi.json")
 async def read_api(door: Door, _: Request) -> Response:  # noqa: ARG001 - the same for everybody
     """This page, in the words of OpenAPI."""
-    return Response(msgspec.json.encode(openapi()), media_type="application/json")
+    return Response(_page(), media_type="application/json")
+
+
+@cache
+def _page() -> bytes:
+    return msgspec.json.encode(openapi())

@@ -44,21 +44,23 @@ ON CONFLICT (id) DO NOTHING
 SELECT position FROM releases WHERE space = :space AND id = :id
 
 -- name: sizes_after
-SELECT length(content) AS bytes FROM releases
+-- How long each is at most as JSON, without its options: a control character becomes six. (What stands behind the
+-- content in a row is not looked at: SQLite would read the whole content on the way there.)
+SELECT position, 6 * (length(content) + length(target)) + 300 AS encoded FROM releases
 WHERE space = :space AND position > :position ORDER BY position LIMIT :most
 
 -- name: sizes_latest
-SELECT length(content) AS bytes FROM releases WHERE space = :space ORDER BY position DESC LIMIT :most
+SELECT position, 6 * (length(content) + length(target)) + 300 AS encoded FROM releases
+WHERE space = :space ORDER BY position DESC LIMIT :most
+
+-- name: content_part
+-- Some bytes of a content, counted from 1.
+SELECT substr(content, :start, :length) AS content FROM releases WHERE space = :space AND position = :position
 
 -- name: feed_after
 -- Forwards from a place.
 SELECT position, id, target, content, options, at FROM releases
 WHERE space = :space AND position > :position ORDER BY position LIMIT :most
-
--- name: feed_latest
--- Backwards from the end.
-SELECT position, id, target, content, options, at FROM releases
-WHERE space = :space ORDER BY position DESC LIMIT :most
 
 -- name: parked_counts
 SELECT outlet, count(*) AS posts FROM posts WHERE state = 'parked' GROUP BY outlet
