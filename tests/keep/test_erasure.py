@@ -190,6 +190,10 @@ class Thief:
         found = self._connection.execute("SELECT id, xmin, cmin, ctid FROM posts").fetchall()
         return {post: tuple(rest) for post, *rest in found}
 
+    def legacies(self) -> list[tuple[int, int]]:
+        """Posts that were withdrawn, as their rows lie, each with its transaction."""
+        return self._connection.execute("SELECT id, xmin FROM legacies ORDER BY ctid").fetchall()
+
     def orders(self, contents: dict[bytes, int]) -> dict[str, list[int]]:
         """The posts in every order that can be seen; large contents lie in a table of their own."""
         orders = {
@@ -260,6 +264,22 @@ def test_after_erasure_no_order_of_rows_tells_whose_posts_belong_together(pairs)
     assert len({(xmin, cmin) for xmin, cmin, _ in rows.values()}) == 1
     for receipt in world.receipts:
         assert world.gate.status(receipt.secret).state == "waiting"
+
+
+def test_when_and_in_which_order_posts_were_withdrawn_shows_nowhere(pairs):
+    """Withdrawn one after the other, long after erasure: at the next public moment all are written anew."""
+    world, thief = pairs
+    pass_windows(world, 4)
+    for receipt in world.receipts:
+        world.gate.withdraw(receipt.secret)
+    before = thief.legacies()
+    pass_windows(world, 1)
+    after = thief.legacies()
+
+    assert len({xmin for _, xmin in before}) == len(after) == 2 * PEOPLE
+    assert len({xmin for _, xmin in after}) == 1
+    assert adjacent([post for post, _ in before], world.person_of) == PEOPLE
+    assert adjacent([post for post, _ in after], world.person_of) < TOO_MANY
 
 
 def test_nor_do_rows_that_lie_where_vacuum_has_made_room(pairs):

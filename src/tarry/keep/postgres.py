@@ -187,6 +187,7 @@ class PostgresTransaction:
     def shuffle(self) -> None:
         """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order."""
         self.tell("shuffle")
+        self.tell("shuffle_legacies")
 
     def wall(self) -> int | None:
         """The database's wall clock."""

@@ -17,7 +17,7 @@ __all__ = ["change_key", "encrypt_store"]
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _ARRIVALS = (
     "the last arrivals are not erased yet, and their hashes cannot be made anew: let nothing in (tarry "
-    "space pause), keep a server, worker or keeper running, and try again after two windows"
+    "space pause), keep a server, worker or keeper running, and try again after three windows"
 )
 _TRIED = (
     "posts were tried that have not left, and the place may know them by ids that this key has made: let "

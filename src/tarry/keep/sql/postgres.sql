@@ -26,6 +26,12 @@ WITH old AS (
 INSERT INTO posts SELECT new.* FROM old, jsonb_populate_record(old.post, '{"fresh": 0}') AS new
 ORDER BY gen_random_uuid()
 
+-- name: shuffle_legacies
+-- Where such a row lies would tell when its post was withdrawn.
+WITH old AS (DELETE FROM legacies WHERE fresh = 1 RETURNING id, pseudonym, sealed, account, target)
+INSERT INTO legacies (id, pseudonym, sealed, account, target, fresh)
+SELECT id, pseudonym, sealed, account, target, 0 FROM old ORDER BY gen_random_uuid()
+
 -- name: lock
 -- Transactions that name the same thing (an actor whose posts must come one after the other) take turns; always
 -- in the same order, so that nobody waits for somebody who waits for them.

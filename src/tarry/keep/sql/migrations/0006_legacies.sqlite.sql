@@ -5,7 +5,8 @@ CREATE TABLE legacies (
     pseudonym BLOB,                     -- keyed hash of (actor, target); NULL: not known when it was withdrawn
     sealed BLOB,                        -- the same under the receipt, where an operator has withdrawn it
     account BLOB,                       -- keyed hash of the account that it needs and of its id: no two are equal
-    target TEXT                         -- where an operator has withdrawn it: its author may use the place again
+    target TEXT,                        -- where an operator has withdrawn it: its author may use the place again
+    fresh INTEGER NOT NULL DEFAULT 1    -- as in posts
 );
 CREATE INDEX legacies_pseudonym ON legacies (pseudonym) WHERE pseudonym IS NOT NULL;
 
