@@ -82,6 +82,15 @@ def test_root_gets_the_programs_that_tests_run(tmp_path):
     ]
 
 
+def test_a_package_that_cannot_be_had_does_not_keep_the_others_away(tmp_path):
+    machine = Machine(tmp_path, user=0)
+    machine.add("apt-get", f'echo "$@" >> {tmp_path}/asked', 'case "$*" in *chromium*) exit 100;; esac')
+
+    assert machine.need_tools()[0] == 0
+    asked = [line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("install")]
+    assert [line.split()[-1] for line in asked[1:]] == PACKAGES.split()
+
+
 def test_programs_that_nobody_can_install_are_left_out_loudly(tmp_path):
     code, complaint = Machine(tmp_path, user=1000).need_tools()
 

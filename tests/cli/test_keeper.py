@@ -107,6 +107,7 @@ def test_a_policy_with_other_ticks_is_no_outage(shell, monkeypatch):
     shell.write_policy(FAST)
     shell.ask("run", "--target", "x", "--", "touch", "left")
     wait_until(Path("left").exists)
+    wait_until(lambda: not shell.ask("queue")["posts"])  # else the keeper says that it waits for the end
     keeper.terminate()
     out, _ = keeper.communicate(timeout=60)
 
