@@ -19,6 +19,7 @@ from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post
 from tarry.keep.store import place
 from tarry.keep.vault import Vault
+from tarry.testing import ManualClock
 
 
 @pytest.fixture
@@ -130,6 +131,32 @@ def test_a_request_waits_for_itself(new_world, dsn):
     assert waited
     assert answers == [first]
     assert len(world.dump("posts")) == 1
+
+
+def test_whoever_waited_for_the_same_actor_is_stamped_after_them(new_world, dsn):
+    """Where labels look back, a gateway whose clock is behind sees the post that it has waited for."""
+    world = new_world(stiff_policy("follower"))
+    behind = Vault(world.store, world.keys, world.outlets, ManualClock(boot="elsewhere"))
+    posts = [world.candidate("ann", target) for target in ("p1", "p2")]
+    receipts = []
+
+    def send():
+        with world.store.transaction("admitting") as transaction:
+            receipts.extend(accept(transaction, behind, [[posts[1]]])[0])
+        world.store.close()
+
+    thread = threading.Thread(target=send)
+    world.clock.sleep(5)
+    with world.store.transaction("admitting") as transaction, psycopg.connect(dsn) as onlooker:
+        receipts.extend(accept(transaction, world.vault, [[posts[0]]])[0])
+        thread.start()
+        waited = comes_to_wait(thread, onlooker)
+    thread.join()
+
+    rows = world.rows("arrivals")
+    assert waited
+    assert len({rows[receipt.post]["arrival"] for receipt in receipts}) == 1
+    assert [rows[receipt.post]["label"] for receipt in receipts] == [0, 1]
 
 
 def test_names_are_locked_in_an_order_of_their_own(new_world, dsn):
