@@ -344,6 +344,10 @@ DELETE FROM ledger WHERE account = :account
 -- name: forget_choices
 DELETE FROM adoptions WHERE account = :account
 
+-- name: has_arrived
+-- Whether an arrival of an actor is not erased yet.
+SELECT 1 AS answer FROM arrivals WHERE actor = :actor LIMIT 1
+
 -- name: known_accounts
 SELECT (SELECT count(*) FROM ledger) + (SELECT count(*) FROM adoptions) AS answer
 
