@@ -394,7 +394,8 @@ WHERE state = 'waiting' AND release IS NOT NULL AND release <= :tick
 
 -- name: forget_withdrawn
 -- The life of a withdrawn post is over: nobody inherits from it any more.
-DELETE FROM legacies WHERE id IN (SELECT p.id FROM posts p WHERE p.state = 'withdrawn' AND p.release <= :closed)
+DELETE FROM legacies WHERE NOT EXISTS (
+    SELECT 1 FROM posts p WHERE p.id = legacies.id AND (p.release IS NULL OR p.release > :closed))
 
 -- name: purge
 -- Receipts are answered for a while after the release, and then forgotten.
