@@ -139,6 +139,15 @@ class KinshipContract:
 
         assert world.rows("arrivals")[new.post]["arrival"] == arrival
 
+    def test_when_a_withdrawn_post_is_forgotten_nothing_is_left_to_inherit(self, new_world):
+        """Whoever deletes its row, as the end of a space does, need not think of its heirs."""
+        world = new_world()
+        world.gate.withdraw(world.admit().secret)
+        world.tell("forget_done")
+        world.pass_ticks(1)
+
+        assert world.dump("legacies") == []
+
     def test_while_a_post_waits_its_pseudonym_is_sealed_under_its_receipt(self, new_world):
         """The row does not tell whose it is, not even to who has the key and tries names."""
         world = new_world()

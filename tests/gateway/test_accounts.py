@@ -110,7 +110,7 @@ def test_an_account_is_forgotten_once_its_last_acts_are_counted(site):
 
     def forget() -> bool:
         with site.gateway.store.transaction("closing") as transaction:
-            return forget_account(transaction, site.gateway.keys, site.clock, "talk", actor="ann")
+            return forget_account(transaction, site.gateway.keys, "talk", actor="ann")
 
     for space in ("talk", "out"):
         site.receipt(space=space)

@@ -125,7 +125,7 @@ def _forget(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dic
     check_key(store, keys)
     named = {"actor": arguments.account, "at_once": arguments.at_once}
     with store.transaction("closing") as transaction:
-        is_all = forget_account(transaction, keys, store.clock(), arguments.space, **named)
+        is_all = forget_account(transaction, keys, arguments.space, **named)
     again = (
         ""
         if is_all

@@ -231,7 +231,7 @@ def _check_goes_on(space: Space) -> None:
 
 
 def forget_account(
-    transaction: Transaction, keys: Keys, clock: Clock, name: str, *, actor: str, at_once: bool = False
+    transaction: Transaction, keys: Keys, name: str, *, actor: str, at_once: bool = False
 ) -> bool:
     """Erase what the ledger counts for an account, and what it chose; whether that is all there is of it.
 
@@ -242,7 +242,7 @@ def forget_account(
     >>> from tarry.gateway.testing import small_gateway
     >>> gateway = small_gateway()
     >>> with gateway.store.transaction("closing") as transaction:
-    ...     forget_account(transaction, gateway.keys, gateway.clock, "talk", actor="ann")
+    ...     forget_account(transaction, gateway.keys, "talk", actor="ann")
     True
     """
     book = read_book(transaction)
@@ -252,8 +252,8 @@ def forget_account(
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
     hashed = keys.actor(f"{space.circle}/{actor}")
     account = keys.account(hashed)
-    choices, now = transaction.all("choices", account=account), arrival_tick(place(transaction), clock)
-    past = [row for row in choices if row["first_tick"] <= now]
+    choices, closed = transaction.all("choices", account=account), place(transaction).closed
+    past = [row for row in choices if row["first_tick"] <= closed]
     defaults = {each.adoption == "opt-out" for each in circle if each.adoption != "everyone"}
     if not at_once and any(defaults - {bool(row["delayed"])} for row in choices[max(0, len(past) - 1) :]):
         raise NotPossible(
@@ -262,8 +262,7 @@ def forget_account(
         )
     transaction.tell("forget_counts", account=account)
     transaction.tell("forget_choices", account=account)
-    last = transaction.one("last_arrival", actor=hashed)
-    return last is None or last["arrival"] is None
+    return transaction.one("has_arrived", actor=hashed) is None
 
 
 def _check(space: Space) -> None:

@@ -60,17 +60,12 @@ class Receipts:
         with self.vault.store.transaction("admitting") as transaction:
             row = _find(transaction, receipt)
             legacy = transaction.one("legacy", id=row["id"])
-            payload = self._payload(transaction, row, content, options)
-            # A repost may have been quicker.
-            if (
-                legacy is None
-                or legacy["target"] is None
-                or not transaction.run("take_legacy", id=row["id"])
-                or not transaction.run(
-                    "revive", target=legacy["target"], sealed=legacy["sealed"], **payload
-                )
-            ):
+            if legacy is None or legacy["target"] is None:
                 raise TooLate(last_state(row))
+            payload = self._payload(transaction, row, content, options)
+            if not transaction.run("take_legacy", id=row["id"]):  # a repost was quicker
+                raise TooLate(last_state(row))
+            transaction.tell("revive", target=legacy["target"], sealed=legacy["sealed"], **payload)
             return status_of(transaction, self.vault.settings, by_key(transaction, row["id"]))
 
     def _payload(

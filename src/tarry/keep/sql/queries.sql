@@ -348,6 +348,10 @@ DELETE FROM ledger WHERE account = :account
 -- name: forget_choices
 DELETE FROM adoptions WHERE account = :account
 
+-- name: has_arrived
+-- Whether an arrival of an actor is not erased yet.
+SELECT 1 AS answer FROM arrivals WHERE actor = :actor LIMIT 1
+
 -- name: known_accounts
 SELECT (SELECT count(*) FROM ledger) + (SELECT count(*) FROM adoptions) AS answer
 
@@ -394,7 +398,8 @@ WHERE state = 'waiting' AND release IS NOT NULL AND release <= :tick
 
 -- name: forget_withdrawn
 -- The life of a withdrawn post is over: nobody inherits from it any more.
-DELETE FROM legacies WHERE id IN (SELECT p.id FROM posts p WHERE p.state = 'withdrawn' AND p.release <= :closed)
+DELETE FROM legacies WHERE NOT EXISTS (
+    SELECT 1 FROM posts p WHERE p.id = legacies.id AND (p.release IS NULL OR p.release > :closed))
 
 -- name: purge
 -- Receipts are answered for a while after the release, and then forgotten.
