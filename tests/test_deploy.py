@@ -7,8 +7,10 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from contracts.at_audit import until
 from tarry.cli.main import COMMANDS
 from tarry.gateway.config import read_config
 
@@ -109,6 +111,38 @@ def test_the_container_takes_the_hashed_lock_runs_as_nobody_special_and_names_no
     assert all("/" not in image for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
     assert all((DEPLOY.parent / name).exists() for line in copied for name in line.split())
+
+
+def test_the_container_is_built_from_one_exact_version_or_a_digest():
+    text, page = ((DEPLOY / name).read_text() for name in ("Containerfile", "README.md"))
+    (base,) = re.findall(r"^ARG BASE=(\S+)$", text, re.MULTILINE)
+
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", base)
+    assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${BASE}", "${BASE}"]
+    assert page.count(base) == 2
+    assert '--build-arg BASE="' in page
+
+
+def test_postgresql_takes_what_it_must_not_write_down(postgres_server):
+    """A real server has every setting and takes its value; left alone it logs checkpoints."""
+    lines = (DEPLOY / "postgresql.conf").read_text().splitlines()
+    wanted = dict(line.split(" = ") for line in lines if line[:1] not in {"", "#"})
+
+    def logs_checkpoints():
+        with psycopg.connect(postgres_server.dsn) as connection:
+            return connection.execute("SHOW log_checkpoints").fetchone()[0]
+
+    assert logs_checkpoints() == "on"
+    with psycopg.connect(postgres_server.dsn, autocommit=True) as connection:
+        try:
+            for name, value in wanted.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+            connection.execute("SELECT pg_reload_conf()")
+            until(lambda: logs_checkpoints() == "off")
+        finally:
+            connection.execute("ALTER SYSTEM RESET ALL")
+            connection.execute("SELECT pg_reload_conf()")
+    until(lambda: logs_checkpoints() == "on")
 
 
 def test_every_command_that_is_named_exists():

@@ -97,6 +97,50 @@ def test_a_file_that_cannot_be_read_is_named():
     assert refusal({"TARRY_CONFIG": "/nowhere"}) == told
 
 
+PASSWORDS = [
+    "postgresql://tarry:secret@db/tarry",
+    "postgres://tarry:se%40cret@[::1]:5432/tarry",
+    "postgresql://tarry:@db,db2/tarry",
+    "postgresql://db/tarry?user=tarry&password=secret",
+    "postgresql:///tarry?sslpassword=secret",
+]
+
+
+@pytest.mark.parametrize("database", PASSWORDS)
+@pytest.mark.parametrize("rights", [0o644, 0o604, 0o602, 0o641])
+def test_a_file_with_a_password_that_others_may_read_is_refused(file, database, rights):
+    path = file(f'database = "{database}"\n')
+    Path(path).chmod(rights)
+    told = refusal({"TARRY_DATABASE": "gateway.db"}, path)
+
+    assert told == (
+        "the settings file holds a database's password and must be closed to others, "
+        f"found rights {rights:o}: chmod o= {path!r}"
+    )
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize("database", PASSWORDS)
+@pytest.mark.parametrize("rights", [0o600, 0o640, 0o400])
+def test_one_that_is_closed_to_others_is_taken(file, database, rights):
+    """A group may read it: service managers hand settings on so."""
+    path = file(f'database = "{database}"\n')
+    Path(path).chmod(rights)
+
+    assert read_config({}, path).database == database
+
+
+@pytest.mark.parametrize(
+    "database",
+    ["gateway.db", "postgresql://tarry@db:5432/tarry", "postgresql:///tarry?host=/run:x", "a:b@c"],
+)
+def test_a_file_without_a_password_may_be_open(file, database):
+    path = file(f'database = "{database}"\n')
+    Path(path).chmod(0o644)
+
+    assert read_config({}, path).database == database
+
+
 @given(st.sampled_from(NUMBERS), st.text(max_size=20) | st.integers().map(str) | st.floats().map(str))
 def test_a_number_lies_within_its_bounds_or_is_refused(setting, text):
     """Whatever the environment holds, no setting leaves its bounds and nothing else is raised."""

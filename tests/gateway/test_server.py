@@ -4,6 +4,7 @@ import io
 import json
 import re
 import socket
+import struct
 import threading
 import time
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pytest
 from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.config import Config
+from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.logs import EVENTS, Log
 from tarry.gateway.running import Running
 from tarry.gateway.server import bind, serve, work
@@ -22,6 +24,7 @@ from tarry.gateway.stores import open_store
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.clock import SystemClock
 from tarry.keep.errors import Unavailable
+from tarry.keep.posts import Release
 
 DEADLINE_S = 30
 #: Everything leaves within a second.
@@ -288,3 +291,36 @@ def test_nothing_is_left_open(server):
 
     assert not _listens(int(port))
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("listener")]
+
+
+LEAVES = {
+    "before the end of a head": b"GET /v1/spaces HTTP/1.1\r\nHost",
+    "before the end of a body": b"POST /v1/spaces/talk/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n"
+    b"Content-Type: application/json\r\nAuthorization: Bearer %b\r\n\r\n{",
+    "before the answer": b"GET /v1/spaces/talk/feed HTTP/1.1\r\nHost: x\r\n\r\n",
+    "in the middle of a long answer": b"GET /v1/spaces/talk/feed HTTP/1.1\r\nHost: x\r\n\r\n",
+    "in the middle of another one": b"GET /v1/spaces/talk/feed.atom HTTP/1.1\r\nHost: x\r\n\r\n",
+    "in the middle of a stream": b"GET /v1/spaces/talk/feed/events?after=0 HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+def test_whoever_leaves_is_no_mishap_of_ours():
+    """However rudely: nothing is counted, and nothing told."""
+    gateway = small_gateway(FAST, SystemClock())
+    token = new_token(gateway).encode()
+    large = Release(id="0" * 32, target="p", content=b"\x01" * (1 << 20), options={}, at=0)
+    with gateway.store.transaction("working") as transaction:
+        FeedOutlet("talk").record(transaction, [large])
+    with served(gateway) as runner:
+        port = int(runner.told[0].rpartition(":")[2])
+        for how, sent in LEAVES.items():
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as line:
+                    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    line.sendall(sent % token if b"%b" in sent else sent)
+                    if "middle" in how:
+                        assert line.recv(1000).startswith(b"HTTP/1.1 200")
+        with runner.client() as client:
+            assert client.get("/readyz").status_code == 200
+
+    assert [line["event"] for line in runner.log] == ["started", "stopping", "stopped"]

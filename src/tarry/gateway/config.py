@@ -4,7 +4,9 @@ The fields of `Config` are the one table of settings. How they are read, what is
 docs/operating.md are all made from it.
 """
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -184,10 +186,10 @@ def _as_in_toml(value: object) -> str:
 def _read_file(path: str) -> dict[str, Any]:
     try:
         with Path(path).open("rb") as file:
-            text = file.read(_LARGEST_FILE + 1)
+            text, rights = file.read(_LARGEST_FILE + 1), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if len(text) > _LARGEST_FILE:
             raise BadInput("the settings file", "is at most 1 MiB", found="more")
-        return tomllib.loads(text.decode())
+        values = tomllib.loads(text.decode())
     except OSError as error:
         found = f"{path!r}: {error.strerror}"
         raise BadInput("the settings file", "must be a file one can read", found=found) from None
@@ -195,6 +197,18 @@ def _read_file(path: str) -> dict[str, Any]:
         raise BadInput("the settings file", "is UTF-8 text", found=repr(path)) from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput("the settings file", "is TOML", found=str(error).rstrip(".")) from None
+    if rights & stat.S_IRWXO and _has_password(values.get("database")):
+        rule, fix = "holds a database's password and must be closed to others", f"chmod o= {path!r}"
+        raise BadInput("the settings file", rule, found=f"rights {rights:o}", fix=fix)
+    return values
+
+
+def _has_password(database: object) -> bool:
+    """Whether there is a password in the URL of a database, before the host or as a parameter."""
+    if not isinstance(database, str) or "://" not in database:
+        return False
+    user, at, _ = database.partition("://")[2].partition("/")[0].rpartition("@")
+    return (bool(at) and ":" in user) or "password=" in database
 
 
 def _check_known(name: str, known: Collection[str]) -> None:
