@@ -16,7 +16,10 @@ _MOST_FIELDS = 50
 
 
 def check_origin(request: Request) -> None:
-    """Refuse a form that another site has sent."""
+    """Refuse a form that another site has sent.
+
+    >>> check_origin(Request({"type": "http", "headers": [(b"sec-fetch-site", b"same-origin")]}))
+    """
     if not same_origin(request):
         raise BadRequest(403, texts()["board"]["elsewhere"])
 
