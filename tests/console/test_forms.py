@@ -83,6 +83,17 @@ def test_of_who_may_not_send_it_nothing_is_read(site, path):
     assert site.state.told == []
 
 
+@pytest.mark.parametrize("path", [*FORMS, "/desk", "/desk/sign-out"])
+def test_what_another_site_sends_is_refused_before_anything_else(site, path, monkeypatch):
+    """Browsers send no cookie along: nobody is asked to sign in for what they did not do."""
+    monkeypatch.setitem(OURS, "Sec-Fetch-Site", "cross-site")
+
+    async def receive():
+        raise AssertionError("it was read")
+
+    assert send(site, path, receive) == 403
+
+
 @pytest.mark.parametrize("path", FORMS)
 def test_whoever_leaves_in_the_middle_is_no_mistake_of_ours(site, path):
     parts = [{"type": "http.request", "body": b"target=", "more_body": True}, {"type": "http.disconnect"}]

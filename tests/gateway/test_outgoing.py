@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tarry.gateway import outgoing
 from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
 from tarry.gateway.items import item_out
-from tarry.gateway.outgoing import TOGETHER, Frame, told
+from tarry.gateway.outgoing import TOGETHER, Frame, written
 from tarry.gateway.routes import feeds
 from tarry.gateway.stores import open_store
 from tarry.keep.posts import Release
@@ -47,7 +47,7 @@ def pieces(feed, first=1, last=1 << 30) -> list[bytes]:
         return step()
 
     async def read():
-        return [piece async for piece in told(feed, call, first, last, Frame(lambda _: b"", b"\n"))]
+        return [piece async for piece in written(feed, call, first, last, Frame(lambda _: b"", b"\n"))]
 
     return asyncio.run(read())
 

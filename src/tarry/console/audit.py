@@ -16,8 +16,8 @@ from tarry.console.audit_choices import HABITS, UNITS, USUAL, read_choices
 from tarry.console.audit_jobs import Audits, Job
 from tarry.console.audit_upload import drain, receive
 from tarry.console.audit_words import for_pages, stage_words
-from tarry.console.forms import read_form
-from tarry.console.pages import error_page, page, same_origin
+from tarry.console.forms import check_origin, read_form
+from tarry.console.pages import error_page, page
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.console.texts import texts
 from tarry.core.errors import BadInput, TarryError
@@ -113,8 +113,7 @@ async def _upload(request: Request, session: Session) -> Response:
     audits: Audits = request.app.state.audits
     if not _is_possible():
         raise BadRequest(409, texts()["audit"]["needs_study"])
-    if not same_origin(request):
-        raise BadRequest(403, texts()["board"]["elsewhere"])
+    check_origin(request)
     job = audits.new(session.csrf, session.token.id)
     try:
         path = await receive(

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from tarry.console.desk_acts import ACTS, NEW_TOKEN
 from tarry.console.desk_cards import cards
 from tarry.console.desk_figures import Ledger, Standing, health, look, parked
-from tarry.console.forms import read_form
+from tarry.console.forms import check_origin, read_form
 from tarry.console.pages import page
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.console.texts import texts
@@ -44,6 +44,7 @@ async def _read(request: Request) -> Response:
 
 
 async def _act(request: Request) -> Response:
+    check_origin(request)
     session = signed_in(request)  # nothing is read of who is not
     fields = await read_form(request)
     check_csrf(session, fields)

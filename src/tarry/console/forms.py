@@ -9,16 +9,24 @@ from tarry.console.texts import texts
 from tarry.gateway.incoming import body
 from tarry.gateway.problems import BadRequest
 
-__all__ = ["read_form"]
+__all__ = ["check_origin", "read_form"]
 
 _MOST_BYTES = 128 << 10
 _MOST_FIELDS = 50
 
 
-async def read_form(request: Request, most: int = _MOST_BYTES) -> dict[str, str]:
-    """The fields of a form, the last of each name."""
+def check_origin(request: Request) -> None:
+    """Refuse a form that another site has sent.
+
+    >>> check_origin(Request({"type": "http", "headers": [(b"sec-fetch-site", b"same-origin")]}))
+    """
     if not same_origin(request):
         raise BadRequest(403, texts()["board"]["elsewhere"])
+
+
+async def read_form(request: Request, most: int = _MOST_BYTES) -> dict[str, str]:
+    """The fields of a form, the last of each name."""
+    check_origin(request)
     limits = request.app.state.door.limits
     sent = await body(request, most, limits.body_s, too_large="this form holds too much")
     try:

@@ -59,7 +59,11 @@ def page(
 
 
 def html(content: str | bytes, status: int = 200, policy: dict[str, str] | None = None) -> Response:
-    """A page that is written already, with the headers that every page has."""
+    """A page that is written already, with the headers that every page has.
+
+    >>> html("<p>Hello.</p>").headers["content-type"]
+    'text/html; charset=utf-8'
+    """
     allowed = "; ".join(f"{name} {value}" for name, value in {**_POLICY, **(policy or {})}.items())
     return HTMLResponse(content, status, headers={"Content-Security-Policy": allowed})
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tarry.console.forms import read_form
+from tarry.console.forms import check_origin, read_form
 from tarry.console.pages import page
 from tarry.console.sessions import NotSignedIn, begin, check_csrf, end, signed_in
 from tarry.console.texts import texts
@@ -67,6 +67,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _sign_out(request: Request) -> Response:
+    check_origin(request)
     answer = RedirectResponse("/desk/sign-in", 303)
     try:
         session = signed_in(request)

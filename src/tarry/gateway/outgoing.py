@@ -16,7 +16,7 @@ import msgspec
 from tarry.gateway.feed import Feed, Item
 from tarry.gateway.items import JSON, item_out
 
-__all__ = ["TOGETHER", "Frame", "told"]
+__all__ = ["TOGETHER", "Call", "Frame", "written"]
 
 #: Bytes of JSON that are written at once.
 TOGETHER = 32 << 10
@@ -28,8 +28,16 @@ _Form = Literal["text", "json", "base64"]
 T = TypeVar("T")
 
 
-class _Call(Protocol):
-    def __call__(self, step: Callable[[], T], /) -> Awaitable[T]: ...
+class Call(Protocol):
+    """Does something that may block, beside the event loop.
+
+    >>> import asyncio
+    >>> call: Call = asyncio.to_thread
+    """
+
+    def __call__(self, step: Callable[[], T], /) -> Awaitable[T]:
+        """What the step gives."""
+        ...
 
 
 class Frame(NamedTuple):
@@ -43,7 +51,7 @@ class Frame(NamedTuple):
     after: bytes
 
 
-async def told(feed: Feed, call: _Call, first: int, last: int, frame: Frame) -> AsyncIterator[bytes]:
+async def written(feed: Feed, call: Call, first: int, last: int, frame: Frame) -> AsyncIterator[bytes]:
     """The releases from one position to another, as JSON.
 
     >>> import asyncio
@@ -51,7 +59,8 @@ async def told(feed: Feed, call: _Call, first: int, last: int, frame: Frame) -> 
     >>> async def nothing():
     ...     feed = Feed(open_store(":memory:"), "talk")
     ...     return [
-    ...         piece async for piece in told(feed, asyncio.to_thread, 1, 9, Frame(lambda item: b"", b""))
+    ...         piece
+    ...         async for piece in written(feed, asyncio.to_thread, 1, 9, Frame(lambda item: b"", b""))
     ...     ]
     >>> asyncio.run(nothing())
     []
@@ -80,16 +89,16 @@ def _step(feed: Feed, first: int, last: int, frame: Frame) -> _Step | None:
         return None
     if sizes[0].encoded > TOGETHER:
         return _head(feed.one(sizes[0].position), frame)
-    position, written = last, b""
+    position, piece = last, b""
     for item in feed.between(first, min(last, sizes[-1].position)):
-        written += frame.before(item) + _safe(msgspec.json.encode(item_out(item))) + frame.after
+        piece += frame.before(item) + _safe(msgspec.json.encode(item_out(item))) + frame.after
         position = item.position
-        if len(written) > TOGETHER:  # options make it longer than was thought
+        if len(piece) > TOGETHER:  # options make it longer than was thought
             break
-    return _Step(position, written)
+    return _Step(position, piece)
 
 
-async def _content(feed: Feed, call: _Call, step: _Step, frame: Frame) -> AsyncIterator[bytes]:
+async def _content(feed: Feed, call: Call, step: _Step, frame: Frame) -> AsyncIterator[bytes]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, step.length, _SLICE):
         content = await call(partial(feed.part, step.position, start, _SLICE))
@@ -119,7 +128,7 @@ def _letters(text: str, form: _Form | None) -> bytes:
     return _safe(msgspec.json.encode(text)[1:-1])
 
 
-def _safe(told: bytes) -> bytes:
+def _safe(text: bytes) -> bytes:
     for letter in _LINE_ENDS:
-        told = told.replace(letter.encode(), b"\\u%04x" % ord(letter))
-    return told
+        text = text.replace(letter.encode(), b"\\u%04x" % ord(letter))
+    return text

@@ -8,14 +8,13 @@ and nothing is sent in between but a comment at fixed times.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import Protocol, TypeVar
 
 from tarry.gateway.clients import KEY_S
 from tarry.gateway.feed import Feed
 from tarry.gateway.limits import TooMany
-from tarry.gateway.outgoing import Frame, told
+from tarry.gateway.outgoing import Call, Frame, written
 from tarry.keep.errors import Unavailable
 from tarry.keep.store import Store
 
@@ -27,11 +26,6 @@ _LOOK_S = 0.25
 _COMMENT_S = 15.0
 _AT_ONCE = 50  # releases that are looked up for one listener
 _EVENT = Frame(lambda item: b"id: %d\nevent: release\ndata: " % item.position, b"\n\n")
-T = TypeVar("T")
-
-
-class _Call(Protocol):
-    def __call__(self, step: Callable[[], T], /) -> Awaitable[T]: ...
 
 
 class Streams:
@@ -42,7 +36,7 @@ class Streams:
     0
     """
 
-    def __init__(self, store: Store, call: _Call, most: int, share: int) -> None:
+    def __init__(self, store: Store, call: Call, most: int, share: int) -> None:
         self._store, self._call, self._most, self._share = store, call, most, share
         self._counts: dict[str, int] = {}  # listeners of each space
         self._clients: dict[str, int] = {}  # and of each client
@@ -101,7 +95,7 @@ class Streams:
             news = self._news[feed.space]  # taken first: what comes while we read wakes us
             if sizes := await self._call(partial(feed.sizes_after, position, _AT_ONCE)):
                 position = sizes[-1].position
-                async for event in told(feed, self._call, sizes[0].position, position, _EVENT):
+                async for event in written(feed, self._call, sizes[0].position, position, _EVENT):
                     yield event
                 continue
             try:

@@ -12,7 +12,7 @@ from tarry.gateway.door import MOST_NUMBER, Door, answer, number
 from tarry.gateway.feed import MOST_ITEMS, Feed, Size
 from tarry.gateway.items import atom, item_out
 from tarry.gateway.operations import operation
-from tarry.gateway.outgoing import TOGETHER, Frame, told
+from tarry.gateway.outgoing import TOGETHER, Frame, written
 
 __all__: list[str] = []
 
@@ -88,7 +88,7 @@ async def _page(door: Door, feed: Feed, first: int, last: int) -> AsyncIterator[
     """The same, as it is read."""
     commas = chain([b""], repeat(b","))
     yield b'{"space":"%b","items":[' % feed.space.encode()
-    async for piece in told(feed, door.call, first, last, Frame(lambda _: next(commas), b"")):
+    async for piece in written(feed, door.call, first, last, Frame(lambda _: next(commas), b"")):
         yield piece
     yield b'],"next":%d}' % last
 
