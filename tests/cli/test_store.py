@@ -171,9 +171,12 @@ def test_what_is_known_of_one_account_is_erased_on_request(operator, tmp_path):
     [
         (["forget"], "must name an account and a space"),
         (["forget", "ann"], "must name an account and a space"),
-        (["forget", "ann", "--space", "talk", "--own"], "--own does not belong to tarry store forget"),
+        (
+            ["forget", "ann", "--space", "talk", "--own"],
+            "tarry store forget has no such option, found --own: leave it out",
+        ),
         (["encrypt", "ann"], "takes no account"),
-        (["encrypt", "--at-once"], "--at-once does not belong to tarry store encrypt"),
+        (["encrypt", "--at-once"], "tarry store encrypt has no such option, found --at-once"),
         (["forget", "ann", "--space", "nowhere"], "has no space 'nowhere'"),
     ],
 )

@@ -235,7 +235,9 @@ def _check_words(arguments: argparse.Namespace, action: _Action) -> None:
     for option in (*_ADDING, *WHERE, *_CHANGING):
         if option not in action.options and getattr(arguments, option) not in (None, False):
             flag = "--" + option.replace("_", "-")
-            raise BadInput(flag, f"does not belong to tarry space {arguments.action}", found="it there")
+            raise BadInput(
+                f"tarry space {arguments.action}", "has no such option", found=flag, fix="leave it out"
+            )
 
 
 def _done(arguments: argparse.Namespace, sentence: str, **told: object) -> None:

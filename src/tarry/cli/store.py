@@ -78,13 +78,19 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_words(arguments: argparse.Namespace) -> None:
     action = arguments.action
     if action == "forget" and (arguments.account is None or arguments.space is None):
-        raise BadInput(f"tarry store {action}", "must name an account and a space", found="less")
+        given = arguments.account or arguments.space
+        raise BadInput(
+            "tarry store forget",
+            "must name an account and a space",
+            found=repr(given) if given else "neither",
+            fix="for example tarry store forget account-17 --space talk",
+        )
     if action != "forget" and arguments.account is not None:
         raise BadInput(f"tarry store {action}", "takes no account", found=repr(arguments.account))
     for option in ("own", "forget_accounts", "space", "at_once"):
         if option not in _OPTIONS[action] and getattr(arguments, option) not in (None, False):
             flag = "--" + option.replace("_", "-")
-            raise BadInput(flag, f"does not belong to tarry store {action}", found="it there")
+            raise BadInput(f"tarry store {action}", "has no such option", found=flag, fix="leave it out")
 
 
 def _encrypt(_: argparse.Namespace, store: Store, key: Path) -> tuple[dict[str, object], str]:
@@ -129,7 +135,7 @@ def _forget(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dic
     again = (
         ""
         if is_all
-        else "; what it did in the last two windows is still to be counted: run this again then"
+        else "; what it did in the last three windows is still to be counted: run this again after that"
     )
     return {"forgotten": True, "complete": is_all}, f"forgotten{again}"
 

@@ -235,7 +235,7 @@ def forget_account(
 ) -> bool:
     """Erase what the ledger counts for an account, and what it chose; whether that is all there is of it.
 
-    The account is one of all spaces of a circle. What it did in the last two windows is still to be
+    The account is one of all spaces of a circle. What it did in the last three windows is still to be
     counted: then this has to be done again. A choice that holds has to be taken back first, unless the
     change may show at once.
 
