@@ -22,6 +22,7 @@ from tarry.cli.own import how_it_died, introduction
 from tarry.cli.service import install_service, remove_service, service_path
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
+from tarry.keep.gate import Gate
 from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
 from tarry.keep.patience import Patience
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_LOOK_S = 0.5
+_LOOK_S = 1.0
 _GONE_S = 60.0  # a store that is away for so long was deleted
 _PATIENCE_S = 30.0  # with a keeper that was told to stop
 
@@ -97,6 +98,9 @@ class _Shift:
             if keeping is None:
                 return False
             self._begin(keeping)
+            ended = threading.Event()
+            watch = threading.Thread(target=self._watch, args=(keeping, ended), name="watch", daemon=True)
+            watch.start()
             try:
                 self._keep(after, until_empty=until_empty)
             except TarryError as error:
@@ -106,12 +110,14 @@ class _Shift:
                 self._note(f"{type(error).__name__}: {self.home.log_path} tells where")
                 raise
             finally:
+                ended.set()
+                watch.join()  # before the lock is closed
                 self._keeping = None
         return True
 
     def _keep(self, after: ExitStack, *, until_empty: bool) -> None:
         # A disk that is full, or not mounted yet, is waited for here as it is later on.
-        gate = self._patiently(self.home.gate)
+        gate = self._patiently(self._gate)
         if gate is not None:
             self._keeper = keeper = Keeper(gate.vault, tell=self.tell)
             # While this one waits for acts to end, whoever hands something in finds none, and starts one.
@@ -119,8 +125,17 @@ class _Shift:
             if self.stopping.is_set():
                 keeper.stop()
             keeper.keep(until_empty=until_empty)
-        if self._is_gone:  # if it comes back, the next command sees that nobody keeps it
-            raise NotPossible(f"the store {self.home.store_path} is gone: this keeper ends")
+        if self._is_gone:
+            raise self._gone()
+
+    def _gate(self) -> Gate:
+        if not self.home.is_founded():
+            raise self._gone()
+        return self.home.gate()
+
+    def _gone(self) -> NotPossible:
+        """Raised with the lock held: should the store come back, a command sees that nobody keeps it."""
+        return NotPossible(f"the store {self.home.store_path} is gone: this keeper ends")
 
     def something_waits(self) -> bool:
         """Whether an act waits; False when told to stop."""
@@ -132,7 +147,6 @@ class _Shift:
             signal.signal(number, self._stop)
         self._keeping = keeping
         keeping.note(pid=os.getpid())
-        threading.Thread(target=self._watch, args=(keeping,), name="watch", daemon=True).start()
 
     def _note(self, sentence: str) -> None:
         if self._keeping is not None:
@@ -143,10 +157,14 @@ class _Shift:
         if self._keeper is not None:
             self._keeper.stop()
 
-    def _watch(self, keeping: "Keeping") -> None:
-        """End when the store was deleted: waiting for it would take for ever."""
+    def _watch(self, keeping: "Keeping", ended: threading.Event) -> None:
+        """End when the store was deleted: waiting for it would take for ever.
+
+        And leave no trace of when this keeper began.
+        """
         seen = time.monotonic()
-        while self._keeping is keeping and not self.stopping.wait(_LOOK_S):
+        while not ended.wait(_LOOK_S):
+            keeping.touch()
             is_there = self.home.store_path.exists() and self.home.lock_path.exists()
             if is_there and keeping.is_at(self.home.lock_path):
                 seen = time.monotonic()
@@ -154,6 +172,7 @@ class _Shift:
             elif is_there or time.monotonic() - seen > _GONE_S:
                 self._is_gone = True
                 self._stop()
+                return
 
 
 # --- looking at the one that runs ----------------------------------------------------------------
@@ -198,4 +217,4 @@ def _wait_for(what: str, is_so: Callable[[], bool]) -> None:
     while not is_so():
         if time.monotonic() > end:
             raise NotPossible(f"the keeper did not {what} within {_PATIENCE_S:.0f} s: try again")
-        time.sleep(_LOOK_S / 10)
+        time.sleep(_LOOK_S / 20)

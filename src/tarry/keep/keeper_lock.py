@@ -59,6 +59,11 @@ class Keeping:
         with suppress(OSError):
             os.pwrite(self.lock, note.encode().ljust(_SIZE), 0)
 
+    def touch(self) -> None:
+        """Make the times of the file say nothing of when the keeper began, which is when an act came in."""
+        with suppress(OSError):
+            os.utime(self.lock)
+
     def is_at(self, path: Path) -> bool:
         """Whether this is still the lock at that place: its folder may have been deleted and made anew."""
         try:
