@@ -280,6 +280,23 @@ def test_what_has_left_cannot_be_changed(gateway, visitor):
     assert "cannot be changed any more" in answer.text
 
 
+def test_into_the_place_that_an_operator_emptied_the_author_puts_something_else(gateway, visitor):
+    there = hand_in(visitor).headers["location"]
+    gateway.withdraw_on("talk", "cats")
+    emptied = visitor.get(there).text
+    answer = visitor.post(f"{there}/edit", data={"content": "They do."}, headers=OURS)
+    filled = visitor.get(there).text
+    visitor.post(f"{there}/withdraw", headers=OURS)
+    withdrawn = visitor.get(there).text
+
+    assert "An operator has taken your post back." in emptied
+    assert f"{there}/withdraw" not in emptied
+    assert answer.status_code == 303
+    assert "They do.</textarea>" in filled
+    assert "Your post was taken back." in withdrawn
+    assert f"{there}/edit" not in withdrawn
+
+
 def test_static_files_are_kept_for_ever_under_a_name_that_changes(visitor):
     address = re.search(r'href="(/static/\w+/style.css)"', visitor.get("/board/talk").text)[1]
     answer = visitor.get(address)

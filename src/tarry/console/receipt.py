@@ -30,6 +30,7 @@ async def _read(request: Request) -> Response:
     try:
         status = await door.call(partial(receipts.status, secret))
         space, content = await door.call(partial(receipts.reading, secret))
+        can_be_filled = await door.call(partial(receipts.can_be_filled, secret))
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     told = {
@@ -37,6 +38,7 @@ async def _read(request: Request) -> Response:
         "status": status_out(status),
         "space": space,
         "content": None if content is None else content.decode(errors="replace"),
+        "can_be_filled": can_be_filled,
         "is_changed": "changed" in request.query_params,
     }
     return page(request, "receipt.html", told)

@@ -148,6 +148,12 @@ class Receipts:
         content = None if stored is None else self.vault.seal.open(row["id"], "content", stored)
         return str(row["outlet"]), content
 
+    def can_be_filled(self, receipt: str) -> bool:
+        """Whether an operator has taken the post back, and its author may still use its place."""
+        with self.vault.store.transaction("reading") as transaction:
+            legacy = transaction.one("legacy", id=_find(transaction, receipt)["id"])
+        return legacy is not None and legacy["target"] is not None
+
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
 
