@@ -94,7 +94,7 @@ def serve(where: str, items: int, talk: Connection, *, planted: bool) -> None:
 
 def plant_a_stall(gateway: Gateway) -> None:
     """Two windows after each arrival whoever reads the feed waits for half a second."""
-    admit, after, tidying = gateway.admit, Feed.after, threading.Lock()
+    admit, after, tidying = gateway.admit, Feed.sizes_after, threading.Lock()
 
     def tidy() -> None:
         with tidying:
@@ -108,7 +108,7 @@ def plant_a_stall(gateway: Gateway) -> None:
         with tidying:
             return after(*asked)
 
-    gateway.admit, Feed.after = admit_and_tidy, wait_and_read
+    gateway.admit, Feed.sizes_after = admit_and_tidy, wait_and_read
 
 
 @contextmanager

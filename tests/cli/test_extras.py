@@ -36,6 +36,7 @@ LINES = {
     "token": "token add me --scope submit",
     "parked": "parked list",
     "prune": "prune feed --older-than 90d",
+    "store": "store encrypt",
     "status": "status",
     "migrate": "migrate",
     "backup": "backup all.gz",

@@ -27,7 +27,7 @@ def test_a_table_tells_id_target_outlet_and_moment(quiet):
     """Each waiting act is one line; sentences say that no keeper runs, and that it lies encrypted."""
     told = quiet.ask("run", "--target", "paper-3", "--", "true")
     _, out, _ = quiet.say("queue")
-    head, line, rest, encrypted = out.splitlines()
+    head, line, encrypted, rest = out.splitlines()
 
     assert head.split() == ["id", "target", "by", "what", "leaves"]
     assert line.split()[:4] == [told["id"][:8], "paper-3", "command", "true"]

@@ -1,5 +1,6 @@
 """One request to an ASGI app, without a server: every byte of the answer."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -29,13 +30,16 @@ async def call(
     """One request, and its whole answer."""
     path, _, query = path.partition("?")
     sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = {"host": "g", "content-length": str(len(sent))}
+    told = {"host": "localhost", "content-length": str(len(sent))}
     told |= {"content-type": "application/json"} if sent else {}
     told |= {name.lower(): value for name, value in (headers or {}).items()}
     parts: list[Message] = []
+    requests: list[Message] = [{"type": "http.request", "body": sent, "more_body": False}]
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": sent, "more_body": False}
+        if not requests:
+            await asyncio.Event().wait()  # whoever listens until the client leaves listens for ever
+        return requests.pop()
 
     async def send(message: Message) -> None:
         parts.append(message)

@@ -205,13 +205,13 @@ async def poll_for(site: Site, seconds: float) -> float:
 
 def test_a_stall_that_follows_an_arrival_is_found(tmp_path, monkeypatch):
     """Where readers wait for whoever tidies up after an arrival, the slowest answers tell it."""
-    site, tidying, after = Site(str(tmp_path / "gateway.db")), threading.Lock(), Feed.after
+    site, tidying, after = Site(str(tmp_path / "gateway.db")), threading.Lock(), Feed.sizes_after
 
     def wait_and_read(*asked):
         with tidying:
             return after(*asked)
 
-    monkeypatch.setattr(Feed, "after", wait_and_read)
+    monkeypatch.setattr(Feed, "sizes_after", wait_and_read)
 
     def tidy() -> None:
         with tidying:

@@ -176,6 +176,7 @@ def clearings(posts, monkeypatch) -> list[int]:
 
     monkeypatch.setattr(home.vault.store, "clear_traces", clear_traces)
     with home.kept() as keeper:
+        wait_for(lambda: cleared, "the first clearing, of what an earlier keeper may have left")
         for tick in range(13):
             home.clock.sleep(1)
             look_around(keeper)

@@ -72,13 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**answer, "batched_acts": batched, "nats": spent})
         return 0
     _print_acts(acts)
+    if owned is not None and (acts or not encrypted):
+        print(told_encryption(home, encrypted=bool(encrypted)))
     if not kept and any(act.state == "waiting" for act in acts):
         print("no keeper runs: nothing leaves until one does (tarry keeper)")
     if spent > MEANINGLESS:
         told = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all:"
         print(f"{told} no meaningful promise is left against somebody who has watched all along")
-    if owned is not None and (acts or not encrypted):
-        print(told_encryption(home, encrypted=bool(encrypted)))
     return 0
 
 

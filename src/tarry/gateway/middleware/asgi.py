@@ -86,7 +86,7 @@ class HoldPosts:
     ...     places = {"database": f"{folder}/held.db", "key_file": f"{folder}/held.key"}
     ...     settings = HoldSettings(**places, policy=policy, paths=["/posts"])
     ...     app = HoldPosts(Starlette(), settings, user=lambda request: request.session.get("user"))
-    >>> app.hold.vault.settings.sealed
+    >>> app.hold.vault.settings.is_encrypted
     True
     """
 

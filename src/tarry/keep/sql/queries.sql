@@ -328,10 +328,6 @@ ORDER BY first_tick DESC LIMIT 1
 INSERT INTO adoptions (account, first_tick, delayed) VALUES (:account, :first_tick, :delayed)
 ON CONFLICT (account, first_tick) DO UPDATE SET delayed = excluded.delayed
 
--- name: last_arrival
--- The actor's latest arrival that is not erased yet.
-SELECT max(arrival) AS arrival FROM arrivals WHERE actor = :actor
-
 -- name: choices
 -- All that an account has decided.
 SELECT first_tick, delayed FROM adoptions WHERE account = :account ORDER BY first_tick
