@@ -307,6 +307,7 @@ def test_health_is_refreshed_while_the_page_stays_open(browser, site):
         page.clock.install()
         sign_in(page, token)
         page.wait_for_selector("[data-health]")
+        page.wait_for_load_state()  # the script has begun to count
         page.evaluate("document.querySelector('[data-health]').replaceChildren()")
         with page.expect_response("**/desk/health"):
             page.clock.run_for(31_000)

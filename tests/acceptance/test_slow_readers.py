@@ -58,9 +58,10 @@ def server(tmp_path):
     publish(where)
     settings = {"DATABASE": where, "KEY_FILE": str(tmp_path / "key"), "BOARDS": "talk", "PORT": "0"}
     settings |= {"OPEN_STREAMS": "20000", "CLIENT_STREAMS": "20000"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TARRY_")}
     process = subprocess.Popen(
         [sys.executable, "-m", "tarry", "serve", "--json"],
-        env={**os.environ, **{f"TARRY_{name}": value for name, value in settings.items()}},
+        env={**kept, **{f"TARRY_{name}": value for name, value in settings.items()}},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
