@@ -249,15 +249,15 @@ def test_a_keeper_whose_store_was_deleted_ends(shell, monkeypatch, again):
     shell.ask("run", "--target", "x", "--", "true")
     code = "from tarry.cli.main import main; main(['keeper', '--until-empty'])" if again else BRISK
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    keeper = subprocess.Popen([sys.executable, "-c", code], text=True, **pipes)
-    wait_until(lambda: shell.home.keeper().pid)
-    shutil.rmtree(shell.home.state.rename(shell.folder / "deleted"), ignore_errors=True)  # all at once
-    if again:
-        shell.write_policy(SLOW)
-        # The old keeper may look at the new file at the very moment when it is made: then one tries again.
-        wait_until(lambda: shell.say("run", "--target", "x", "--", "true")[0] == 0)
-        assert not shell.home.is_kept()
-    _, err = keeper.communicate(timeout=60)
+    with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as keeper:
+        wait_until(lambda: shell.home.keeper().pid)
+        shutil.rmtree(shell.home.state.rename(shell.folder / "deleted"), ignore_errors=True)  # all at once
+        if again:
+            shell.write_policy(SLOW)
+            # The old keeper may look at the new file while it is made: then one tries again.
+            wait_until(lambda: shell.say("run", "--target", "x", "--", "true")[0] == 0)
+            wait_until(lambda: not shell.home.is_kept())
+        _, err = keeper.communicate(timeout=60)
 
     gone = f"tarry keeper: the store {shell.home.store_path} is gone: this keeper ends"
     end = err.splitlines()[-1]  # it may have met the new file half made before, and said so
