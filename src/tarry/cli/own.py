@@ -162,7 +162,7 @@ def when(status: Status) -> str:
 def see_to_keeper(home: Home, *, quietly: bool = False) -> bool:
     """Start a keeper in the background if none runs; it ends by itself when nothing waits.
 
-    If the last one died, that is told, unless `quietly`.
+    If the last one died, a message on standard error says so, unless `quietly`.
     """
     state = home.keeper()
     if state.runs:
@@ -185,7 +185,7 @@ def revive_keeper(home: Home, gate: Gate) -> None:
 
 
 def how_it_died(state: KeeperState) -> str:
-    """A sentence about a keeper that ended, and was not told to.
+    """A sentence about a keeper that ended unexpectedly.
 
     >>> how_it_died(KeeperState(runs=False, died=True, said="the disk is full"))
     'the last keeper ended unexpectedly; it had said: the disk is full'

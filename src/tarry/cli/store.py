@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=list(_OPTIONS), help=", ".join(_OPTIONS))
     parser.add_argument("account", metavar="ACCOUNT", nargs="?", help="forget: the actor, as posts name it")
     parser.add_argument("--own", action="store_true", help="encrypt, rekey: your own store")
-    told = "rekey: erase the ledger and the choices of all accounts, whose hashes belong to the old key"
-    parser.add_argument("--forget-accounts", action="store_true", help=told)
-    told = "forget: a space that the account posts in; it is forgotten in all spaces of the same circle"
-    parser.add_argument("--space", metavar="NAME", help=told)
-    told = "forget: also a choice about delays that holds, though the change can be seen"
-    parser.add_argument("--at-once", action="store_true", help=told)
+    text = "rekey: erase the ledger and the choices of all accounts, whose hashes belong to the old key"
+    parser.add_argument("--forget-accounts", action="store_true", help=text)
+    text = "forget: a space that the account posts in; it is forgotten in all spaces of the same circle"
+    parser.add_argument("--space", metavar="NAME", help=text)
+    text = "forget: also a choice about delays that holds, though the change can be seen"
+    parser.add_argument("--at-once", action="store_true", help=text)
     add_settings(parser)
 
 
@@ -95,8 +95,8 @@ def _check_words(arguments: argparse.Namespace) -> None:
 
 def _encrypt(_: argparse.Namespace, store: Store, key: Path) -> tuple[dict[str, object], str]:
     posts = encrypt_store(store, read_key(key))
-    told = "it was encrypted before" if posts is None else f"encrypted: {posts} posts wait in it"
-    return {"encrypted": True, "posts": posts}, told
+    sentence = "it was encrypted before" if posts is None else f"encrypted: {posts} posts wait in it"
+    return {"encrypted": True, "posts": posts}, sentence
 
 
 def _rekey(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dict[str, object], str]:
@@ -114,8 +114,8 @@ def _rekey(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dict
                 new.unlink()
             raise
     swap_key(key, new, old)
-    told = f"{str(key)!r} is a new key; backups made before need {str(old)!r}: delete it with them"
-    return {"key_file": str(key), "old_key_file": str(old)}, told
+    sentence = f"{str(key)!r} is a new key; backups made before need {str(old)!r}: delete it with them"
+    return {"key_file": str(key), "old_key_file": str(old)}, sentence
 
 
 def _is_key_of(store: Store, keys: Keys) -> bool:
