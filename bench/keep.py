@@ -30,6 +30,7 @@ from tarry.core.policy import Policy
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
+from tarry.keep.outlet import Outlet
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Release
 from tarry.keep.queries import queries
@@ -44,7 +45,7 @@ CONTENT = b"x" * 200
 BATCH = 500
 
 
-class Sink:
+class Sink(Outlet):
     """An outlet that does nothing, so that only the keeper is measured."""
 
     delivery = "at least once"

@@ -11,7 +11,7 @@ from typing import Any
 from tarry.core.policy import Policy
 from tarry.keep.clock import MICROS, Clock, Reading
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.outlet import Delivery, Outlet
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found
@@ -87,7 +87,7 @@ def memory_vault(
 
 
 @dataclass
-class ListOutlet:
+class ListOutlet(Outlet):
     """Remembers what was delivered; fails as long as `broken` says why.
 
     >>> outlet = ListOutlet()

@@ -23,8 +23,8 @@ from tarry.keep import keeper, releaser
 from tarry.keep.errors import TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
+from tarry.keep.outlet import Outlet
 from tarry.keep.outlets.feed import FeedFile
-from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.sqlite import SqliteStore
@@ -50,7 +50,7 @@ def open_vault(folder: Path, where: str) -> Vault:
     return Vault(open_store(where), KEYS, outlets)
 
 
-class Once:
+class Once(Outlet):
     """Like a command: it leaves a mark in the world, some time after it began and before it ends."""
 
     delivery = "at most once"
@@ -67,7 +67,7 @@ class Once:
         time.sleep(0.01)
 
 
-class Watched:
+class Watched(Outlet):
     """Writes down when each try began."""
 
     def __init__(self, outlet: Outlet, path: Path) -> None:

@@ -113,10 +113,10 @@ def test_neither_server_nor_worker_starts_with_a_bad_file(operator, command):
     path = operator.folder / "nyms.toml"
     path.chmod(0o604)
 
-    told = f"tarry {command}: in the space wiki, the accounts file is closed to everybody else"
+    told = f"tarry {command}: space 'wiki': the accounts file is closed to everybody else"
     assert operator.refusal(command) == f"{told}, found rights 604: chmod go= {str(path)!r}"
 
     path.unlink()
 
-    told = f"tarry {command}: in the space wiki, the accounts file can be read"
+    told = f"tarry {command}: space 'wiki': the accounts file can be read"
     assert operator.refusal(command) == f"{told}, found no such file: {path}"

@@ -23,7 +23,7 @@ from tarry.keep import candidates
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Refused
 from tarry.keep.gate import Gate
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Release
 from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.testing import ManualClock, memory_vault

@@ -92,7 +92,7 @@ def test_what_cannot_work_is_refused_in_one_sentence(files, outlet, sentence):
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
 
-    with pytest.raises(BadInput, match=r"^in the space wiki, "):
+    with pytest.raises(BadInput, match=r"^space 'wiki': "):
         check_outlets(Book(generation=1, spaces={"wiki": space("wiki", **told)}), KEYS)
 
 

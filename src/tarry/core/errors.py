@@ -4,8 +4,8 @@
     ├── BadInput      something given breaks a stated rule
     └── NotPossible   the request is well formed, but no answer exists within its limits
 
-Every text says what, which rule, what was found and what to do: it is written for the person who
-reads it, and the command line prints it as its one sentence.
+Every text is one plain sentence: what is wrong with which value, and what to do. It is written for the
+person who reads it, and the command line prints it as it is.
 """
 
 from typing import Any
@@ -22,19 +22,35 @@ class TarryError(Exception):
 
 
 class BadInput(TarryError, ValueError):
-    """Something given breaks a rule.
+    """Something given breaks a rule: `problem` says what is wrong with which value, `fix` what to do.
 
-    >>> print(BadInput("epsilon", "must be above 0", found="-1", fix="give a number such as 1"))
-    epsilon must be above 0, found -1: give a number such as 1
+    Where the problem is a rule (*must*), the rule is the fix.
+
+    >>> print(BadInput("space 'talk' already exists", "choose another name"))
+    space 'talk' already exists: choose another name
+    >>> print(BadInput("epsilon must be above 0, not -1"))
+    epsilon must be above 0, not -1
     """
 
-    def __init__(self, what: str, rule: str, *, found: object, fix: str = "") -> None:
-        self.what, self.rule, self.found, self.fix = what, rule, found, fix
-        super().__init__(f"{what} {rule}, found {found}" + (f": {fix}" if fix else ""))
+    def __init__(self, problem: str, *rest: str, fix: str = "", found: object = ...) -> None:
+        if found is not ...:  # a sentence that is not rewritten yet: what, which rule, what was found
+            problem = f"{problem} {rest[0]}, found {found}"
+        elif rest:
+            fix = rest[0]
+        self.problem, self.fix = problem, fix
+        super().__init__(f"{problem}: {fix}" if fix else problem)
+
+    def within(self, where: str) -> "BadInput":
+        """The same error, with where it was met: a file, a space.
+
+        >>> print(BadInput("epsilon must be above 0, not -1").within("policy.toml"))
+        policy.toml: epsilon must be above 0, not -1
+        """
+        return BadInput(f"{where}: {self.problem}", self.fix)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive a trip between processes, which keyword-only arguments would not."""
-        return _rebuild, (self.what, self.rule, self.found, self.fix)
+        """Survive a trip between processes."""
+        return BadInput, (self.problem, self.fix)
 
 
 class NotPossible(TarryError):
@@ -56,20 +72,12 @@ class Sealed:
     >>> class Other(Checked):
     ...     pass
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: Checked must not have subclasses, found Other: make an instance of it
+    tarry.core.errors.BadInput: Checked must not have subclasses, not even Other: make an instance of it
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for base in cls.__bases__:
             if base is not Sealed and issubclass(base, Sealed):
-                raise BadInput(
-                    base.__name__,
-                    "must not have subclasses",
-                    found=cls.__name__,
-                    fix="make an instance of it",
-                )
-
-
-def _rebuild(what: str, rule: str, found: object, fix: str) -> BadInput:
-    return BadInput(what, rule, found=found, fix=fix)
+                problem = f"{base.__name__} must not have subclasses, not even {cls.__name__}"
+                raise BadInput(problem, "make an instance of it")

@@ -16,7 +16,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.clock import MICROS
 from tarry.keep.errors import Unavailable
 from tarry.keep.moments import moment
-from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction
 
@@ -61,22 +61,18 @@ class Size(NamedTuple):
     encoded: int  # bytes of JSON at most, without its options
 
 
-class FeedOutlet:
+class FeedOutlet(Outlet):
     """Publishes the posts of one space in its feed.
 
     >>> FeedOutlet("talk").delivery
     'exactly once'
     """
 
+    delivery: Delivery = "exactly once"  # it is published and marked in one transaction
     batch = 500
 
     def __init__(self, space: str) -> None:
         self.space = space
-
-    @property
-    def delivery(self) -> Delivery:
-        """It is published and marked in one transaction."""
-        return "exactly once"
 
     def check(self, options: Mapping[str, Any]) -> None:
         """What is shown beside the content is small."""

@@ -19,7 +19,7 @@ from tarry.keep.candidates import Candidate, prepare
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.errors import Paused
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.receipts import Receipts
 from tarry.keep.store import Store, place

@@ -10,7 +10,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.account_clock import account_of
 from tarry.keep.errors import Paused, Unreachable
-from tarry.keep.outlets.outlet import Delivery, Outlet
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 
 __all__ = ["Guarded"]
@@ -22,7 +22,7 @@ _BAD_FILES = (
 )
 
 
-class Guarded:
+class Guarded(Outlet):
     """Makes its outlet as soon as that can be made. It stands before outlets that deliver exactly once.
 
     >>> def make() -> Outlet:
@@ -45,7 +45,7 @@ try again later
 
     def check_content(self, options: Mapping[str, Any], content: bytes) -> None:
         """Refuse content that could never be delivered."""
-        self._ask(lambda outlet: _check_content(outlet, options, content))
+        self._ask(lambda outlet: outlet.check_content(options, content))
 
     def account(self, options: Mapping[str, Any]) -> str | None:
         """The account that a post needs, if the outlet logs in."""
@@ -79,8 +79,3 @@ try again later
             self._make()
         except BadInput:
             raise Paused(_LATER) from None
-
-
-def _check_content(outlet: Outlet, options: Mapping[str, Any], content: bytes) -> None:
-    if check := getattr(outlet, "check_content", None):
-        check(options, content)

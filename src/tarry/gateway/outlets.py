@@ -17,12 +17,12 @@ from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.guarded import Guarded
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
+from tarry.keep.outlet import Outlet
 from tarry.keep.outlets.accounts import Accounts
 from tarry.keep.outlets.bitcoin import Bitcoin
 from tarry.keep.outlets.mediawiki import MediaWiki
 from tarry.keep.outlets.openreview import OpenReview
 from tarry.keep.outlets.openreview_session import read_place
-from tarry.keep.outlets.outlet import Outlet
 from tarry.keep.outlets.webhook import Webhook
 
 __all__ = ["KINDS", "SpaceOutlets", "check_outlets", "make_outlet", "may_take_over", "webhook_secret"]
@@ -135,15 +135,14 @@ def check_outlets(book: Book, keys: Keys) -> None:
     >>> space = Space(name="talk", title="Talk", circle="all", outlet=outlet, versions=())
     >>> check_outlets(Book(generation=1, spaces={"talk": space}), Keys(bytes(32)))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: in the space talk, the accounts file can be read, \
+    tarry.core.errors.BadInput: space 'talk': the accounts file can be read, \
 found no such file: /nowhere
     """
     for space in book.spaces.values():
         try:
             make_outlet(space, keys)
         except BadInput as error:
-            what = f"in the space {space.name}, {error.what}"
-            raise BadInput(what, error.rule, found=error.found, fix=error.fix) from None
+            raise error.within(f"space '{space.name}'") from None
 
 
 def _only(space: Space, known: set[str]) -> None:

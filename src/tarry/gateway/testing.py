@@ -11,7 +11,7 @@ from tarry.gateway.stores import open_store
 from tarry.gateway.tokens import add_token
 from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.store import Store
 from tarry.testing import ManualClock
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.store import Settings, Transaction
 from tarry.keep.vault import Vault
 
@@ -61,9 +61,8 @@ def account_of(outlet: Outlet, options: Mapping[str, Any]) -> str | None:
     >>> account_of(ListOutlet(), {"account": "nym"}) is None
     True
     """
-    ask = getattr(outlet, "account", None)
     try:
-        return None if ask is None else ask(options)
+        return outlet.account(options)
     except Exception:  # noqa: BLE001 - of whatever waits: one odd row must not keep the others from moving
         return None
 
@@ -91,7 +90,7 @@ def clock_of(vault: Vault, outlet: str, options: Mapping[str, Any]) -> bytes | N
     if vault.settings.personal:
         return clock_name(vault.keys, vault.settings, None)
     delivers = vault.outlets[outlet]
-    if not hasattr(delivers, "account"):
+    if not delivers.logs_in:
         return None
     return clock_name(vault.keys, vault.settings, account_of(delivers, options))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
@@ -47,8 +47,7 @@ def check_delivery(outlet: Outlet, options: Mapping[str, Any], content: bytes) -
     if len(content) > _MOST_CONTENT:
         raise BadInput("the content of a post", "is at most 16 MiB", found=f"{len(content)} bytes")
     outlet.check(options)
-    if check_content := getattr(outlet, "check_content", None):
-        check_content(options, content)
+    outlet.check_content(options, content)
 
 
 def check_period(policy: Policy, tick: int) -> None:

@@ -26,7 +26,7 @@ from tarry.keep.store import Settings, found, place
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
-    from tarry.keep.outlets.outlet import Outlet
+    from tarry.keep.outlet import Outlet
 
 __all__ = ["ME", "Home", "default_policy", "places"]
 
@@ -159,8 +159,7 @@ class Home:
             _write_new(self.policy_path, write_policy(policy).encode())
             return policy, True
         except BadInput as error:
-            what = f"in {self.policy_path}, {error.what}"
-            raise BadInput(what, error.rule, found=error.found, fix=error.fix) from None
+            raise error.within(str(self.policy_path)) from None
         except OSError as error:
             found = f"{str(self.policy_path)!r}: {error.strerror}"
             raise BadInput("the policy file", "must be a file one can read", found=found) from None

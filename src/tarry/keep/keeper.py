@@ -288,7 +288,7 @@ class Keeper:
 
     def _may_hang(self, outlet: str) -> bool:
         """What is published inside the store cannot; one person's own acts do not wait for each other."""
-        return not (self.vault.settings.personal or hasattr(self.vault.outlets[outlet], "record"))
+        return not (self.vault.settings.personal or self.vault.outlets[outlet].in_store)
 
     def _hold_claims(self) -> None:
         """Renew the claims whose delivery takes long."""

@@ -141,7 +141,7 @@ def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: Row) ->
 
 
 def _with_accounts(vault: Vault) -> list[str]:
-    return [name for name in tuple(vault.outlets) if hasattr(vault.outlets[name], "account")]
+    return [name for name in tuple(vault.outlets) if vault.outlets[name].logs_in]
 
 
 def _needs(vault: Vault, row: Row, account: str | None) -> bool:

@@ -114,7 +114,8 @@ class Receipts:
             row = by_key(transaction, post)
             # What may have left still may, until the next try has shown.
             problem = None if is_doubt(row["problem"]) else row["problem"]
-            anew = int(hasattr(self.vault.outlets.get(row["outlet"]), "account"))
+            outlet = self.vault.outlets.get(row["outlet"])
+            anew = int(outlet is not None and outlet.logs_in)
             if not transaction.run("unpark", id=post, problem=problem, anew=anew):
                 raise TooLate(last_state(row))
             while transaction.run("raise_children"):  # it is due now, and they were behind it
@@ -201,7 +202,7 @@ class Receipts:
     def _account(self, transaction: Transaction, row: Row) -> bytes | None:
         """A hash of the account that a post needs: its place moves when the account cannot get in."""
         outlet = self.vault.outlets.get(row["outlet"])
-        if outlet is None or self.vault.settings.personal or not hasattr(outlet, "account"):
+        if outlet is None or self.vault.settings.personal or not outlet.logs_in:
             return None
         try:
             account = account_of(outlet, self._options(transaction, row))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from tarry.core.entropy import Entropy, Secure
 from tarry.keep.clock import MICROS
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Transaction, place
 from tarry.keep.tries import CUT_OFF, Outcome, doubted, try_once
@@ -106,7 +106,7 @@ class Releaser:
         """The same as part of a transaction; what was claimed is ours when it has been committed."""
         by = self.vault.outlets[outlet]
         once = by.delivery == "at most once"
-        batch = 1 if once else getattr(by, "batch", 1)
+        batch = 1 if once else by.batch
         token = int.from_bytes(os.urandom(8)) >> 1
         rows = transaction.all(
             "claim",
@@ -147,8 +147,8 @@ class Releaser:
         with self.vault.store.transaction("closing" if locked else "working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
             left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
-            if record := getattr(claim.by or self.vault.outlets[claim.outlet], "record", None):
-                record(transaction, [release for post, release in claim.posts if post in left])
+            outlet = claim.by or self.vault.outlets[claim.outlet]
+            outlet.record(transaction, [release for post, release in claim.posts if post in left])
             for outcome in outcomes:
                 if outcome.post in locked:
                     self._mark_locked_out(transaction, claim.token, outcome, locked[outcome.post])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tarry.core.errors import TarryError
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row
 

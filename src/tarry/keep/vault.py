@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tarry.keep.clock import Clock, advance
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.outlet import Outlet
+from tarry.keep.outlet import Outlet
 from tarry.keep.own_key import check_key
 from tarry.keep.seal import Open, Seal, Sealed
 from tarry.keep.store import Settings, Store, Transaction, place

@@ -379,7 +379,7 @@ def test_nothing_to_spend():
 )
 def test_what_is_checked_and_drawn_has_no_subclass(checked):
     """One could answer otherwise when it is drawn: say that it is coupled, or bring its own sampler."""
-    with pytest.raises(BadInput, match=rf"{checked.__name__} must not have subclasses, found Own: "):
+    with pytest.raises(BadInput, match=rf"{checked.__name__} must not have subclasses, not even Own: "):
         type("Own", (checked,), {"coupled": True})
 
 

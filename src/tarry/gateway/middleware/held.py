@@ -31,7 +31,7 @@ from tarry.keep.adopt import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
-from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.queries import KEEPER
 from tarry.keep.seal import Sealed
@@ -92,7 +92,7 @@ def unpack(content: bytes) -> HeldCall:
         raise BadInput("a held call", "is what pack() makes", found="something else") from None
 
 
-class ViewOutlet:
+class ViewOutlet(Outlet):
     """Calls a view of the app, in its own process. `call` gives the status of the view's answer.
 
     At most once: a view is not asked whether it has seen a call before. One that was cut off by a crash, or

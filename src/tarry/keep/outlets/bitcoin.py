@@ -19,12 +19,12 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.bitcoin_answers import ALREADY_THERE, explain
 from tarry.keep.outlets.bitcoin_clues import HOW, clues_of
 from tarry.keep.outlets.bitcoin_node import Node, NodeError, read_node
 from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
 from tarry.keep.outlets.http_call import asking
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 
 __all__ = ["Bitcoin"]
@@ -34,7 +34,7 @@ _NO_SUCH = -5
 _MOST_LOOKED_AT = 16  # outputs: one that is unspent is enough
 
 
-class Bitcoin:
+class Bitcoin(Outlet):
     """Sends each release to a node: to the operator's, or, where none is given, to the one a post names.
 
     A node lets in whoever can read its cookie file, or by a login file of one line, user:password. Options

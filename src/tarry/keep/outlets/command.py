@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
-from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 
 __all__ = ["Command", "command_options"]
@@ -45,7 +45,7 @@ def command_options(
     return {"argv": argv, "directory": str(directory), "environment": kept, "umask": umask}
 
 
-class Command:
+class Command(Outlet):
     """Runs programs; their output lands in a folder of the owner's.
 
     >>> from fractions import Fraction

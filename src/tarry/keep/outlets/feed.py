@@ -23,7 +23,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.moments import moment
-from tarry.keep.outlets.outlet import Delivery
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.telling import told_content
 from tarry.keep.posts import Release
 
@@ -35,7 +35,7 @@ _REMEMBERED = 5000  # far more than are delivered while a worker is held up for 
 _HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
 
 
-class FeedFile:
+class FeedFile(Outlet):
     """Appends to one file, which is made, readable by its owner alone, when it is not there yet.
 
     Programs that change the file take the same lock (`flock`) first.
@@ -50,17 +50,13 @@ class FeedFile:
     >>> folder.cleanup()
     """
 
+    delivery: Delivery = "exactly once"  # a second try finds the first one's line
     batch = 500
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._seen = self.path.stat().st_size if self.path.exists() else 0
         self._written = deque[str](maxlen=_REMEMBERED)
-
-    @property
-    def delivery(self) -> Delivery:
-        """A second try finds the first one's line."""
-        return "exactly once"
 
     def check(self, options: Mapping[str, Any]) -> None:
         """A feed has no options, and lies in a folder that exists."""

@@ -22,9 +22,9 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.git_process import Ran, run_git, run_git_outside
 from tarry.keep.outlets.git_redate import REDATED, check_redatable, redate
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 
 __all__ = ["Git", "waiting_push"]
@@ -93,7 +93,7 @@ def waiting_push(
     return options
 
 
-class Git:
+class Git(Outlet):
     """Pushes a commit: `repository`, `remote`, `branch`, `commit`, `redate` and, to make sure, `address`.
 
     >>> Git().delivery

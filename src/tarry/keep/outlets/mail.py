@@ -25,8 +25,8 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.letter import Letter, read_letter
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 
 __all__ = ["Mail"]
@@ -34,7 +34,7 @@ __all__ = ["Mail"]
 _EHLO = "[127.0.0.1]"  # this machine's name is nobody's business
 
 
-class Mail:
+class Mail(Outlet):
     """Sends plain text, the content of the post, to the server that the post names.
 
     Options: `server` (smtp://user@host:port, or smtps:// for encryption from the first byte), `from`, `to`

@@ -20,8 +20,8 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.moments import moment
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.accounts import Account, Accounts
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.outlets.wiki_change import WikiChange, marked, read_change, read_text
 from tarry.keep.outlets.wiki_session import Page, Visit, read_wiki
 from tarry.keep.posts import Release
@@ -32,7 +32,7 @@ _LONGEST_S = 120
 _LONG_AGO_S = 366 * 86_400  # no post is tried for so long: a deletion before that was of another's page
 
 
-class MediaWiki:
+class MediaWiki(Outlet):
     """Changes pages by the accounts of a file. `timeout_s` bounds each question; there are about four.
 
     Options: `account`, `page`, `action` ("edit" with its `base_revision`, "create", or "append" with its

@@ -24,10 +24,10 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.accounts import Accounts
 from tarry.keep.outlets.openreview_note import Place, is_there, note_edit, read_fields, read_options
 from tarry.keep.outlets.openreview_session import Visit, read_place
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.posts import Release
 
 __all__ = ["OpenReview"]
@@ -39,7 +39,7 @@ _BAD_FILE = "the accounts file is not there, open to others, or not well formed"
 _NO_ACCOUNT = "the accounts file has no such account any more, or no good address for it"
 
 
-class OpenReview:
+class OpenReview(Outlet):
     """Posts notes by the accounts of a file. `timeout_s` bounds each request; there are three.
 
     Options of a post: `account` (a name in the accounts file), `invitation`, `signature`, `forum`, and

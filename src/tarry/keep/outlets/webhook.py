@@ -27,8 +27,8 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.moments import moment
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.http_call import call
-from tarry.keep.outlets.outlet import Delivery
 from tarry.keep.outlets.telling import told_content
 from tarry.keep.posts import Release
 from tarry.net.address import read_address
@@ -43,7 +43,7 @@ _MOST_OPTIONS, _MOST_OPTION_BYTES = 64, 16 << 10
 _PASSING = {408, 425, 429}
 
 
-class Webhook:
+class Webhook(Outlet):
     """Sends every release to one address. `timeout_s` bounds a try as a whole, from the name to the answer.
 
     The options of a post are handed on to the receiver: a JSON object of at most 64 names and 16 KiB.

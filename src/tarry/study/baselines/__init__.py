@@ -121,7 +121,7 @@ def baseline(text: str) -> Practice:
     try:
         return recipe.make(parameter or recipe.usual)
     except BadInput as error:
-        raise BadInput(error.what, error.rule, found=error.found, fix=fix) from None
+        raise BadInput(error.problem, fix) from None
 
 
 def stranded(practice: Practice, history: History) -> int:
