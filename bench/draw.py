@@ -14,11 +14,10 @@ import numpy as np
 from _measure import arguments, interleaved, print_speeds
 
 from tarry.core.entropy import Secure, Seeded
-from tarry.core.laws import zero_inflated_uniform
+from tarry.core.lanes import SecureLanes, SeededLanes, event_keys
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.sampler import Sampler
-from tarry.core.secure_lanes import SecureLanes
-from tarry.core.seeded_lanes import SeededLanes, event_keys
 from tarry.keep.counter_mode import ctr_reader
 
 CHUNK = 1 << 15

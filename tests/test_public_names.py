@@ -84,7 +84,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.spaces.tell_straddle": PRINTS,
     "tarry.cli.service.remove_service": PRINTS,
     "tarry.keep.clock.Clock": PROTOCOL,
-    "tarry.keep.outlet.Outlet": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
     "tarry.keep.seal.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,

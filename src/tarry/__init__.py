@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from tarry.core.durations import format_duration, parse_duration
     from tarry.core.entropy import Secure, Seeded
     from tarry.core.errors import BadInput, NotPossible, TarryError
-    from tarry.core.frontier import frontier
     from tarry.core.history import History
     from tarry.core.law import Law, Run
     from tarry.core.ledger import ledger, pseudonym_ledger
-    from tarry.core.mechanism import Ask, LawPair, Mechanism
-    from tarry.core.plan import plan
+    from tarry.core.mechanism import Ask, LabelFree, LawPair, Mechanism
+    from tarry.core.plan import frontier, plan
     from tarry.core.plan_release import Releases, plan_release
     from tarry.core.policy import Policy
     from tarry.core.policy_file import read_policy, write_policy
@@ -46,6 +45,7 @@ __all__ = [
     "BadInput",
     "Draws",
     "History",
+    "LabelFree",
     "Law",
     "LawPair",
     "Mechanism",
@@ -87,12 +87,11 @@ _HOMES = {
     "durations": ("format_duration", "parse_duration"),
     "entropy": ("Secure", "Seeded"),
     "errors": ("BadInput", "NotPossible", "TarryError"),
-    "frontier": ("frontier",),
     "history": ("History",),
     "law": ("Law", "Run"),
     "ledger": ("ledger", "pseudonym_ledger"),
-    "mechanism": ("Ask", "LawPair", "Mechanism"),
-    "plan": ("plan",),
+    "mechanism": ("Ask", "LabelFree", "LawPair", "Mechanism"),
+    "plan": ("frontier", "plan"),
     "plan_release": ("Releases", "plan_release"),
     "policy": ("Policy",),
     "policy_file": ("read_policy", "write_policy"),

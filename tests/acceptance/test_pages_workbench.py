@@ -106,7 +106,7 @@ def test_a_typed_value_moves_its_slider_and_a_bad_one_is_told(browser, site):
         seen.page.fill("#gap", "3m")
         seen.page.press("#gap", "Tab")
         expect(seen.page.locator("[data-problem]")).to_contain_text(
-            "gap must be above the window (5m), found 3m"
+            "gap must be above the window (5m), not 3m"
         )
         assert cells(seen.page, "batched") == told
         check_access(seen.page)

@@ -8,8 +8,8 @@ import pytest
 
 from tarry.cli.delay import micros_until
 from tarry.cli.main import main
+from tarry.core.durations import ticks_up
 from tarry.core.policy import Policy
-from tarry.core.ticks import ticks_up
 
 NOW = [
     1_800_000_000_000_000_000,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarry.cli.main import main
-from tarry.core.frontier import frontier
+from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 
 FLAGS = ["--epsilon", "3", "--gap", "11m", "--window", "5m"]

@@ -18,7 +18,7 @@ def test_cutoffs_are_microseconds_in_the_order_given():
 
 def test_durations_are_whole_microseconds():
     assert microseconds("1h30m", "the window") == 5_400_000_000
-    with pytest.raises(BadInput, match="the window is a whole number of microseconds"):
+    with pytest.raises(BadInput, match="the window must be a whole number of microseconds"):
         microseconds("0.1us", "the window")
 
 
@@ -46,7 +46,7 @@ def test_a_label_free_law_has_no_labels_unasked():
         ),
         ("epsilon=1,gap", "a policy is a file, or choices among .*, found 'gap'"),
         ("epsilon=1,gap=11m,", "a policy is a file, or choices among .*, found ''"),
-        ("epsilon=x,gap=11m", "epsilon must be a decimal number, found 'x'"),
+        ("epsilon=x,gap=11m", "epsilon must be a decimal number, not 'x'"),
     ],
 )
 def test_odd_policies_are_refused(text, told):

@@ -103,8 +103,8 @@ def test_the_policy_that_holds_comes_back_as_the_refusal_says(quiet):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"epsilon = 0\ngap = '1h'\n", "in {}, epsilon lies between 0.000001 and 100, found 0"),
-        (b"epsilon: 1\n", "in {}, "),
+        (b"epsilon = 0\ngap = '1h'\n", "{}: epsilon must be between 0.000001 and 100, not 0"),
+        (b"epsilon: 1\n", "{}: the policy file is not valid TOML"),
         (b"\xff\xfe", "the policy file is UTF-8 text, found '{}'"),
         (None, "the policy file must be a file one can read, found '{}': Is a directory"),
     ],

@@ -86,7 +86,7 @@ def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(capsys):
     told = refusal(capsys, "--epsilon", "0.5", "--gap", "11m", "--window", "5m", "--tick", "1h")
 
     assert told == (
-        "tarry plan: gap must be above the window (5m) in whole ticks of 1h too, found 11m: choose a "
+        "tarry plan: gap must be above the window (5m) in whole ticks of 1h too, not 11m: choose a "
         "shorter tick or a longer gap\n"
     )
 
@@ -201,8 +201,8 @@ def test_a_budget_finds_the_epsilon_that_keeps_it(flag, seconds, capsys):
         (["--max-delay", "10m", "--epsilon", "1"], "a delay budget finds epsilon, found an epsilon"),
         (["--max-delay", "10m", "--policy", "p.toml"], "a delay budget finds epsilon, found an epsilon"),
         (["--max-delay", "299s"], "no epsilon up to 100 keeps the maximum delay within 4m59s"),
-        (["--max-delay", "-5m"], "--max-delay must not be negative, found '-5m'"),
-        (["--mean-delay", "soon"], "--mean-delay must be numbers with units, found 'soon'"),
+        (["--max-delay", "-5m"], "--max-delay must be 0s or longer, not '-5m'"),
+        (["--mean-delay", "soon"], "--mean-delay must be numbers with units, not 'soon'"),
         (["--max-delay", "1d", "--law", "staircase"], "the staircase law has no longest delay"),
     ],
 )

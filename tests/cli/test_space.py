@@ -31,7 +31,7 @@ def test_a_tick_that_is_not_small_against_the_window_is_noted(operator):
 def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(operator):
     hourly = operator.file("hourly.toml", SLOW.replace('"1m"', '"1h"'))
 
-    assert "must be above the window (10m) in whole ticks of 1h too, found 1h" in operator.refusal(
+    assert "must be above the window (10m) in whole ticks of 1h too, not 1h" in operator.refusal(
         "space", "add", "talk", "--policy", hourly
     )
     assert not operator.key.exists()

@@ -9,7 +9,6 @@ import pytest
 
 from tarry.cli.main import main
 from tarry.core.law import Law, Run
-from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import LawPair
 
 SMALL = ["--events", "2"]
@@ -82,7 +81,7 @@ def test_a_clean_search_says_how_far_it_went(policy, capsys):
 
 def test_a_broken_law_exits_with_1_and_a_witness(policy, monkeypatch, capsys):
     """A finite violation is told with its inputs, the release and the ratio."""
-    monkeypatch.setitem(FAMILIES, "uniform", too_steep)
+    monkeypatch.setattr("tarry.core.laws.uniform.uniform", too_steep)
     code = main(["verify", policy(POLICIES["held"] + 'law = "uniform"\n'), *SMALL, "--json"])
     told = json.loads(capsys.readouterr().out)
 
@@ -95,7 +94,7 @@ def test_a_broken_law_exits_with_1_and_a_witness(policy, monkeypatch, capsys):
 
 def test_an_impossible_release_is_an_infinite_ratio(policy, monkeypatch, capsys):
     """A release that only a batch explains has no ratio in JSON, and can never be otherwise in words."""
-    monkeypatch.setitem(FAMILIES, "uniform", too_short)
+    monkeypatch.setattr("tarry.core.laws.uniform.uniform", too_short)
     path = policy(POLICIES["held"] + 'law = "uniform"\n')
     code = main(["verify", path, *SMALL])
     words = capsys.readouterr().out

@@ -19,11 +19,11 @@ QUERY = "epsilon=2.5&gap=1h&window=10m&weight=0.25"
 CHOSEN = Policy(epsilon="2.5", gap="1h", window="10m", weight="0.25")
 BAD = [
     ("epsilon=0", "epsilon lies between 0.05 and 10 on the workbench, found 0"),
-    ("epsilon=much", "epsilon must be a decimal number, found 'much': write it like 0.5 or 2"),
+    ("epsilon=much", "epsilon must be a decimal number, not 'much': write it like 0.5 or 2"),
     ("epsilon=1.0000000000000", "epsilon has at most 12 characters, found 15 of them"),
     ("gap=8d", "gap lies between 1s and 7d on the workbench, found 8d"),
-    ("gap=11", "gap must be numbers with units, found '11': write it like 90s, 11m, 1h30m or 500ms"),
-    ("gap=3m", "gap must be above the window (5m), found 3m: choose a longer gap or a shorter window"),
+    ("gap=11", "gap must be numbers with units, not '11': write it like 90s, 11m, 1h30m or 500ms"),
+    ("gap=3m", "gap must be above the window (5m), not 3m: choose a longer gap or a shorter window"),
     ("window=2d", "window lies between 0s and 1d on the workbench, found 2d"),
     ("weight=1.1", "weight lies between 0 and 1 on the workbench, found 1.1"),
     ("suspects=1", "suspects is a whole number from 2 to 100, found '1'"),
@@ -140,7 +140,7 @@ def test_a_policy_file_of_a_bad_choice_is_a_page_with_the_sentence(visitor):
     answer = visitor.get("/workbench/policy.toml?gap=3m")
 
     assert answer.status_code == 422
-    assert "gap must be above the window (5m), found 3m" in answer.text
+    assert "gap must be above the window (5m), not 3m" in answer.text
 
 
 @pytest.mark.parametrize(

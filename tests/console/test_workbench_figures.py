@@ -13,8 +13,7 @@ from tarry.console.workbench_charts import chart_specs
 from tarry.console.workbench_choices import FIELDS, START, read_choices
 from tarry.console.workbench_figures import MASS, MASSES, figures
 from tarry.core.errors import BadInput
-from tarry.core.frontier import frontier
-from tarry.core.plan import plan
+from tarry.core.plan import frontier, plan
 from tarry.core.promise import promise
 
 SOME = [

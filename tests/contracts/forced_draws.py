@@ -13,9 +13,9 @@ import pytest
 
 from tarry.core import entropy
 from tarry.core.entropy import Secure
+from tarry.core.lanes import SecureLanes
 from tarry.core.law import Law
 from tarry.core.sampler import Sampler
-from tarry.core.secure_lanes import SecureLanes
 
 __all__ = ["ForcedDraws"]
 

@@ -5,14 +5,18 @@ from fractions import Fraction
 import pytest
 
 from tarry.core.law import Law, Run
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS as OURS
 from tarry.core.mechanism import Ask
+from tarry.core.plugins import load
 
 LAWS = {
     f"{name}, {label}": getattr(
-        family(Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 20))), label
+        load("law", name)(
+            Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 20))
+        ),
+        label,
     )
-    for (name, family), start in zip(FAMILIES.items(), (25, 40, 31, 60, 17), strict=True)
+    for name, start in zip(OURS, (25, 40, 31, 60, 17), strict=True)
     for label in ("batched", "unbatched")
 }
 LAWS |= {

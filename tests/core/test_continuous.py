@@ -10,8 +10,8 @@ from scipy.integrate import quad
 
 from tarry.core.continuous import best_eta, exponential, staircase, uniform, zero_inflated_uniform
 from tarry.core.errors import BadInput
-from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask
+from tarry.core.plugins import load
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 BATCHED = 0.25  # share of edits that are batched
@@ -205,7 +205,7 @@ def test_ticks_approach_continuous(name, share, weight):
         "staircase": staircase,
     }[name](float(share))
     for start in (10, 100, 1000, 10_000):
-        pair = FAMILIES[name](Ask(share=Fraction(share), start=start, weight=Fraction(weight)))
+        pair = load("law", name)(Ask(share=Fraction(share), start=start, weight=Fraction(weight)))
         w = float(weight)
         on_ticks = w * pair.batched.mean + (1 - w) * pair.unbatched.mean
 
@@ -218,7 +218,7 @@ def test_loss_of_ticks():
     """Rounding to ticks makes the default law cheaper by less than half a tick, never dearer."""
     for share, weight, start in product((0.25, 0.5, 1.0, 2.0), (0.0, 0.25, 1.0), (5, 60, 300)):
         ask = Ask(share=Fraction(share), start=start, weight=Fraction(weight))
-        pair = FAMILIES["zero-inflated-uniform"](ask)
+        pair = load("law", "zero-inflated-uniform")(ask)
         on_ticks = float(ask.weight * pair.batched.mean + (1 - ask.weight) * pair.unbatched.mean)
         closed = zero_inflated_uniform(share, best_eta(share, weight), start).weighted(weight)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tarry.core.history import History
 from tarry.core.labels import label_events
-from tarry.core.ledger import Account, ledger, pseudonym_ledger
+from tarry.core.ledger import LedgerLine, ledger, pseudonym_ledger
 
 SHARE = Fraction(1, 4)
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 8)), max_size=14)
@@ -40,7 +40,7 @@ def spent(rows, marks, window):
         payers = [x[1], *(partners if len(partners) == 1 else ())]
         for target in payers:
             counts[x[0], target] = counts.get((x[0], target), 0) + 1
-    return {name: Account(count, SHARE * count) for name, count in counts.items()}
+    return {name: LedgerLine(count, SHARE * count) for name, count in counts.items()}
 
 
 @given(ROWS, st.data())
@@ -53,7 +53,7 @@ def test_an_actor_pays_a_share_for_each_batched_event(rows, data):
             counts[row[0]] = counts.get(row[0], 0) + 1
     accounts = ledger(SHARE, history_of(rows), np.array(marks, dtype=bool))
 
-    assert accounts == {actor: Account(n, SHARE * n) for actor, n in counts.items()}
+    assert accounts == {actor: LedgerLine(n, SHARE * n) for actor, n in counts.items()}
 
 
 @given(ROWS, st.integers(0, 4))
@@ -112,14 +112,14 @@ def test_twenty_pairs_at_a_half_leave_nothing():
     rows = [(0, target, 10 * i) for i in range(20) for target in (0, 1)]
     account = ledger(SHARE, history_of(rows), np.ones(40, dtype=bool))[0]
 
-    assert account == Account(40, Fraction(10))
+    assert account == LedgerLine(40, Fraction(10))
     assert account.meaningless
 
 
 @pytest.mark.parametrize(("nats", "meaningless"), [(Fraction(3), False), (Fraction(3001, 1000), True)])
 def test_above_three_nats_a_promise_is_meaningless(nats, meaningless):
     """The line lies at three nats."""
-    assert Account(1, nats).meaningless == meaningless
+    assert LedgerLine(1, nats).meaningless == meaningless
 
 
 def test_nobody_batched_spends_nothing():

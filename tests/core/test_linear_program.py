@@ -15,7 +15,10 @@ from scipy.sparse import coo_array
 
 from tarry.core import continuous
 from tarry.core.law import Law
-from tarry.core.laws import exponential, staircase, uniform, zero_inflated_uniform
+from tarry.core.laws.exponential import exponential
+from tarry.core.laws.staircase import staircase
+from tarry.core.laws.uniform import uniform
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.verify import verify_pair
 

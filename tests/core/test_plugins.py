@@ -50,7 +50,9 @@ def test_an_entry_point_of_another_group_does_not_count(installed):
     """An outlet is no law."""
     installed("theirs", "decimal:Decimal", group="tarry.outlets")
 
-    with pytest.raises(BadInput, match=r"^unknown law 'theirs': use ours$"):
+    with pytest.raises(
+        BadInput, match=r"^unknown law 'theirs': use ours, or install the package that has it$"
+    ):
         load("law", "theirs")
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import format_duration, parse_duration
+from tarry.core.durations import format_duration, parse_duration, ticks_up
 from tarry.core.exact import exceeds_exp
 from tarry.core.policy import LABEL_RULES, Policy
 from tarry.core.promise import coarse_tick, promise
-from tarry.core.ticks import ticks_up
 
 EPSILONS = st.integers(1, 100_000).map(lambda i: Fraction(i, 1000))
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
 from tarry.core.law import Law
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS
 from tarry.core.mechanism import Ask, LawPair
+from tarry.core.plugins import load
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, coupled_draws, draw_pair, release_tick
 
@@ -21,7 +22,7 @@ QUARTERS = LawPair(
     unbatched=Law.of_masses([Fraction(1, 4)] * 4),
     start=3,
 )
-PAIRS = {**{name: family(ASK) for name, family in FAMILIES.items()}, "uncoupled": QUARTERS}
+PAIRS = {**{name: load("law", name)(ASK) for name in LAWS}, "uncoupled": QUARTERS}
 TICKS = st.integers(0, 10**6)
 DRAWS = st.builds(Draws, TICKS, TICKS)
 

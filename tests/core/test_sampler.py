@@ -10,20 +10,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contracts.scripted_entropy import Script, ScriptedLanes
-from tarry.core.choice import Choice
 from tarry.core.entropy import DIGIT, Seeded
 from tarry.core.law import Law, Run
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS
 from tarry.core.mechanism import Ask
-from tarry.core.sampler import Sampler
+from tarry.core.plugins import load
+from tarry.core.sampler import Chooser, Sampler
 
 BITS = 256
 CLOSE = Fraction(1, 1 << 200)
 SMALL = {
     f"{name}, {label}, G={start}": getattr(
-        family(Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 10))), label
+        load("law", name)(
+            Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 10))
+        ),
+        label,
     )
-    for name, family in FAMILIES.items()
+    for name in LAWS
     for start in (1, 3, 7)
     for label in ("batched", "unbatched")
 }
@@ -91,8 +94,8 @@ def shares_of(choice):
 
 @pytest.fixture
 def plain_choices(monkeypatch):
-    """Choices take one branch of as many as they have, whose digits `test_choice` answers for."""
-    monkeypatch.setattr(Choice, "draw", lambda self, entropy: entropy.branch(shares_of(self)))
+    """Choices take one branch of as many as they have, whose digits `test_chooser` answers for."""
+    monkeypatch.setattr(Chooser, "draw", lambda self, entropy: entropy.branch(shares_of(self)))
 
 
 @every_law

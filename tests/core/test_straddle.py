@@ -18,10 +18,10 @@ from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks, straddle_loss
+from tarry.core.verify.laws import common_period
 from tarry.core.verify.rules import DelayRule, ticks_up_units
 from tarry.core.verify.search import _largest_ratio
 from tarry.core.verify.streams import Size, all_streams, moves, paired
-from tarry.core.verify.worst import common_period
 
 LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase"]
 SHARE = Fraction(1, 2)
@@ -373,7 +373,7 @@ def test_an_act_keeps_its_target_and_its_track(targets, tracks):
 def test_tick_window_and_labels_stay(choices):
     """They decide who is batched: a change of one needs a pause, and the sentence says so."""
     with pytest.raises(
-        BadInput, match=r"keeps tick, window and labels, found .* pause admission before it"
+        BadInput, match=r"must keep tick, window and labels, not turn .*: pause admission before it"
     ):
         straddle_loss(policy("11m"), policy("11m", **choices))
 

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.core.secure_lanes import SecureLanes
+from tarry.core.lanes import SecureLanes
 from tarry.keep.counter_mode import ctr_reader
 
 

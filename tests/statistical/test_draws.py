@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from tarry.core.choice import Geometric
 from tarry.core.entropy import Secure, Seeded
+from tarry.core.lanes import SecureLanes, SeededLanes, event_keys
 from tarry.core.law import Law, Run
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS as OURS
 from tarry.core.mechanism import Ask
-from tarry.core.sampler import Sampler
-from tarry.core.secure_lanes import SecureLanes
-from tarry.core.seeded_lanes import SeededLanes, event_keys
+from tarry.core.plugins import load
+from tarry.core.sampler import Geometric, Sampler
 
 ALPHA = 1e-6
 ALPHA_SECURE = 1e-10
@@ -29,12 +28,15 @@ EXPECTED = 10  # cells of a chi-square test have at least so many expected draws
 
 LAWS = {
     f"{name}, {label}": getattr(
-        family(Ask(share=Fraction(1, 2), start=20, weight=Fraction(1, 4), delta=Fraction(1, 50))), label
+        load("law", name)(
+            Ask(share=Fraction(1, 2), start=20, weight=Fraction(1, 4), delta=Fraction(1, 50))
+        ),
+        label,
     )
-    for name, family in FAMILIES.items()
+    for name in OURS
     for label in ("batched", "unbatched")
 }
-LAWS["zero-inflated-uniform at epsilon 4"] = FAMILIES["zero-inflated-uniform"](
+LAWS["zero-inflated-uniform at epsilon 4"] = load("law", "zero-inflated-uniform")(
     Ask(share=Fraction(2), start=50, weight=Fraction(0))
 ).unbatched
 every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 from tarry.cli.options import add_json, add_policy_flags, policy_from
 from tarry.cli.show import print_json
+from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.release import draw_pair, release_tick
-from tarry.core.ticks import ticks_up
 
 __all__ = ["add_arguments", "micros_until", "run"]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from tarry.cli.options import add_json, add_policy_flags, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_table, rounded
-from tarry.core.frontier import Point, frontier
+from tarry.core.plan import Point, frontier
 
 __all__ = ["add_arguments", "run"]
 

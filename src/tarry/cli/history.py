@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tarry.cli.options import read_policy_path
 from tarry.core.durations import parse_duration
 from tarry.core.errors import BadInput
-from tarry.core.policy import Policy
+from tarry.core.policy import Policy, needs_labels
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
@@ -201,6 +201,6 @@ def named_policy(text: str) -> Policy:
     for word in ("epsilon", "gap"):
         if word not in chosen:
             raise BadInput("a policy", f"says its {word}", found=repr(text), fix="write epsilon=1,gap=11m")
-    if chosen.get("law") == "label-free":
+    if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there

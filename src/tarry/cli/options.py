@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tarry.core.errors import BadInput
-from tarry.core.policy import Policy
+from tarry.core.plugins import load
+from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import KEYS, read_policy
 from tarry.core.promise import coarse_tick
 
@@ -52,6 +53,11 @@ def add_policy_flags(parser: argparse.ArgumentParser, without: Sequence[str] = (
         if name not in without:
             told = f" (default {_DEFAULTS[name]})" if name in _DEFAULTS else ""
             parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + told)
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="let the law be module:Name, code that is not installed as a law",
+    )
 
 
 def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
@@ -68,12 +74,14 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
                 found=f"{beside[0]} beside it",
                 fix="drop one of the two",
             )
-        return read_policy_path(paths[0])
+        return read_policy_path(paths[0], allow_code=arguments.allow_code)
     chosen: dict[str, Any] = {**instead, **given}
     for name in ("epsilon", "gap"):
         if name not in chosen:
             raise BadInput(f"--{name}", "is needed", found="none", fix=f"give --{name}, or --policy FILE")
-    if chosen.get("law") == "label-free":
+    if arguments.allow_code and ":" in chosen.get("law", ""):
+        chosen["law"] = load("law", chosen["law"], allow_code=True)
+    if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)
 
@@ -87,7 +95,7 @@ def note_coarse_tick(policy: Policy) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def read_policy_path(path: str) -> Policy:
+def read_policy_path(path: str, *, allow_code: bool = False) -> Policy:
     """The policy in a file, or on standard input for `-`."""
     try:
         text = _read(sys.stdin) if path == "-" else _open(Path(path))
@@ -96,7 +104,7 @@ def read_policy_path(path: str) -> Policy:
         raise BadInput("the policy file", "must be a file one can read", found=found) from None
     except UnicodeDecodeError:
         raise BadInput("the policy file", "is UTF-8 text", found=repr(path)) from None
-    return read_policy(text)
+    return read_policy(text, allow_code=allow_code)
 
 
 def _open(path: Path) -> str:

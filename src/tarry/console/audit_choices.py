@@ -5,7 +5,7 @@ from typing import Any
 
 from tarry.core.durations import parse_duration, parse_number
 from tarry.core.errors import BadInput
-from tarry.core.policy import Policy
+from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import read_policy, write_policy
 
 __all__ = ["HABITS", "UNITS", "USUAL", "read_choices"]
@@ -129,6 +129,6 @@ def _policy(line: str) -> Policy:
             raise BadInput(
                 "a policy", f"says its {word}", found=repr(line[:80]), fix="write epsilon=1, gap=11m"
             )
-    if chosen.get("law") == "label-free":
+    if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there

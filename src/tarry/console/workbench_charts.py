@@ -15,7 +15,7 @@ from tarry.console.workbench_axes import Look, even_axis, own_legends, room
 from tarry.console.workbench_choices import Choices
 from tarry.console.workbench_figures import MASSES, Figures, figures
 from tarry.core.durations import format_duration
-from tarry.core.frontier import Point
+from tarry.core.plan import Point
 from tarry.study.charts.style import DARK, LIGHT, hints, note, percent_axis, plot, styled
 from tarry.study.figures import percent, seconds
 

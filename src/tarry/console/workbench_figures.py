@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from tarry.console.workbench_choices import Choices
 from tarry.core.bounds import posterior_batched, posterior_unbatched, power_bound
-from tarry.core.frontier import WEIGHTS, Point, frontier
 from tarry.core.law import Law
-from tarry.core.plan import DelayPlan, plan
+from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.promise import Promise, promise
 

@@ -10,8 +10,7 @@ from tarry.console.workbench_choices import Choices
 from tarry.console.workbench_figures import DIFFERENT, MASS, SAME, Figures
 from tarry.core.bounds import power_bound
 from tarry.core.durations import format_duration
-from tarry.core.frontier import Point
-from tarry.core.plan import Delays
+from tarry.core.plan import Delays, Point
 from tarry.study.figures import percent, seconds
 
 __all__ = ["START_S", "Shown", "clock", "words_of_evening", "words_of_figures"]

@@ -23,12 +23,12 @@ def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int =
     """
     epsilon, mass = parse_number(epsilon, "epsilon"), parse_number(mass, "P0")
     type_one = parse_number(type_one, "a type-I error")
-    if epsilon < 0 or flips < 0:
-        raise BadInput("epsilon and flips", "are not negative", found=f"{float(epsilon):g} and {flips}")
+    _check_least("epsilon", epsilon, 0)
+    _check_least("flips", flips, 0)
     if not 0 < mass <= 1:
-        raise BadInput("P0", "lies above 0 and at most 1", found=float(mass))
+        raise BadInput(f"P0 must be above 0 and at most 1, not {float(mass):g}")
     if not 0 <= type_one <= 1:
-        raise BadInput("a type-I error", "lies between 0 and 1", found=float(type_one))
+        raise BadInput(f"a type-I error must be between 0 and 1, not {float(type_one):g}")
     return min(Fraction(1), exp_upper(epsilon * (1 + flips) / 2) / mass * type_one)
 
 
@@ -69,12 +69,10 @@ def two_sided_bound(epsilon: Number, delta: Number, gaps: int, *, directed: bool
     (0.06, Fraction(0, 1))
     """
     epsilon, delta = parse_number(epsilon, "epsilon"), parse_number(delta, "delta")
-    if epsilon < 0 or not 0 <= delta <= 1 or gaps < 0:
-        raise BadInput(
-            "epsilon, delta and the number of gaps",
-            "are not negative, delta at most 1",
-            found=f"{float(epsilon):g}, {float(delta):g}, {gaps}",
-        )
+    _check_least("epsilon", epsilon, 0)
+    _check_least("the number of gaps", gaps, 0)
+    if not 0 <= delta <= 1:
+        raise BadInput(f"delta must be between 0 and 1, not {float(delta):g}")
     step, total = exp_upper(epsilon), Fraction(0)
     for _ in range((2 * gaps if directed else gaps) if delta else 0):
         total = total * step + delta  # delta (1 + step + step^2 + ...)
@@ -85,12 +83,16 @@ def two_sided_bound(epsilon: Number, delta: Number, gaps: int, *, directed: bool
 
 def _rates(same: Number, different: Number, suspects: int, least: int = 1) -> tuple[Fraction, Fraction]:
     same, different = parse_number(same, "a rate"), parse_number(different, "a rate")
-    if not (0 < same <= 1 and 0 <= different < 1):
+    if not 0 < same <= 1:
+        raise BadInput(f"the rate of one person's acts must be above 0 and at most 1, not {float(same):g}")
+    if not 0 <= different < 1:
         raise BadInput(
-            "the rates of acting together",
-            "lie between 0 and 1",
-            found=f"{float(same):g} and {float(different):g}",
+            f"the rate of two people's acts must be at least 0 and below 1, not {float(different):g}"
         )
-    if suspects < least:
-        raise BadInput("the number of suspects", f"is at least {least}", found=suspects)
+    _check_least("the number of suspects", suspects, least)
     return same, different
+
+
+def _check_least(name: str, value: Fraction | int, least: int) -> None:
+    if value < least:
+        raise BadInput(f"{name} must be at least {least}, not {float(value):g}")

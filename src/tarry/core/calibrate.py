@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
+from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number, ticks_up
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import exp_upper
 from tarry.core.plan import DelayPlan, plan
 from tarry.core.policy import MOST_EPSILON, Policy
-from tarry.core.ticks import ticks_up
 
 __all__ = [
     "EPSILON_STEP",
@@ -67,9 +66,9 @@ def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int
     Fraction(10, 1)
     """
     if not 0 < percentile <= 100:
-        raise BadInput("a percentile", "lies above 0 and at most 100", found=percentile)
+        raise BadInput(f"percentile must be above 0 and at most 100, not {percentile}")
     if not gaps:
-        raise BadInput("the gaps to learn from", "are at least one", found="none")
+        raise BadInput("there are no gaps to learn from", "give at least one")
     ordered = sorted(gaps)
     rank = -(-Fraction(percentile) * len(ordered) // 100)
     return Fraction(ordered[rank - 1])
@@ -86,14 +85,14 @@ def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     """
     epsilon, rate = parse_number(epsilon, "epsilon"), parse_number(rate, "an error crossover rate")
     if epsilon < 0:
-        raise BadInput("epsilon", "must not be negative", found=float(epsilon))
+        raise BadInput(f"epsilon must be 0 or more, not {float(epsilon):g}")
     if not 0 < rate < Fraction(1, 2):
-        raise BadInput("an error crossover rate", "lies between 0 and 0.5", found=float(rate))
+        raise BadInput(f"an error crossover rate must be above 0 and below 0.5, not {float(rate):g}")
     mass = exp_upper(epsilon) * rate / (1 - rate)
     if mass > 1:
         raise NotPossible(
-            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g}: "
-            f"it would have to cover {float(mass):.3g} times all gaps; choose a smaller epsilon or rate"
+            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} "
+            f"(it would have to cover {float(mass):.3g} times all gaps): choose a smaller epsilon or rate"
         )
     return mass
 
@@ -117,12 +116,12 @@ def gap_for_crossover(
     """
     usable = parse_number(unbatched, "the unbatched share") / (2 if knows_first else 1)
     if not 0 < usable <= 1:
-        raise BadInput("the unbatched share", "lies above 0 and at most 1", found=str(unbatched))
+        raise BadInput(f"the unbatched share must be above 0 and at most 1, not {unbatched}")
     mass = needed_mass(epsilon, rate) / usable
     if mass > 1:
         raise NotPossible(
             f"no gap gives an error crossover rate of {rate} at epsilon {epsilon} when "
-            f"only {float(usable):.3g} of the gaps count; choose a smaller epsilon or rate"
+            f"only {float(usable):.3g} of the gaps count: choose a smaller epsilon or rate"
         )
     return gap_at_percentile(gaps, mass * 100)
 
@@ -141,7 +140,7 @@ def least_epsilon(
     True
     """
     if mean is None and maximum is None:
-        raise BadInput("a delay budget", "is a mean, a maximum or both", found="neither")
+        raise BadInput("no delay budget given", "give a mean, a maximum or both")
     budget = _Budget(
         mean=None if mean is None else parse_duration(mean, "the mean delay"),
         maximum=None if maximum is None else parse_duration(maximum, "the maximum delay"),

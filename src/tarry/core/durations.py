@@ -1,7 +1,11 @@
-"""Durations and numbers, read exactly: `11m`, `90s`, `1h30m`, `500ms`, `0.25`.
+"""Durations and numbers, read exactly: `11m`, `90s`, `1h30m`, `500ms`, `0.25`; and durations in ticks.
 
 A float would round what an operator wrote before any rule could look at it, so every number is
 read as a decimal and kept as a fraction; durations are fractions of seconds.
+
+A tick is the clock's unit: all law is integer in it. A moment is rounded *up* to its tick: rounding up is
+monotone and commutes with whole ticks, so a gap of at most g becomes a gap of at most `ticks_up(g)`
+ticks and never one more.
 """
 
 import re
@@ -10,7 +14,7 @@ from fractions import Fraction
 
 from tarry.core.errors import BadInput
 
-__all__ = ["Duration", "Number", "format_duration", "parse_duration", "parse_number"]
+__all__ = ["Duration", "Number", "format_duration", "parse_duration", "parse_number", "ticks_up"]
 
 #: What is read as a number, and as a duration: text, or something exact already.
 Number = str | int | Decimal | Fraction
@@ -41,26 +45,21 @@ def parse_number(value: Number, what: str = "number") -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-        kind = type(value).__name__
         raise BadInput(
-            what,
-            "must be a decimal number",
-            found=f"{value!r} ({kind})",
-            fix='give it as text such as "0.5", an int or a Decimal',
+            f"{what} must be a decimal number, not {value!r} ({type(value).__name__})",
+            'give it as text such as "0.5", an int or a Decimal',
         )
     if isinstance(value, int) and abs(value) >= 10**_LONGEST_TEXT:  # some are too long to write out
-        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found="a longer one")
+        digits = value.bit_length() * 3 // 10
+        raise BadInput(f"{what} must have at most {_LONGEST_TEXT} digits, not about {digits}")
     text = str(value).strip()
-    if len(text) > _LONGEST_TEXT:
-        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found=f"{len(text)} of them")
+    _check_length(text, what)
     try:
         number = Decimal(text.encode("ascii", "replace").decode())  # Decimal reads digits of any script
     except InvalidOperation:
-        raise BadInput(
-            what, "must be a decimal number", found=repr(text), fix="write it like 0.5 or 2"
-        ) from None
+        raise BadInput(f"{what} must be a decimal number, not {text!r}", "write it like 0.5 or 2") from None
     if not number.is_finite() or abs(number.adjusted()) > _LONGEST_TEXT:
-        raise BadInput(what, "must be a finite number of ordinary size", found=repr(text))
+        raise BadInput(f"{what} must be a finite number of ordinary size, not {text!r}")
     return Fraction(number)
 
 
@@ -78,13 +77,13 @@ def parse_duration(text: Duration, what: str = "duration") -> Fraction:
         text = text.strip()
         seconds = _sum_parts(text, what)
     else:
-        raise BadInput(what, "must be text with a unit", found=repr(text), fix=_EXAMPLE)
+        raise BadInput(f"{what} must be text with a unit, not {text!r}", _EXAMPLE)
     if seconds < 0:
-        raise BadInput(what, "must not be negative", found=str(text), fix=_EXAMPLE)
+        raise BadInput(f"{what} must be 0s or longer, not {text}", _EXAMPLE)
     if (seconds * 1_000_000).denominator != 1:
-        raise BadInput(what, "is a whole number of microseconds", found=str(text))
+        raise BadInput(f"{what} must be a whole number of microseconds, not {text}")
     if seconds > LONGEST:
-        raise BadInput(what, "must be at most 36525d (a century)", found=str(text))
+        raise BadInput(f"{what} must be at most 36525d (a century), not {text}")
     return seconds
 
 
@@ -106,21 +105,34 @@ def format_duration(seconds: Fraction | int) -> str:
     return "".join(parts) or "0s"
 
 
+def ticks_up(seconds: Fraction | int, tick: Fraction) -> int:
+    """The number of ticks that covers a duration, or the tick a moment belongs to.
+
+    >>> ticks_up(Fraction(5, 2), Fraction(1)), ticks_up(3, Fraction(1)), ticks_up(0, Fraction(1))
+    (3, 3, 0)
+    """
+    quotient = Fraction(seconds) / tick
+    return -(-quotient.numerator // quotient.denominator)
+
+
 def _sum_parts(text: str, what: str) -> Fraction:
-    if len(text) > _LONGEST_TEXT:
-        raise BadInput(what, f"must fit in {_LONGEST_TEXT} characters", found=f"{len(text)} of them")
+    _check_length(text, what)
     if text.startswith("-"):
-        raise BadInput(what, "must not be negative", found=repr(text), fix=_EXAMPLE)
+        raise BadInput(f"{what} must be 0s or longer, not {text!r}", _EXAMPLE)
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise BadInput(what, "must be numbers with units", found=repr(text), fix=_EXAMPLE)
+        raise BadInput(f"{what} must be numbers with units, not {text!r}", _EXAMPLE)
     total, smallest = Fraction(0), LONGEST
     for number, unit in parts:
         if unit not in UNITS:
-            known = ", ".join(UNITS)
-            raise BadInput(what, f"has units {known}", found=f"{unit!r} in {text!r}", fix=_EXAMPLE)
+            raise BadInput(f"{what} has the unknown unit {unit!r} in {text!r}", f"use {', '.join(UNITS)}")
         if UNITS[unit] >= smallest:
-            raise BadInput(what, "names larger units first, each once", found=repr(text), fix=_EXAMPLE)
+            raise BadInput(f"{what} must name larger units first, each once, not {text!r}", _EXAMPLE)
         smallest = UNITS[unit]
         total += Fraction(Decimal(number)) * UNITS[unit]
     return total
+
+
+def _check_length(text: str, what: str) -> None:
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(f"{what} must have at most {_LONGEST_TEXT} characters, not {len(text)}")

@@ -7,7 +7,7 @@ Two kinds, never mixed up and never a stand-in for each other:
   hash of (actor, target, time, occurrence), so neither the order of rows nor the way the work is
   split changes anything. It is no secret: never release a real act with it.
 
-The vector forms live in `seeded_lanes` and `secure_lanes`, so that a shell command need not load numpy.
+The vector forms live in `lanes`, so that a shell command need not load numpy.
 """
 
 import os
@@ -82,7 +82,7 @@ class Secure:
 
     def _careful(self, word: int, n: int) -> int:
         if n < 1:
-            raise BadInput("the range of a random number", "must be at least 1", found=n)
+            raise BadInput(f"the range of a random number must be at least 1, not {n}")
         if n > DIGIT:
             return self._wide(n)
         while word - word % n > DIGIT - n:  # the block is cut off by the end of the range: again
@@ -167,7 +167,7 @@ class Stream:
     def randbelow(self, n: int, /) -> int:
         """A uniform integer in 0..n-1; `SeededLanes` gives the very same ones."""
         if n < 1:
-            raise BadInput("the range of a random number", "must be at least 1", found=n)
+            raise BadInput(f"the range of a random number must be at least 1, not {n}")
         if n <= DIGIT:
             while True:
                 product = self._digit() * n

@@ -10,7 +10,7 @@ person who reads it, and the command line prints it as it is.
 
 from typing import Any
 
-__all__ = ["BadInput", "NotPossible", "Sealed", "TarryError"]
+__all__ = ["BadInput", "Final", "NotPossible", "TarryError"]
 
 
 class TarryError(Exception):
@@ -62,12 +62,12 @@ class NotPossible(TarryError):
     """
 
 
-class Sealed:
+class Final:
     """Base of the classes that checking and drawing both read: nobody may derive from these.
 
     A subclass could answer one way when it is checked and another way when delays are drawn.
 
-    >>> class Checked(Sealed):
+    >>> class Checked(Final):
     ...     pass
     >>> class Other(Checked):
     ...     pass
@@ -78,6 +78,6 @@ class Sealed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for base in cls.__bases__:
-            if base is not Sealed and issubclass(base, Sealed):
+            if base is not Final and issubclass(base, Final):
                 problem = f"{base.__name__} must not have subclasses, not even {cls.__name__}"
                 raise BadInput(problem, "make an instance of it")

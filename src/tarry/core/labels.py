@@ -17,9 +17,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.history import History
+from tarry.core.history import History, row_order
 from tarry.core.lanes import IntArray
-from tarry.core.order import row_order
 from tarry.core.policy import LabelRule
 
 __all__ = ["label_events", "partner_distance"]

@@ -8,18 +8,37 @@ whatever the number of ticks.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby
 from math import lcm
 
-from tarry.core.errors import BadInput, Sealed
+from tarry.core.errors import BadInput, Final
 from tarry.core.exact import power_bounds, whole_powers
-from tarry.core.runs import Run, below, moment, reach, scaled
 
 __all__ = ["Law", "Mass", "Run"]
+
+
+@dataclass(frozen=True)
+class Run(Final):
+    """Some ticks in a row that carry the same mass.
+
+    >>> Run(3, Fraction(1, 6)).total
+    Fraction(1, 2)
+    """
+
+    length: int  # ticks
+    mass: Fraction  # of each tick
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", _exact(self.length, self.mass))
+
+    @property
+    def total(self) -> Fraction:
+        """The mass of the whole run."""
+        return self.length * self.mass
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,7 @@ class Mass:
 
 
 @dataclass(frozen=True)
-class Law(Sealed):
+class Law(Final):
     """A law of delays in ticks: `head`, then `period` for ever, each repeat `ratio` times smaller.
 
     >>> die = Law((Run(1, Fraction(0)), Run(6, Fraction(1, 6))))
@@ -56,17 +75,16 @@ class Law(Sealed):
     def __post_init__(self) -> None:
         runs = (*self.head, *self.period)
         if any(run.length < 1 for run in runs):
-            raise BadInput("a run of a law", "has at least one tick", found=min(r.length for r in runs))
+            raise BadInput(f"a run must have at least one tick, not {min(run.length for run in runs)}")
         if any(run.mass < 0 for run in runs):
-            raise BadInput("a mass", "must not be negative", found=min(r.mass for r in runs))
+            raise BadInput(f"a mass must be 0 or more, not {min(run.mass for run in runs)}")
         if bool(self.period) != (self.ratio > 1) or (self.period and not any(r.mass for r in self.period)):
             raise BadInput(
-                "a law without an end",
-                "has a period with some mass and a ratio above 1",
-                found=f"{len(self.period)} runs, ratio {self.ratio}",
+                "a law without an end must have a period with some mass and a ratio above 1, "
+                f"not {len(self.period)} runs and ratio {self.ratio}"
             )
         if (total := self.head_total + self.tail_total) != 1:
-            raise BadInput("the masses of a law", "sum to 1", found=total)
+            raise BadInput(f"the masses of a law must sum to 1, not to {total}")
 
     @classmethod
     def of_masses(cls, masses: Iterable[Fraction | int]) -> "Law":
@@ -137,10 +155,10 @@ class Law(Sealed):
         >>> half.mean  # 0 with 1/2, 1 with 1/4, ...
         Fraction(1, 1)
         """
-        mean = moment(self.head, self.head_starts)
+        mean = _moment(self.head, self.head_starts)
         if self.period:
             each = self.ratio / (self.ratio - 1)
-            mean += (moment(self.period, self.period_starts) + self.tail_start * self.period_total) * each
+            mean += (_moment(self.period, self.period_starts) + self.tail_start * self.period_total) * each
             mean += self.period_length * self.period_total * each / (self.ratio - 1)
         return mean
 
@@ -169,11 +187,11 @@ class Law(Sealed):
         Fraction(1, 3)
         """
         if tick < self.tail_start:
-            return below(self.head, self.head_starts, tick + 1)
+            return _below(self.head, self.head_starts, tick + 1)
         if not self.period:
             return Fraction(1)
         periods, offset = divmod(tick - self.tail_start, self.period_length)
-        left = self.tail_total - below(self.period, self.period_starts, offset + 1)
+        left = self.tail_total - _below(self.period, self.period_starts, offset + 1)
         return 1 - left / self.ratio**periods
 
     def quantile(self, share: Fraction) -> int:
@@ -183,9 +201,9 @@ class Law(Sealed):
         0
         """
         if not 0 < share < 1:
-            raise BadInput("a quantile", "lies between 0 and 1", found=share)
+            raise BadInput(f"the share of a quantile must be above 0 and below 1, not {share}")
         if share <= self.head_total:
-            return reach(self.head, self.head_starts, share)
+            return _reach(self.head, self.head_starts, share)
         # What is left of the tail after j periods is tail_total / ratio^j: find the period in which it
         # falls to 1 - share, then the tick inside it.
         periods = whole_powers(self.ratio, self.tail_total / (1 - share))
@@ -200,12 +218,12 @@ class Law(Sealed):
         for bits in (128, 1024):
             low, high = power_bounds(1 / self.ratio, periods, bits)
             if low:
-                wanted = [self.tail_total - left * Fraction(1 << bits, bound) for bound in (low, high)]
-                if wanted[0] > 0 and wanted[1] <= self.period_total:
-                    first, last = (reach(self.period, self.period_starts, mass) for mass in wanted)
+                sums = [self.tail_total - left * Fraction(1 << bits, bound) for bound in (low, high)]
+                if sums[0] > 0 and sums[1] <= self.period_total:
+                    first, last = (_reach(self.period, self.period_starts, mass) for mass in sums)
                     if first == last:
                         return first
-        return reach(self.period, self.period_starts, self.tail_total - left * self.ratio**periods)
+        return _reach(self.period, self.period_starts, self.tail_total - left * self.ratio**periods)
 
     def lows(self, first: int, last: int) -> Iterator[tuple[int, Mass]]:
         """Ticks of first..last among which the smallest mass is found.
@@ -256,10 +274,10 @@ class Law(Sealed):
         since = start - self.tail_start
         if self.period and since >= 0 and since % self.period_length == 0:
             # A tail cut between two periods is the same tail: no long powers to divide.
-            return Law(nothing, scaled(self.period, 1 / self.tail_total), self.ratio)
+            return Law(nothing, _scaled(self.period, 1 / self.tail_total), self.ratio)
         left = 1 - self.cumulative(start - 1)
         if not left:
-            raise BadInput("the start of a conditional law", "has mass at or after it", found=start)
+            raise BadInput(f"the law has no delay of {start} ticks or more", "choose an earlier start")
         whole = max(self.tail_start, start)
         whole += -(whole - self.tail_start) % max(1, self.period_length)
         head = (
@@ -268,7 +286,7 @@ class Law(Sealed):
             if last >= start
         )
         shrink = self.ratio ** self.term(whole).periods
-        return Law((*nothing, *head), scaled(self.period, 1 / (shrink * left)), self.ratio)
+        return Law((*nothing, *head), _scaled(self.period, 1 / (shrink * left)), self.ratio)
 
     def same_as(self, other: "Law") -> bool:
         """Whether both laws give every tick the same mass, however they are written down.
@@ -292,3 +310,55 @@ class Law(Sealed):
 def _over(law: Law, ticks: int) -> Fraction:
     """How much smaller an endless law's tail is so many ticks later."""
     return law.ratio ** (ticks // law.period_length)
+
+
+def _moment(runs: Sequence[Run], starts: Sequence[int]) -> Fraction:
+    """The sum of tick times mass over runs.
+
+    >>> _moment([Run(2, Fraction(1, 2))], [0])
+    Fraction(1, 2)
+    """
+    pairs = zip(runs, starts, strict=False)
+    return sum((r.total * (2 * start + r.length - 1) / 2 for r, start in pairs), Fraction(0))
+
+
+def _below(runs: Sequence[Run], starts: Sequence[int], end: int) -> Fraction:
+    """The mass of the ticks below `end`.
+
+    >>> _below([Run(2, Fraction(1, 2))], [0], 1)
+    Fraction(1, 2)
+    """
+    pairs = zip(runs, starts, strict=False)
+    return sum((r.mass * min(r.length, end - start) for r, start in pairs if start < end), Fraction(0))
+
+
+def _reach(runs: Sequence[Run], starts: Sequence[int], mass: Fraction) -> int:
+    """The first tick at which the mass so far reaches `mass`.
+
+    >>> _reach([Run(2, Fraction(1, 2))], [0], Fraction(3, 4))
+    1
+    """
+    for run, start in zip(runs, starts, strict=False):
+        if run.mass and mass <= run.total:
+            return start + max(0, -(-mass // run.mass) - 1)
+        mass -= run.total
+    raise BadInput(f"a quantile must lie within the law, not {mass} beyond it")
+
+
+def _scaled(runs: Sequence[Run], factor: Fraction) -> tuple[Run, ...]:
+    """Every mass times a factor.
+
+    >>> _scaled([Run(2, Fraction(1, 4))], Fraction(2))
+    (Run(length=2, mass=Fraction(1, 2)),)
+    """
+    return tuple(Run(run.length, run.mass * factor) for run in runs)
+
+
+def _exact(length: object, mass: object) -> Fraction:
+    """The mass, if both are exact: a float would slip through every formula and then decide."""
+    if not isinstance(length, int) or not isinstance(mass, Fraction | int):
+        raise BadInput(
+            f"a run must have a whole number of ticks and an exact mass, not {length!r} and {mass!r}",
+            "give masses as Fraction",
+        )
+    return Fraction(mass)

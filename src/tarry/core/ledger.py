@@ -1,4 +1,4 @@
-"""What has been spent: epsilon adds up over a person's batched posts, linearly and without mercy.
+"""What has been spent: epsilon adds up over a person's batched posts, linearly.
 
 For an observer who knows the arrival times each batched pair tells exactly its epsilon; there is no
 discount for many pairs. So the ledger is a plain count.
@@ -15,14 +15,14 @@ from tarry.core.lanes import IntArray
 from tarry.core.policy import LabelRule
 from tarry.core.promise import MEANINGLESS
 
-__all__ = ["Account", "ledger", "pseudonym_ledger"]
+__all__ = ["LedgerLine", "ledger", "pseudonym_ledger"]
 
 
 @dataclass(frozen=True)
-class Account:
+class LedgerLine:
     """How many batched events someone has, and what that may have cost.
 
-    >>> Account(2, Fraction(1, 2)).meaningless
+    >>> LedgerLine(2, Fraction(1, 2)).meaningless
     False
     """
 
@@ -33,20 +33,22 @@ class Account:
     def meaningless(self) -> bool:
         """Whether so much is spent that no meaningful promise is left against a long watch.
 
-        >>> Account(40, Fraction(10)).meaningless
+        >>> LedgerLine(40, Fraction(10)).meaningless
         True
         """
         return self.nats > MEANINGLESS
 
 
-def ledger(share: Fraction, history: History, batched: npt.NDArray[np.bool_]) -> dict[int | str, Account]:
+def ledger(
+    share: Fraction, history: History, batched: npt.NDArray[np.bool_]
+) -> dict[int | str, LedgerLine]:
     """What each actor has spent: the share of one event times their batched events.
 
     >>> h = History(actor=["ann", "ann", "bob"], target=[1, 2, 1], time=[0, 0, 0])
     >>> ledger(Fraction(1, 2), h, np.array([True, True, False]))["ann"]
-    Account(batched_events=2, nats=Fraction(1, 1))
+    LedgerLine(batched_events=2, nats=Fraction(1, 1))
     """
-    return _accounts(share, history.actors, batched)
+    return _lines(share, history.actors, batched)
 
 
 def pseudonym_ledger(
@@ -57,7 +59,7 @@ def pseudonym_ledger(
     window: int,
     *,
     rule: LabelRule = "held",
-) -> dict[tuple[int | str, int | str], Account]:
+) -> dict[tuple[int | str, int | str], LedgerLine]:
     """What each pseudonym, an actor on one target, has spent.
 
     It pays for its own batched events, and for batched events elsewhere whose only partners are its
@@ -75,15 +77,15 @@ def pseudonym_ledger(
     for row, owner in _sole_partners(history, ticks, batched, window, backwards=rule == "follower"):
         name = (names[row][0], names[owner][1])
         counts[name] = counts.get(name, 0) + 1
-    return {name: Account(count, share * count) for name, count in counts.items()}
+    return {name: LedgerLine(count, share * count) for name, count in counts.items()}
 
 
-def _accounts(
+def _lines(
     share: Fraction, names: npt.NDArray[np.generic], batched: npt.NDArray[np.bool_]
-) -> dict[int | str, Account]:
+) -> dict[int | str, LedgerLine]:
     distinct, counts = np.unique(names[batched], return_counts=True)
     pairs = zip(distinct.tolist(), counts.tolist(), strict=True)
-    return {name: Account(count, share * count) for name, count in pairs}
+    return {name: LedgerLine(count, share * count) for name, count in pairs}
 
 
 def _sole_partners(
@@ -97,7 +99,7 @@ def _sole_partners(
     """(row, a partner row) for batched rows all of whose partners lie on one single target."""
     order = np.lexsort((history.sequences, ticks, history.actor_ids))
     actor, now, target = history.actor_ids[order], ticks[order], history.target_ids[order]
-    found = []
+    partners = []
     for place in np.flatnonzero(batched[order]).tolist():
         low = place
         while low > 0 and actor[low - 1] == actor[place] and now[place] - now[low - 1] <= window:
@@ -112,5 +114,5 @@ def _sole_partners(
         near = np.arange(low, place if backwards else high + 1)
         others = near[target[near] != target[place]]
         if others.size and len(np.unique(target[others])) == 1:
-            found.append((int(order[place]), int(order[others[0]])))
-    return found
+            partners.append((int(order[place]), int(order[others[0]])))
+    return partners

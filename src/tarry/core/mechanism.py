@@ -1,6 +1,6 @@
 """A mechanism: the pair of laws (batched, unbatched) with the gap they serve.
 
-This file is the protocol through which laws join: a *family* takes an `Ask` and answers with a
+This file is the protocol through which laws join: a *family* takes an `Ask` and returns a
 `LawPair`. `plan`, `verify` and `plan_release` know nothing else about a law, so a family of your
 own is one function (see `docs/own-law.md`).
 """
@@ -11,12 +11,12 @@ from functools import cached_property
 from math import log
 from typing import Protocol
 
-from tarry.core.errors import BadInput, Sealed
+from tarry.core.errors import BadInput, Final
 from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Law, Run
 from tarry.core.sampler import Sampler
 
-__all__ = ["Ask", "Family", "LawPair", "Mechanism", "shifted_pair"]
+__all__ = ["Ask", "Family", "LabelFree", "LawPair", "Mechanism", "shifted_pair"]
 
 _BITS = 62
 
@@ -29,7 +29,7 @@ class Ask:
     True
     """
 
-    share: Fraction  # the part of epsilon one event may cost (split in `promise`)
+    share: Fraction  # the part of epsilon one event may cost (`policy.event_share`)
     start: int  # G: batched delays begin here, the promise covers moves of 0..G ticks
     weight: Fraction  # of batched against unbatched delay, 0..1
     delta: Fraction = Fraction(0)  # chance that the promise of a label-free law fails
@@ -41,8 +41,8 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LawPair(Sealed):
-    """What a family answers: two laws, and where the batched one starts.
+class LawPair(Final):
+    """What a family returns: two laws, and where the batched one starts.
 
     >>> law = Law.of_masses([0, 1])
     >>> LawPair(batched=law, unbatched=law, start=1).label_free
@@ -83,8 +83,27 @@ class Family(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class LabelFree(Final):
+    """A family with one law for every event: a policy with it needs no labels (`labels = "none"`).
+
+    A package names `LabelFree(function)` where it would name the function of another law.
+
+    >>> law = Law.of_masses([0, 1])
+    >>> family = LabelFree(lambda ask: LawPair(batched=law, unbatched=law, start=ask.start))
+    >>> family(Ask(share=Fraction(1), start=1, weight=Fraction(1))).label_free
+    True
+    """
+
+    family: Family
+
+    def __call__(self, ask: Ask, /) -> LawPair:
+        """The pair of laws that keeps the ask's promise."""
+        return self.family(ask)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(Sealed):
+class Mechanism(Final):
     """A pair of laws with the hold that comes before them: what turns an arrival into a release.
 
     >>> pair = shifted_pair(Law.of_masses([1]), start=2)
@@ -99,10 +118,8 @@ class Mechanism(Sealed):
         for law in (self.pair.batched, self.pair.unbatched):
             if not _fits(law):
                 raise BadInput(
-                    "a delay",
-                    f"stays below 2^{_BITS} ticks",
-                    found="a law that goes further",
-                    fix="choose a longer tick, a shorter gap or a larger epsilon",
+                    f"the law has delays of 2^{_BITS} ticks or more",
+                    "choose a longer tick, a shorter gap or a larger epsilon",
                 )
 
     @cached_property

@@ -11,11 +11,9 @@ from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.labels import label_events
-from tarry.core.lanes import IntArray, Lanes
+from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
 from tarry.core.mechanism import Mechanism
 from tarry.core.policy import Policy
-from tarry.core.secure_lanes import SecureLanes
-from tarry.core.seeded_lanes import SeededLanes
 
 __all__ = ["Labelled", "Releases", "label_history", "plan_release", "rows_by_gap"]
 

@@ -11,10 +11,14 @@ runs only where somebody has allowed it.
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tarry.core.errors import BadInput
+from tarry.core.laws import LAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
 
 __all__ = ["Kind", "load", "names"]
 
@@ -24,7 +28,7 @@ Kind = Literal["outlet", "reader", "law", "attack", "practice"]
 _OURS: dict[Kind, dict[str, str]] = {
     "outlet": {},
     "reader": {},
-    "law": {},
+    "law": LAWS,
     "attack": {},
     "practice": {},
 }
@@ -54,7 +58,9 @@ package that names it under tarry.laws, or allow it with --allow-code
     if (entry := _installed(kind).get(name)) is not None:
         return _load_entry(kind, entry)
     if ":" not in name:
-        raise BadInput(f"unknown {kind} {name!r}", f"use {_one_of(kind)}")
+        raise BadInput(
+            f"unknown {kind} {name!r}", f"use {_one_of(kind)}, or install the package that has it"
+        )
     if not allow_code:
         fix = f"install it as a package that names it under tarry.{kind}s, or allow it with --allow-code"
         raise BadInput(f"{name!r} is code that is not installed", fix)
@@ -64,7 +70,14 @@ package that names it under tarry.laws, or allow it with --allow-code
         raise BadInput(f"{name!r} cannot be loaded ({error})", "check module and name") from None
 
 
-def _installed(kind: Kind) -> Mapping[str, EntryPoint]:
+def entry_points(group: str) -> "Iterable[EntryPoint]":
+    """What installed packages name under this group."""
+    from importlib.metadata import entry_points as installed  # noqa: PLC0415 - slow, and seldom needed
+
+    return installed(group=group)
+
+
+def _installed(kind: Kind) -> Mapping[str, "EntryPoint"]:
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=f"tarry.{kind}s"):
         if entry.name in found and found[entry.name].value != entry.value:
@@ -76,7 +89,7 @@ def _installed(kind: Kind) -> Mapping[str, EntryPoint]:
     return found
 
 
-def _load_entry(kind: Kind, entry: EntryPoint) -> Any:
+def _load_entry(kind: Kind, entry: "EntryPoint") -> Any:
     try:
         return entry.load()
     except Exception as error:

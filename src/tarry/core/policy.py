@@ -10,13 +10,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
-from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
-from tarry.core.errors import BadInput, Sealed
-from tarry.core.laws import FAMILIES
-from tarry.core.mechanism import Ask, Family, LawPair, Mechanism
-from tarry.core.ticks import ticks_up
+from tarry.core.durations import (
+    Duration,
+    Number,
+    format_duration,
+    parse_duration,
+    parse_number,
+    ticks_up,
+)
+from tarry.core.errors import BadInput, Final
+from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism
+from tarry.core.plugins import load
 
-__all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share"]
+__all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share", "needs_labels"]
 
 LabelRule = Literal["held", "declared", "follower", "simultaneous", "none"]
 LABEL_RULES: tuple[LabelRule, ...] = get_args(LabelRule)
@@ -32,8 +38,8 @@ def event_share(epsilon: Fraction, labels: LabelRule, cover: Cover) -> Fraction:
     """The part of epsilon that one event may cost: the one place where epsilon is split.
 
     A batched pair is two events (a half each); an event that bridges two lone ones changes three
-    labels (a third each). In follower mode the mover alone pays, and a label-free law has no labels
-    to flip.
+    labels (a third each). With follower labels the mover alone pays, and a label-free law has no labels
+    to change.
 
     >>> event_share(Fraction(1), "held", "pair"), event_share(Fraction(1), "follower", "pair")
     (Fraction(1, 2), Fraction(1, 1))
@@ -43,8 +49,17 @@ def event_share(epsilon: Fraction, labels: LabelRule, cover: Cover) -> Fraction:
     return epsilon / (2 if cover == "pair" else 3)
 
 
+def needs_labels(law: str | Family) -> bool:
+    """Whether a law asks who is batched: all do, but those that are marked as `LabelFree`.
+
+    >>> needs_labels("uniform"), needs_labels("label-free")
+    (True, False)
+    """
+    return not isinstance(_family(law), LabelFree)
+
+
 @dataclass(frozen=True, init=False)
-class Policy(Sealed):
+class Policy(Final):
     """An operator's choices. Numbers and durations may be given as text.
 
     >>> policy = Policy(epsilon="1", gap="11m", window="5m", tick="1s")
@@ -57,11 +72,11 @@ class Policy(Sealed):
     window: Fraction  # seconds within which acts of one person count as batched
     tick: Fraction  # seconds in the clock's unit
     weight: Fraction  # of batched against unbatched delay, when choosing eta
-    labels: LabelRule
-    law: str | Family
-    cover: Cover
+    labels: LabelRule  # how batched events are known
+    law: str | Family  # the name of a law, ours or of an installed package, or a function
+    cover: Cover  # what costs one epsilon
     delta: Fraction  # the chance a label-free law may fail with
-    target_gaps: Mapping[str, Fraction]  # gaps of their own, by target
+    target_gaps: Mapping[str, Fraction]  # other gaps, by target
     track_gaps: Mapping[str, Fraction]  # and by track
     starts_at: Fraction | None  # seconds since 1970 from which the policy holds
     ends_at: Fraction | None  # and until when
@@ -114,8 +129,11 @@ class Policy(Sealed):
 
     @property
     def law_name(self) -> str:
-        """The law's name, also when it is a family of the user's own."""
-        return self.law if isinstance(self.law, str) else getattr(self.law, "__name__", "own law")
+        """The law's name, also when it is a function of the user's own."""
+        if isinstance(self.law, str):
+            return self.law
+        family = self.law.family if isinstance(self.law, LabelFree) else self.law
+        return getattr(family, "__name__", "own law")
 
     @property
     def share(self) -> Fraction:
@@ -149,10 +167,10 @@ class Policy(Sealed):
         >>> policy.gap_for("paper 3", "theory")
         Fraction(3600, 1)
         """
-        own = self.target_gaps.get(str(target))
-        if own is None and track is not None:
-            own = self.track_gaps.get(str(track))
-        return self.gap if own is None else own
+        gap = self.target_gaps.get(str(target))
+        if gap is None and track is not None:
+            gap = self.track_gaps.get(str(track))
+        return self.gap if gap is None else gap
 
     def start_ticks(self, gap: Fraction) -> int:
         """G: where batched delays begin, and how far a move the promise covers.
@@ -187,18 +205,17 @@ class Policy(Sealed):
         return {}
 
     def _pair(self, ask: Ask) -> LawPair:
-        pair: object = (FAMILIES[self.law] if isinstance(self.law, str) else self.law)(ask)
+        pair: object = _family(self.law)(ask)
         if not isinstance(pair, LawPair):
-            raise BadInput(f"the law {self.law_name}", "answers with a LawPair", found=repr(pair))
+            raise BadInput(f"law {self.law_name!r} must return a LawPair, not {pair!r}")
         if pair.start != ask.start:
             raise BadInput(
-                f"the law {self.law_name}",
-                f"starts batched delays where it is asked to, at {ask.start} ticks",
-                found=f"{pair.start} ticks",
+                f"law {self.law_name!r} must start batched delays at {ask.start} ticks, not at {pair.start}"
             )
         if self.labels == "none" and not pair.label_free:
             raise BadInput(
-                f"the law {self.law_name}", "has one law for all events with labels none", found="two"
+                f"law {self.law_name!r} has one law for batched and one for unbatched events",
+                "choose other labels than 'none', or return one law twice",
             )
         return replace(pair)  # without anything but its laws: whether it is coupled follows from these
 
@@ -206,99 +223,93 @@ class Policy(Sealed):
         return Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)
 
     def _check_choices(self) -> None:
-        known: dict[str, tuple[str, ...]] = {"labels": LABEL_RULES, "cover": COVERS}
-        if not callable(self.law):
-            known["law"] = tuple(FAMILIES)
-        for name, choices in known.items():
-            if (found := getattr(self, name)) not in choices:
-                raise BadInput(name, f"is one of {', '.join(choices)}", found=repr(found))
-        if isinstance(self.law, str) and (self.law == "label-free") != (self.labels == "none"):
-            raise BadInput(
-                "labels",
-                'are "none" with the law label-free and with no other',
-                found=f"labels {self.labels!r} with law {self.law!r}",
-                fix="change one of the two",
-            )
+        choices: dict[str, tuple[str, tuple[str, ...]]] = {
+            "labels": (self.labels, LABEL_RULES),
+            "cover": (self.cover, COVERS),
+        }
+        for name, (choice, known) in choices.items():
+            if choice not in known:
+                raise BadInput(f"unknown {name} {choice!r}", f"use {', '.join(known)}")
         if self.cover == "bridge" and self.labels in ("follower", "none"):
+            raise BadInput(f"cover must be 'pair' with labels {self.labels!r}, not 'bridge'")
+        if not needs_labels(self.law) and self.labels != "none":
+            raise BadInput(f"labels must be 'none' with law {self.law_name!r}, not {self.labels!r}")
+        if isinstance(self.law, str) and needs_labels(self.law) and self.labels == "none":
             raise BadInput(
-                "cover",
-                f'is "pair" with labels {self.labels!r}',
-                found="'bridge'",
-                fix="leave it out",
+                f"labels must not be 'none' with law {self.law!r}",
+                "choose other labels, or law 'label-free'",
             )
 
     def _check_numbers(self) -> None:
         if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
             raise BadInput(
-                "epsilon",
-                "lies between 0.000001 and 100",
-                found=_decimal(self.epsilon),
-                fix="0.5 to 2 is usual",
+                f"epsilon must be between 0.000001 and 100, not {_decimal(self.epsilon)}",
+                "0.5 to 2 is usual",
             )
         if not 0 <= self.weight <= 1:
-            raise BadInput("weight", "lies between 0 and 1", found=_decimal(self.weight))
+            raise BadInput(f"weight must be between 0 and 1, not {_decimal(self.weight)}")
         if self.labels == "none" and not 0 < self.delta < 1:
             raise BadInput(
-                "delta",
-                "lies between 0 and 1 for a label-free law",
-                found=_decimal(self.delta),
-                fix="give a small chance such as 0.001",
+                f"delta must be above 0 and below 1 with labels 'none', not {_decimal(self.delta)}",
+                "try a small chance such as 0.001",
             )
         if self.labels != "none" and self.delta:
             raise BadInput(
-                "delta",
-                "belongs to label-free laws alone",
-                found=_decimal(self.delta),
-                fix="leave it out: the promise of this law holds without exception",
+                f"delta must be 0 with labels {self.labels!r}, not {_decimal(self.delta)}",
+                "leave it out, the promise of this law holds without exception",
             )
         if self.tick == 0:
-            raise BadInput("tick", "must be above 0", found="0s", fix="1s is usual")
+            raise BadInput("tick must be above 0s, not 0s", "1s is usual")
 
     def _check_gaps(self) -> None:
-        window = self.window
-        if window and self.labels in ("simultaneous", "none"):
+        if self.window and self.labels in ("simultaneous", "none"):
             raise BadInput(
-                "window",
-                f"is 0s with labels {self.labels!r}",
-                found=format_duration(window),
-                fix="leave it out, or choose labels held, declared or follower",
+                f"window must be 0s with labels {self.labels!r}, not {format_duration(self.window)}",
+                "leave it out, or choose labels held, declared or follower",
             )
-        named = {"gap": self.gap}
-        named |= {f"the gap of target {name!r}": gap for name, gap in self.target_gaps.items()}
-        named |= {f"the gap of track {name!r}": gap for name, gap in self.track_gaps.items()}
-        for name, gap in named.items():
-            if gap <= window:
-                raise BadInput(
-                    name,
-                    f"must be above the window ({format_duration(window)})",
-                    found=format_duration(gap),
-                    fix="choose a longer gap or a shorter window",
-                )
-            # Else one person's acts a gap apart, which a batch is to be confused with, may be batched too.
-            if ticks_up(gap, self.tick) <= self.window_ticks:
-                raise BadInput(
-                    name,
-                    f"must be above the window ({format_duration(window)}) in whole ticks of "
-                    f"{format_duration(self.tick)} too",
-                    found=format_duration(gap),
-                    fix="choose a shorter tick or a longer gap",
-                )
-            if self.start_ticks(gap) > MOST_TICKS:
-                raise BadInput(
-                    name,
-                    "must stay below 2^40 ticks",
-                    found=format_duration(gap),
-                    fix="choose a longer tick",
-                )
+        gaps = {"gap": self.gap}
+        gaps |= {f"the gap of target {name!r}": gap for name, gap in self.target_gaps.items()}
+        gaps |= {f"the gap of track {name!r}": gap for name, gap in self.track_gaps.items()}
+        for name, gap in gaps.items():
+            self._check_gap(name, gap)
+
+    def _check_gap(self, name: str, gap: Fraction) -> None:
+        length, window, tick = (format_duration(each) for each in (gap, self.window, self.tick))
+        if gap <= self.window:
+            raise BadInput(
+                f"{name} must be above the window ({window}), not {length}",
+                "choose a longer gap or a shorter window",
+            )
+        # Else one person's acts a gap apart, which a batch is to be confused with, may be batched too.
+        if ticks_up(gap, self.tick) <= self.window_ticks:
+            raise BadInput(
+                f"{name} must be above the window ({window}) in whole ticks of {tick} too, not {length}",
+                "choose a shorter tick or a longer gap",
+            )
+        if self.start_ticks(gap) > MOST_TICKS:
+            raise BadInput(f"{name} must stay below 2^40 ticks, not {length}", "choose a longer tick")
 
     def _check_period(self) -> None:
         for name, at in (("until", self.ends_at), ("deadline", self.deadline_at)):
             if at is not None and self.starts_at is not None and at <= self.starts_at:
-                raise BadInput(name, "comes after from", found="a moment before it")
+                before = format_duration(self.starts_at - at)
+                raise BadInput(f"{name} must come after from, not {before} before it")
 
 
-def _moment(at: Number | None, what: str) -> Fraction | None:
-    return None if at is None else parse_number(at, what)
+def _family(law: str | Family) -> Family:
+    """The function behind a law: loaded by its name, or given as it is."""
+    if not isinstance(law, str):
+        if not callable(law):
+            raise BadInput(f"law must be a name or a function, not {law!r}")
+        return law
+    family: object = load("law", law)
+    if not callable(family):
+        raise BadInput(f"law {law!r} must be a function that takes an Ask, not {family!r}")
+    return family
+
+
+def _moment(at: Number | None, key: str) -> Fraction | None:
+    return None if at is None else parse_number(at, key)
 
 
 def _gaps(gaps: Mapping[str, Duration] | None, kind: str) -> Mapping[str, Fraction]:

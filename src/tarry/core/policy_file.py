@@ -10,11 +10,13 @@ from typing import Any
 
 from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
+from tarry.core.plugins import load
 from tarry.core.policy import Policy
 
 __all__ = ["KEYS", "read_policy", "write_policy"]
 
-#: Every key a policy file may have, and what it says.
+#: Every key a policy file may have, and what it says. Stores compare the text that `write_policy` made of a
+#: policy with the text they keep: other words here would make an unchanged policy look like a new one.
 KEYS = {
     "epsilon": "the budget of the promise, per batched pair: smaller is more private and slower",
     "gap": "how far apart two acts would plausibly be had they not been batched",
@@ -35,36 +37,34 @@ _MOST_PLACES = 40
 _MOMENTS = {"from": "starts_at", "until": "ends_at", "deadline": "deadline_at"}
 
 
-def read_policy(text: str) -> Policy:
+def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     """The policy that a `policy.toml` describes.
+
+    Its law is one of ours or of an installed package. With `allow_code` it may also be `module:Name`, a
+    function that Python can import.
 
     >>> read_policy('epsilon = 1; gap = "11m"'.replace("; ", chr(10))).gap
     Fraction(660, 1)
     """
-    try:
-        found = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput("a policy file", "is TOML", found=str(error)) from None
-    except (ArithmeticError, ValueError, RecursionError):  # numbers and nesting that TOML allows
-        raise BadInput("a policy file", "is of ordinary size", found="a huge number, or nesting") from None
-    if unknown := [key for key in found if key not in KEYS]:
-        raise BadInput("a policy file", f"has the keys {', '.join(KEYS)}", found=repr(unknown[0]))
+    values = _parse(text)
+    if unknown := [key for key in values if key not in KEYS]:
+        raise BadInput(f"unknown key {unknown[0]!r} in the policy file", f"use {', '.join(KEYS)}")
     for key in ("epsilon", "gap"):
-        if key not in found:
-            raise BadInput(
-                "a policy file", f"must give {key}", found="no such key", fix=f"{key} is {KEYS[key]}"
-            )
-    gaps = _table(found.pop("gaps", {}), "gaps")
-    if unknown := [key for key in gaps if key not in ("target", "track")]:
-        raise BadInput("gaps", "has the tables target and track", found=repr(unknown[0]))
-    chosen = {_MOMENTS.get(key, key): _value(key, value) for key, value in found.items()}
-    for kind, table in gaps.items():
-        chosen[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
-    return Policy(**chosen)
+        if key not in values:
+            raise BadInput(f"the policy file has no {key}", f"add it, {KEYS[key]}")
+    tables = _table(values.pop("gaps", {}), "gaps")
+    if unknown := [kind for kind in tables if kind not in ("target", "track")]:
+        raise BadInput(f"unknown table {f'gaps.{unknown[0]}'!r}", "use gaps.target or gaps.track")
+    choices = {_MOMENTS.get(key, key): _value(key, value) for key, value in values.items()}
+    for kind, table in tables.items():
+        choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
+    if allow_code and ":" in str(choices.get("law")):
+        choices["law"] = load("law", choices["law"], allow_code=True)
+    return Policy(**choices)
 
 
 def write_policy(policy: Policy) -> str:
-    """The `policy.toml` of a policy, with a word on each line; `read_policy` reads it back.
+    """The `policy.toml` of a policy, with each key explained; `read_policy` reads it back.
 
     >>> policy = Policy(epsilon="0.5", gap="11m")
     >>> read_policy(write_policy(policy)) == policy
@@ -72,10 +72,8 @@ def write_policy(policy: Policy) -> str:
     """
     if not isinstance(policy.law, str):
         raise BadInput(
-            "the law of a policy file",
-            "is one that tarry knows by name",
-            found=policy.law_name,
-            fix="keep policies with laws of your own in Python",
+            f"law {policy.law_name!r} is a function, which a policy file cannot hold",
+            "install it as a package that names it under tarry.laws, or keep the policy in Python",
         )
     values: dict[str, str] = {
         "epsilon": _decimal(policy.epsilon),
@@ -84,7 +82,7 @@ def write_policy(policy: Policy) -> str:
         "tick": f'"{format_duration(policy.tick)}"',
         "weight": _decimal(policy.weight),
         "labels": f'"{policy.labels}"',
-        "law": f'"{policy.law}"',
+        "law": _quoted(policy.law),
         "cover": f'"{policy.cover}"',
     }
     if policy.delta:
@@ -100,13 +98,24 @@ def write_policy(policy: Policy) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"the policy file is not valid TOML ({error})", "correct that line") from None
+    except (ArithmeticError, ValueError, RecursionError):  # numbers and nesting that TOML allows
+        raise BadInput(
+            "the policy file has a huge number or deep nesting", "write ordinary values"
+        ) from None
+
+
 def _value(key: str, value: Any) -> Any:
     return _seconds(key, value) if key in _MOMENTS else value
 
 
-def _table(value: Any, what: str) -> Mapping[str, Any]:
+def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadInput(what, "is a table", found=repr(value), fix=f'write [{what}] and "name" = "30m"')
+        raise BadInput(f"{name} must be a table, not {value!r}", f'write [{name}] and "name" = "30m"')
     return value
 
 
@@ -114,10 +123,8 @@ def _seconds(key: str, moment: Any) -> Fraction:
     """Seconds since 1970 of a TOML date-time with an offset, exactly."""
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise BadInput(
-            key,
-            "is a moment with its offset",
-            found=repr(str(moment)),
-            fix="write it like 2026-01-31T12:00:00Z, without quotes",
+            f"{key} must be a moment with its offset, not {str(moment)!r}",
+            "write it like 2026-01-31T12:00:00Z, without quotes",
         )
     return Fraction((moment - _EPOCH) // timedelta(microseconds=1), 1_000_000)
 
@@ -129,8 +136,10 @@ def _moment_text(seconds: Fraction) -> str:
     except OverflowError:
         moment = None
     if moment is None or micros.denominator != 1:
-        rule = "is a whole number of microseconds in the years 1 to 9999"
-        raise BadInput("a moment in a policy file", rule, found=f"{float(seconds):g} s since 1970")
+        raise BadInput(
+            "a moment in a policy file must be a whole number of microseconds in the years 1 to 9999, "
+            f"not {float(seconds):g} s after 1970"
+        )
     return moment.isoformat().replace("+00:00", "Z")
 
 
@@ -145,6 +154,6 @@ def _decimal(number: Fraction) -> str:
     while (number * 10**places).denominator != 1:
         places += 1
         if places > _MOST_PLACES:
-            raise BadInput("a number in a policy file", "is a decimal", found=str(number))
+            raise BadInput(f"a number in a policy file must be a decimal, not {number}")
     digits = str(int(number * 10**places)).rjust(places + 1, "0")
     return f"{digits[:-places]}.{digits[-places:]}" if places else digits

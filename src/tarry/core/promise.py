@@ -26,8 +26,8 @@ _FINE = 10
 class Promise:
     """A promise: its numbers, and two lists of sentences a person can hold us to.
 
-    >>> told = promise(Policy(epsilon="1", gap="11m", window="5m"))
-    >>> int(told.window), int(told.near), int(told.reach)
+    >>> claim = promise(Policy(epsilon="1", gap="11m", window="5m"))
+    >>> int(claim.window), int(claim.near), int(claim.reach)
     (300, 301, 960)
     """
 
@@ -149,8 +149,8 @@ def _promised_without_labels(policy: Policy, until: str) -> tuple[str, ...]:
 
 
 def _worthless(policy: Policy) -> tuple[str, ...]:
-    told = f"Much: an epsilon of {float(policy.epsilon):g} hides hardly anything; 0.5 to 2 is usual."
-    return (told,) if policy.epsilon > MEANINGLESS else ()
+    sentence = f"Much: an epsilon of {float(policy.epsilon):g} hides hardly anything; 0.5 to 2 is usual."
+    return (sentence,) if policy.epsilon > MEANINGLESS else ()
 
 
 def _near_the_end(policy: Policy, reach: Fraction) -> tuple[str, ...]:

@@ -1,31 +1,43 @@
 """Drawing from a law: one exact sampler for every law there is.
 
-A law is runs, and perhaps a period that repeats. So a draw chooses the run (`choice`), counts the
-periods gone by where the law has no end, and takes a uniform tick inside the run. Each step is exact
-and they are independent, so the result has exactly the law's masses: `core/proofs/sampler.md`.
+A law is runs, and perhaps a period that repeats. So a draw chooses the run (`Chooser`), counts the
+periods gone by where the law has no end (`Geometric`), and takes a uniform tick inside the run. Each
+step is exact and they are independent, so the result has exactly the law's masses:
+`core/proofs/sampler.md`.
+
+A choice draws a uniform real digit by digit in base 2^32 and compares it with the cuts between the
+things to choose from. Nearly always the first digit decides; when it ties with a cut's digit the next
+one is drawn. So a choice is exact whatever the size of the numbers, and never asks for a random number
+above 2^32.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tarry.core.choice import Choice, Geometric
-from tarry.core.entropy import Entropy
-from tarry.core.errors import Sealed
+from tarry.core.entropy import DIGIT, Entropy
+from tarry.core.errors import Final
+from tarry.core.exact import power_bounds, settle
 from tarry.core.law import Law, Run
 
 if TYPE_CHECKING:
     from tarry.core.lanes import IntArray, Lanes
 
-__all__ = ["Sampler"]
+__all__ = ["Chooser", "Cut", "Geometric", "Sampler"]
 
+_BITS = DIGIT.bit_length() - 1
 _FARTHEST = 1 << 62
+
+#: A cut is a probability known to any precision: bits -> floor(probability * 2^bits).
+Cut = Callable[[int], int]
 
 
 @dataclass(frozen=True)
-class Sampler(Sealed):
+class Sampler(Final):
     """A law made ready for drawing.
 
     >>> from tarry.core.entropy import Secure
@@ -37,23 +49,23 @@ class Sampler(Sealed):
 
     def draw(self, entropy: Entropy) -> int:
         """One delay in ticks."""
-        run = self._head.choice.draw(entropy)
+        run = self._head.chooser.draw(entropy)
         if run < len(self._head.lengths):
             return self._head.tick(run, entropy)
         periods = self._periods.draw(entropy)
-        tick = self._period.tick(self._period.choice.draw(entropy), entropy)
+        tick = self._period.tick(self._period.chooser.draw(entropy), entropy)
         return self.law.tail_start + periods * self.law.period_length + tick
 
     def draw_many(self, lanes: "Lanes", which: "IntArray | None" = None) -> "IntArray":
         """One delay for each lane (or each of the given ones): the very ones `draw` would give it.
 
-        >>> from tarry.core.secure_lanes import SecureLanes
+        >>> from tarry.core.lanes import SecureLanes
         >>> Sampler(Law.of_masses([0, 0, 1])).draw_many(SecureLanes(3)).tolist()
         [2, 2, 2]
         """
         import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
 
-        run = self._head.choice.draw_many(lanes, which)
+        run = self._head.chooser.draw_many(lanes, which)
         if not self.law.period:
             return self._head.ticks(run, lanes, which)
         which = np.arange(len(lanes)) if which is None else which
@@ -66,7 +78,7 @@ class Sampler(Sealed):
         periods = self._periods.draw_many(lanes, far)
         if periods.size and int(periods.max()) > _FARTHEST // self.law.period_length:
             raise OverflowError("a drawn delay does not fit in 62 bits: choose a longer tick")
-        inside = self._period.ticks(self._period.choice.draw_many(lanes, far), lanes, far)
+        inside = self._period.ticks(self._period.chooser.draw_many(lanes, far), lanes, far)
         ticks[long] = self.law.tail_start + periods * self.law.period_length + inside
         return ticks
 
@@ -79,7 +91,7 @@ class Sampler(Sealed):
         return _Runs(self.law.period, self.law.period_starts, self.law.period_total)
 
     @cached_property
-    def _periods(self) -> Geometric:
+    def _periods(self) -> "Geometric":
         return Geometric(self.law.ratio)
 
 
@@ -93,7 +105,7 @@ class _Runs:
         kept = [(run, start) for run, start in zip(runs, starts, strict=False) if run.mass]
         shares = [run.total / total for run, _ in kept]
         left = 1 - sum(shares, Fraction(0))
-        self.choice = Choice.of_shares([*shares, left] if left else shares)
+        self.chooser = Chooser.of_shares([*shares, left] if left else shares)
         self.starts = [start for _, start in kept]
         self.lengths = [run.length for run, _ in kept]
 
@@ -134,3 +146,166 @@ class _Runs:
     @property
     def _long(self) -> list[int]:
         return [i for i, length in enumerate(self.lengths) if length > 1]
+
+
+class Chooser:
+    """A choice between len(cuts) + 1 things: the answer is how many cuts a uniform real reaches.
+
+    >>> from tarry.core.entropy import Secure
+    >>> Chooser.of_shares([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]).draw(Secure()) in (
+    ...     0,
+    ...     1,
+    ...     2,
+    ... )
+    True
+    """
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self.cuts = cuts
+        self.first_digits = [_digit(cut, 0) for cut in cuts]
+
+    @classmethod
+    def of_shares(cls, shares: Sequence[Fraction]) -> "Chooser":
+        """A choice between things with these shares, which sum to 1."""
+        return cls([_Share(share) for share in accumulate(shares[:-1])])
+
+    def draw(self, entropy: Entropy) -> int:
+        """One choice."""
+        if not self.cuts:
+            return 0
+        digit = entropy.randbelow(DIGIT)
+        passed = bisect_left(self.first_digits, digit)
+        open_ = bisect_right(self.first_digits, digit)
+        return passed if passed == open_ else self._go_on(passed, open_, entropy)
+
+    def _go_on(self, passed: int, open_: int, entropy: Entropy) -> int:
+        """Draw further digits while cuts passed..open_-1 agree with the real in all digits so far.
+
+        Of these a smaller digit is passed, a larger one is not, an equal one stays open.
+        """
+        place = 1
+        while passed < open_:
+            digit = entropy.randbelow(DIGIT)
+            digits = [_digit(cut, place) for cut in self.cuts[passed:open_]]
+            passed, open_ = (
+                passed + bisect_left(digits, digit),
+                passed + bisect_right(digits, digit),
+            )
+            place += 1
+        return passed
+
+    def draw_many(self, lanes: "Lanes", which: "IntArray | None" = None) -> "IntArray":
+        """One choice for each lane, the very ones `draw` would make."""
+        import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
+
+        if not self.cuts:
+            return np.zeros(len(lanes) if which is None else len(which), dtype=np.int64)
+        if len(self.cuts) == 1:
+            above, ties = lanes.above(self.first_digits[0], which)
+            chosen = above.astype(np.int64)
+        else:
+            digits = lanes.randbelow(DIGIT, which)
+            chosen = np.searchsorted(self.first_digits, digits, side="left")
+            ties = np.flatnonzero(chosen != np.searchsorted(self.first_digits, digits, side="right"))
+        for i in ties.tolist():
+            passed = int(chosen[i])
+            open_ = bisect_right(self.first_digits, self.first_digits[passed])
+            lane = lanes.lane(i if which is None else int(which[i]))
+            chosen[i] = self._go_on(passed, open_, lane)
+        return chosen
+
+
+class Geometric:
+    """How many periods an endless law runs through: P(at least j) = ratio^-j.
+
+    The binary digits of such a number are independent coins, so a mean of a million takes some
+    twenty coins and not a million. What lies above the coins is counted one by one, with a chance
+    of at most about 1/2 to go on.
+
+    >>> from tarry.core.entropy import Secure
+    >>> len(Geometric(Fraction(1001, 1000)).coins), Geometric(Fraction(3)).draw(Secure()) >= 0
+    (10, True)
+    """
+
+    def __init__(self, ratio: Fraction) -> None:
+        base = 1 / ratio
+        coins: list[Chooser] = []
+        while _Power(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
+            coins.append(Chooser([_coin(base, 1 << len(coins))]))
+        self.coins = coins
+        self._onward = Chooser([_Power(base, 1 << len(coins))])
+
+    def draw(self, entropy: Entropy) -> int:
+        """One number of periods; a coin shows 0 when the real stays below its cut."""
+        count = sum((1 - coin.draw(entropy)) << i for i, coin in enumerate(self.coins))
+        while not self._onward.draw(entropy):
+            count += 1 << len(self.coins)
+        return count
+
+    def draw_many(self, lanes: "Lanes", which: "IntArray") -> "IntArray":
+        """One number of periods for each lane, the very ones `draw` would give."""
+        import numpy as np  # noqa: PLC0415 - only bulk work pays for loading numpy
+
+        counts = np.zeros(len(which), dtype=np.int64)
+        for i, coin in enumerate(self.coins):
+            counts += (1 - coin.draw_many(lanes, which)) << i
+        going = np.arange(len(which))
+        while going.size:
+            going = going[self._onward.draw_many(lanes, which[going]) == 0]
+            counts[going] += 1 << len(self.coins)
+        return counts
+
+
+def _digit(cut: Cut, place: int) -> int:
+    """The digit of a cut in base 2^32, place 0 first; that of a cut at 1 lies above all digits."""
+    return cut(_BITS * (place + 1)) - (cut(_BITS * place) << _BITS if place else 0)
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The cut at a rational."""
+
+    value: Fraction
+
+    def __call__(self, bits: int) -> int:
+        return (self.value.numerator << bits) // self.value.denominator
+
+
+@dataclass(frozen=True)
+class _Power:
+    """The cut at base^exponent."""
+
+    base: Fraction
+    exponent: int
+
+    def __call__(self, bits: int) -> int:
+        def attempt(extra: int) -> tuple[int, int]:
+            low, high = power_bounds(self.base, self.exponent, bits + extra)
+            return low >> extra, high >> extra
+
+        return settle(attempt)
+
+
+def _coin(base: Fraction, exponent: int) -> Cut:
+    """The cut at x / (1 + x), x = base^exponent.
+
+    Only the first can be a fraction of two's powers, as 3/5 gives 3/8: an enclosure would never settle
+    on which side of such a number it lies. (A sum of two odd squares is never divisible by four.)
+    """
+    return _Share(base / (1 + base)) if exponent == 1 else _Coin(base, exponent)
+
+
+@dataclass(frozen=True)
+class _Coin:
+    """The cut at x / (1 + x), x = base^exponent: it grows with x, so an enclosure of x encloses it."""
+
+    base: Fraction
+    exponent: int
+
+    def __call__(self, bits: int) -> int:
+        def attempt(extra: int) -> tuple[int, int]:
+            low, high = power_bounds(self.base, self.exponent, bits + extra)
+            one = 1 << bits + extra
+            return (low << bits) // (one + low), (high << bits) // (one + high)
+
+        return settle(attempt)

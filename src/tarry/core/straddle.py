@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, nextafter
 
-from tarry.core.durations import format_duration
+from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
-from tarry.core.ticks import ticks_up
+from tarry.core.verify.laws import common_period, log_ratio_bound, worst_excess, worst_ratio
 from tarry.core.verify.verdict import Witness
-from tarry.core.verify.worst import common_period, log_ratio_bound, worst_excess, worst_ratio
 
 __all__ = ["Straddle", "quiet_ticks", "straddle_loss"]
 
@@ -77,19 +76,18 @@ def straddle_loss(old: Policy, new: Policy) -> Straddle:
             extra=inf, at="the deadline changes, and what leaves at either tells which policy it came under"
         )
     loss = _loss_without_labels if old.labels == "none" else _loss
-    found = (loss(old, new, gap, later) for gap, later in _gaps(old, new))
-    return max(found, key=lambda each: (each.extra, each.chance))
+    losses = (loss(old, new, gap, later) for gap, later in _gaps(old, new))
+    return max(losses, key=lambda each: (each.extra, each.chance))
 
 
 def _check_same(old: Policy, new: Policy) -> None:
     """Other ticks, windows or labels change who is batched: there is nothing to compare act by act."""
-    said = [(each.tick, each.window_ticks, each.labels) for each in (old, new)]
-    if said[0] != said[1]:
+    before, after = ((each.tick, each.window_ticks, each.labels) for each in (old, new))
+    if before != after:
         raise BadInput(
-            "a change of policy without a pause",
-            "keeps tick, window and labels",
-            found=" and then ".join(map(_terms, (old, new))),
-            fix="pause admission before it",
+            "a change of policy without a pause must keep tick, window and labels, "
+            f"not turn {_terms(old)} into {_terms(new)}",
+            "pause admission before it",
         )
 
 

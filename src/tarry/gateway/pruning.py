@@ -9,9 +9,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Literal, get_args
 
-from tarry.core.durations import format_duration
+from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
-from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Space, read_book
 from tarry.keep.clock import MICROS, Clock, advance
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks

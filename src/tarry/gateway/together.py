@@ -5,10 +5,10 @@ Labels look over all spaces, so these three are the store's. Whatever is counted
 
 from collections.abc import Mapping
 
+from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
 from tarry.gateway.straddling import first_quiet
 from tarry.keep.clock import Clock, advance, last_past_tick

@@ -12,9 +12,9 @@ it leaves in the files of a database, tell the window of an arrival and nothing 
 
 from dataclasses import dataclass
 
+from tarry.core.durations import ticks_up
 from tarry.core.policy_file import read_policy
 from tarry.core.release import Draws, release_tick
-from tarry.core.ticks import ticks_up
 from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
 from tarry.keep.store import Place, Settings, Transaction, anchor_row, place

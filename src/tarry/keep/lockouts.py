@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tarry.core.durations import ticks_up
 from tarry.core.entropy import Entropy
-from tarry.core.ticks import ticks_up
 from tarry.keep.account_clock import Standstill, account_of, clock_name, standstill
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import shift_everything

@@ -14,8 +14,8 @@ import altair as alt
 
 from tarry.core import continuous
 from tarry.core.continuous import Means, best_eta
-from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask
+from tarry.core.plugins import load
 from tarry.paper.finding import Cell, Finding, Settings, Table
 from tarry.paper.lines import line_chart, number_axis, records
 
@@ -65,7 +65,7 @@ def on_ticks(law: str, epsilon: Fraction) -> Means:
     >>> on_ticks("uniform", Fraction(1)).batched
     1.77
     """
-    pair = FAMILIES[law](Ask(share=epsilon / 2, start=TICKS, weight=Fraction(0)))
+    pair = load("law", law)(Ask(share=epsilon / 2, start=TICKS, weight=Fraction(0)))
     means = Means(float(pair.batched.mean / TICKS), float(pair.unbatched.mean / TICKS))
     end = pair.batched.maximum
     return means if end is None else Means(means.batched, means.unbatched, (end + 1) / TICKS)

@@ -15,9 +15,9 @@ import altair as alt
 import numpy as np
 
 from tarry.core.continuous import Means, best_eta
-from tarry.core.frontier import frontier
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
+from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.verify import verify_pair
 from tarry.paper.cells import best_on_cells, best_split

@@ -10,8 +10,7 @@ from math import inf, log
 
 from tarry.core.law import Law
 from tarry.core.verify import DelayRule, JointRule, Rule, Size, paired, search
-from tarry.core.verify.rules import Draw
-from tarry.core.verify.small import real_labels
+from tarry.core.verify.rules import Draw, real_labels
 from tarry.core.verify.streams import Act, Neighbour, Stream
 from tarry.paper import gallery_rules as rules
 from tarry.paper.gallery_rules import SHARE, UNITS, held, joint, laws, simultaneous

@@ -16,7 +16,7 @@ import altair as alt
 from tarry.core.bounds import two_sided_bound
 from tarry.core.exact import exp_floor
 from tarry.core.law import Law, Run
-from tarry.core.laws import zero_inflated_uniform
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.verify import verify_label_free
 from tarry.paper.cells import soonest

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.history import row_order
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.core.order import row_order
 from tarry.study import kernels
 from tarry.study.table import EventTable
 

@@ -11,9 +11,9 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
+from tarry.core.lanes import stable_codes
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
-from tarry.core.seeded_lanes import stable_codes
 from tarry.study.practice import MICROSECONDS, Practice, Shown
 from tarry.study.table import EventTable
 

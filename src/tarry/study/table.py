@@ -9,10 +9,8 @@ import polars as pl
 
 from tarry.core.entropy import stable_code
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.history import History
-from tarry.core.lanes import BoolArray, IntArray
-from tarry.core.order import row_order
-from tarry.core.seeded_lanes import stable_codes
+from tarry.core.history import History, row_order
+from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
 from tarry.study.marks import is_bot_row, says_yes
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid
-from tarry.core.laws import exponential
-from tarry.core.laws.exponential import geometric_pair
+from tarry.core.laws.exponential import exponential, geometric_pair
 
 
 def rate(decay):

@@ -7,7 +7,7 @@ import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.laws import label_free
+from tarry.core.laws.label_free import label_free
 from tarry.core.mechanism import Ask
 
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
-from tarry.core.laws import staircase
-from tarry.core.laws.staircase import _best_step
+from tarry.core.laws.staircase import _best_step, staircase
 
 PERIODS = 4
 

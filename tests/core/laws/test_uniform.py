@@ -6,7 +6,7 @@ from math import ceil
 import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
-from tarry.core.laws import uniform
+from tarry.core.laws.uniform import uniform
 from tarry.core.mechanism import Ask
 
 

@@ -6,7 +6,7 @@ from math import ceil
 import pytest
 
 from contracts.law_contract import Formula, LawCase, LawContract, grid, ratio_of
-from tarry.core.laws import zero_inflated_uniform
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 
 
 def mean_batched(G, L):

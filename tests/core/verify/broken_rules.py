@@ -22,8 +22,7 @@ from tarry.core.verify import (
     moves,
     paired,
 )
-from tarry.core.verify.rules import Draw
-from tarry.core.verify.small import real_labels
+from tarry.core.verify.rules import Draw, real_labels
 from tarry.core.verify.streams import LabelFunction, Neighbour, Neighbours, Stream, all_streams
 
 SHARE = Fraction(1, 2)

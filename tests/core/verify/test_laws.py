@@ -13,8 +13,11 @@ from contracts.brute_force import around_exp, breaks_label_free, breaks_pair, ex
 from contracts.law_contract import grid
 from tarry.core.errors import BadInput
 from tarry.core.law import Law, Run
-from tarry.core.laws import exponential, label_free, staircase, uniform, zero_inflated_uniform
-from tarry.core.laws.exponential import geometric_pair
+from tarry.core.laws.exponential import exponential, geometric_pair
+from tarry.core.laws.label_free import label_free
+from tarry.core.laws.staircase import staircase
+from tarry.core.laws.uniform import uniform
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask, LawPair, Mechanism
 from tarry.core.policy import Policy
 from tarry.core.release import coupled_draws
@@ -132,7 +135,7 @@ def test_label_free_witness():
 
 def test_label_free_needs_an_end():
     """A law without an end is refused: its excess is not a finite sum of runs."""
-    with pytest.raises(BadInput, match="has an end"):
+    with pytest.raises(BadInput, match="this label-free law has no end"):
         verify_label_free(geometric(2), 3, Fraction(1), Fraction(1, 10))
 
 
@@ -272,7 +275,7 @@ def test_periods_that_hardly_meet():
     """Periods that fall together only after very long are refused instead of written out."""
     one, two = (Law((), (Run(n, Fraction(1, 2 * n)),), Fraction(2)) for n in (9973, 9967))
 
-    with pytest.raises(BadInput, match="periods that meet within"):
+    with pytest.raises(BadInput, match="must meet within 1000 repeats, not"):
         verify_pair(LawPair(batched=one, unbatched=two, start=1), Fraction(1))
 
 

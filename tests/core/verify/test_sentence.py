@@ -6,13 +6,13 @@ from math import exp, inf, isclose
 
 import pytest
 
-from tarry.core.laws import zero_inflated_uniform
+from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.core.verify import MOMENTS, DelayRule, Size, paired, search, verify, verify_sentence
-from tarry.core.verify.small import small_copy
-from tarry.core.verify.streams import Act, Neighbour, told_moves
+from tarry.core.verify.rules import small_copy
+from tarry.core.verify.streams import Act, Neighbour, sentence_moves
 
 LABELS = ["held", "declared", "follower", "simultaneous"]
 
@@ -33,7 +33,7 @@ WINDOW = 5 * MINUTE + 1  # what is at most 5 minutes away is less than this
 
 def sentence(near):
     """The sentence, with what "near" means in seconds."""
-    return told_moves(window=5 * MINUTE, near=near, reach=2 * HOUR)
+    return sentence_moves(window=5 * MINUTE, near=near, reach=2 * HOUR)
 
 
 def hourly(stream, near):

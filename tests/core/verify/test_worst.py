@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from contracts.brute_force import around_exp
 from tarry.core.errors import BadInput
 from tarry.core.law import Law, Run
-from tarry.core.laws import exponential, staircase
+from tarry.core.laws.exponential import exponential
+from tarry.core.laws.staircase import staircase
 from tarry.core.mechanism import Ask, LawPair
-from tarry.core.verify.worst import common_period, log_ratio_bound, worst_excess, worst_ratio
+from tarry.core.verify.laws import common_period, log_ratio_bound, worst_excess, worst_ratio
 
 SHARE = Fraction(1, 2)
 RATIOS = [Fraction(3, 2), Fraction(2), Fraction(3)]
@@ -137,5 +138,5 @@ def test_an_endless_law_without_labels_is_refused():
     """As in `verify`: its excess is not a finite sum of runs."""
     law = Law((), (Run(1, Fraction(1, 2)),), Fraction(2))
 
-    with pytest.raises(BadInput, match="has an end"):
+    with pytest.raises(BadInput, match="this label-free law has no end"):
         worst_excess(Law.of_masses([1]), law, 1, Fraction(1), Fraction(1, 2))

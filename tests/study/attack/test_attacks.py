@@ -91,7 +91,7 @@ def test_the_informed_attack_takes_multiples_of_the_gap(table):
 
     assert method.score(scene, CUTOFFS) == informed_attack(scene.truth, scene.seen, multiples, gaps)
     assert method.name == "informed:0.5,2,0"
-    with pytest.raises(BadInput, match="a multiple must be a decimal number, found 'x'"):
+    with pytest.raises(BadInput, match="a multiple must be a decimal number, not 'x'"):
         attack("informed:1,x")
 
 

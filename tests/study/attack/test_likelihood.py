@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS
 from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import plan_release
@@ -21,7 +21,7 @@ from tarry.study.attack.likelihood import PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
 
 NULLS = st.lists(st.integers(0, 60), min_size=1, max_size=12)
-LABELLED = sorted(set(FAMILIES) - {"label-free"})
+LABELLED = sorted(set(LAWS) - {"label-free"})
 
 
 def policy_of(law, epsilon="4", gap="3s", **more):
@@ -66,7 +66,7 @@ def assert_same(found, reach, exact):
 
 
 @pytest.mark.parametrize("gaps", [("3s", "3s"), ("2s", "4s")])
-@pytest.mark.parametrize("law", FAMILIES)
+@pytest.mark.parametrize("law", LAWS)
 def test_the_laws_of_a_pair_are_those_of_a_full_enumeration(law, gaps):
     """Every combination of gap and two delays, in fractions, for one gap and for two."""
     in_batch, null, third = [0, 1, 1], [0, 2, 5, 9], Fraction(1, 4)

@@ -1,26 +1,15 @@
-"""The laws, one file each, every one with its proof in `core/proofs/`."""
+"""The laws, one file each, every one with its proof in `core/proofs/`.
 
-from tarry.core.laws.exponential import exponential
-from tarry.core.laws.label_free import label_free
-from tarry.core.laws.staircase import staircase
-from tarry.core.laws.uniform import uniform
-from tarry.core.laws.zero_inflated import zero_inflated_uniform
-from tarry.core.mechanism import Family
+A law is loaded when a policy first uses it. Laws of other packages join by the entry point `tarry.laws`.
+"""
 
-__all__ = [
-    "FAMILIES",
-    "exponential",
-    "label_free",
-    "staircase",
-    "uniform",
-    "zero_inflated_uniform",
-]
+__all__ = ["LAWS"]
 
-#: What `law = "..."` in a policy may say.
-FAMILIES: dict[str, Family] = {
-    "zero-inflated-uniform": zero_inflated_uniform,
-    "uniform": uniform,
-    "exponential": exponential,
-    "staircase": staircase,
-    "label-free": label_free,
+#: What `law = "..."` in a policy may say without any other package, and where the law is.
+LAWS = {
+    "zero-inflated-uniform": "tarry.core.laws.zero_inflated:zero_inflated_uniform",
+    "uniform": "tarry.core.laws.uniform:uniform",
+    "exponential": "tarry.core.laws.exponential:exponential",
+    "staircase": "tarry.core.laws.staircase:staircase",
+    "label-free": "tarry.core.laws.label_free:LABEL_FREE",
 }

@@ -8,9 +8,9 @@ from math import log1p
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.law import Law, Run
-from tarry.core.mechanism import Ask, LawPair
+from tarry.core.mechanism import Ask, LabelFree, LawPair
 
-__all__ = ["label_free", "label_free_law"]
+__all__ = ["LABEL_FREE", "label_free", "label_free_law"]
 
 _MOST_BLOCKS = 1000
 
@@ -24,10 +24,7 @@ def label_free(ask: Ask) -> LawPair:
     """
     if not ask.delta:
         raise BadInput(
-            "delta",
-            "must be above 0 for the label-free law",
-            found=ask.delta,
-            fix="give a small chance such as 0.001",
+            "delta must be above 0 for the label-free law, not 0", "try a small chance such as 0.001"
         )
     law = label_free_law(ask.ratio, ask.start, ask.delta)
     return LawPair(batched=law, unbatched=law, start=ask.start)
@@ -42,7 +39,7 @@ def label_free_law(ratio: Fraction, start: int, delta: Fraction) -> Law:
     growth = float(ratio - 1)
     if (blocks := log1p(growth / float(delta)) / log1p(growth)) > _MOST_BLOCKS:
         raise NotPossible(
-            f"a label-free law has at most {_MOST_BLOCKS} steps and would need {blocks:.0f}: "
+            f"the label-free law would need {blocks:.0f} steps, and {_MOST_BLOCKS} is the most: "
             "choose a larger epsilon or delta"
         )
     runs, block, left = [], delta, Fraction(1)
@@ -57,3 +54,7 @@ def label_free_law(ratio: Fraction, start: int, delta: Fraction) -> Law:
     if left:
         runs.append(Run(1, left))
     return Law(tuple(runs))
+
+
+#: What a policy names: a law for which nobody needs labels.
+LABEL_FREE = LabelFree(label_free)

@@ -15,9 +15,8 @@ from math import inf
 from tarry.core.policy import Policy
 from tarry.core.promise import Promise, promise
 from tarry.core.verify.laws import verify_label_free, verify_pair
-from tarry.core.verify.rules import DelayRule, JointRule, Rule
+from tarry.core.verify.rules import DelayRule, JointRule, Rule, small_copy, small_rule, truthful
 from tarry.core.verify.search import Progress, search
-from tarry.core.verify.small import small_copy, small_rule, truthful
 from tarry.core.verify.streams import (
     Neighbours,
     Size,
@@ -26,7 +25,7 @@ from tarry.core.verify.streams import (
     follower_moves,
     moves,
     paired,
-    told_moves,
+    sentence_moves,
 )
 from tarry.core.verify.verdict import Verdict, Witness
 
@@ -56,7 +55,7 @@ MOMENTS = 3
 
 
 def verify(policy: Policy, size: Size | None = None, progress: Progress | None = None) -> Verdict:
-    """Whether a policy keeps its promise; the first thing found broken decides.
+    """Whether a policy keeps its promise; the first part that breaks it decides.
 
     >>> verify(Policy(epsilon="1", gap="300s", window="60s"), Size(events=2)).word
     'holds'
@@ -114,23 +113,25 @@ def verify_rules(policy: Policy, size: Size, progress: Progress | None = None) -
 
 
 def verify_sentence(
-    policy: Policy, size: Size, told: Promise | None = None, progress: Progress | None = None
+    policy: Policy, size: Size, claim: Promise | None = None, progress: Progress | None = None
 ) -> Verdict:
     """Whether the sentence that `explain` prints is true of acts that arrive anywhere inside a tick.
 
-    The sentence is that of the small copy, `small_copy(policy, MOMENTS)`, unless another one is given.
+    The sentence is the promise of `small_copy(policy, MOMENTS)`, unless another `claim` is to be checked.
 
     >>> verify_sentence(Policy(epsilon="1", gap="11m"), Size(events=2)).scope[:10]
     'no witness'
     """
     small = small_copy(policy, MOMENTS)
-    told = told or promise(small)
+    claim = claim or promise(small)
     size = replace(size, moved=1, units=MOMENTS)
-    window, near, reach = int(told.window), int(told.near), int(told.reach)
+    window, near, reach = int(claim.window), int(claim.near), int(claim.reach)
     rule = small_rule(small)
     if small.labels == "none":
         return _verify_shifts(rule, reach, small.start_ticks(small.gap))
-    neighbours = told_moves(window=window, near=near, reach=reach, later_only=small.labels == "follower")
+    neighbours = sentence_moves(
+        window=window, near=near, reach=reach, later_only=small.labels == "follower"
+    )
     # Whole ticks earlier or later make no difference: every stream begins in the first one.
     streams = (stream for stream in all_streams(size) if stream[0].at < MOMENTS)
     if small.labels == "declared":
@@ -155,5 +156,5 @@ def _verify_shifts(rule: DelayRule, reach: int, start: int) -> Verdict:
 
 
 def _declared(neighbours: Neighbours, window: int) -> Neighbours:
-    """Declarations are promised for when they are truthful: both stories are told truthfully."""
+    """The promise is for truthful declarations: every author says the truth in both streams."""
     return lambda stream: (n._replace(stream=truthful(n.stream, window)) for n in neighbours(stream))

@@ -13,7 +13,7 @@ from tarry.core.verify.verdict import Verdict, Witness
 
 __all__ = ["Progress", "search"]
 
-#: Told (done, in all) now and then during long work.
+#: Called with (done, all) now and then during long work.
 Progress = Callable[[int, int], None]
 
 
@@ -26,10 +26,10 @@ def search(
     streams: Iterable[Stream] | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Look for a stream that a rule lets be told from its neighbour by more than promised.
+    """Look for a stream that an observer can tell from a neighbour better than promised.
 
-    A clean result is no proof: it says that there is no witness up to the size. `progress` is told how
-    many streams are done, and of how many.
+    A clean result is no proof: it says that there is no witness up to the size. `progress` is called with
+    the number of streams that are done, and of all.
 
     >>> from tarry.core.laws.zero_inflated import zero_inflated_pair
     >>> from tarry.core.verify.rules import DelayRule
@@ -57,8 +57,8 @@ def search(
             allowed = share * cost
             if ratio is None or exceeds(ratio, allowed):
                 witness = Witness(
-                    batched=_told(stream, size.units),
-                    other=_told(other, size.units),
+                    batched=_describe(stream, size.units),
+                    other=_describe(other, size.units),
                     seen=f"releases at {', '.join(map(str, seen))}",
                     ratio=inf if ratio is None else float(ratio),
                     allowed=exp(allowed),
@@ -71,7 +71,7 @@ def search(
     return Verdict(holds=True, scope=f"no witness up to {size}", margin=slack)
 
 
-def _told(stream: Stream, units: int) -> str:
+def _describe(stream: Stream, units: int) -> str:
     acts = (
         f"actor {act.actor} on target {act.target} at {Fraction(act.at, units)}"
         + (" saying more" if act.declared else "")

@@ -17,7 +17,7 @@ __all__ = [
     "follower_moves",
     "moves",
     "paired",
-    "told_moves",
+    "sentence_moves",
 ]
 
 
@@ -40,7 +40,7 @@ LabelFunction = Callable[[Stream], tuple[bool, ...]]
 
 
 class Neighbour(NamedTuple):
-    """A stream that must not be told from the batched one by more than e^(share * cost).
+    """A stream that must be confused with the batched one, up to a factor of e^(share * cost).
 
     >>> Neighbour((Act(0, 0, 0),), cost=2).cost
     2
@@ -137,7 +137,7 @@ def follower_moves(labels: LabelFunction, reach: int) -> Neighbours:
     It must have no followers that are batched only because of it; the mover pays a whole share, and
     so does any other act that loses its label.
 
-    >>> from tarry.core.verify.small import real_labels
+    >>> from tarry.core.verify.rules import real_labels
     >>> two = (Act(0, 0, 0), Act(0, 0, 1))
     >>> {n.cost for n in follower_moves(real_labels("follower", 0), 2)(two)}
     {1}
@@ -156,7 +156,7 @@ def follower_moves(labels: LabelFunction, reach: int) -> Neighbours:
     return neighbours
 
 
-def told_moves(*, window: int, near: int, reach: int, later_only: bool = False) -> Neighbours:
+def sentence_moves(*, window: int, near: int, reach: int, later_only: bool = False) -> Neighbours:
     """What the first sentence of a promise says, word for word, with times in units of the stream.
 
     Two acts of one person on different targets, at most `window` apart, with nothing else of that person
@@ -164,7 +164,7 @@ def told_moves(*, window: int, near: int, reach: int, later_only: bool = False) 
     and done by anyone with no act on another target less than `near` from then.
 
     >>> two = (Act(0, 0, 0), Act(2, 0, 1))
-    >>> set(told_moves(window=3, near=6, reach=9)(two)) >= {((Act(8, 0, 0), Act(2, 0, 1)), 2)}
+    >>> set(sentence_moves(window=3, near=6, reach=9)(two)) >= {((Act(8, 0, 0), Act(2, 0, 1)), 2)}
     True
     """
 

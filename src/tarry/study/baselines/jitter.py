@@ -8,7 +8,7 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
-from tarry.core.seeded_lanes import SeededLanes
+from tarry.core.lanes import SeededLanes
 from tarry.study.baselines.parameters import arrival_order, arrivals, check_span, read_span, write_span
 from tarry.study.practice import Shown
 

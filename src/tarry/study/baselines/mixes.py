@@ -8,8 +8,7 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
-from tarry.core.lanes import IntArray
-from tarry.core.seeded_lanes import SeededLanes
+from tarry.core.lanes import IntArray, SeededLanes
 from tarry.study.baselines.parameters import arrivals, check_span, read_span, read_whole, write_span
 from tarry.study.practice import Shown
 

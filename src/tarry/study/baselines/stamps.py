@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
-from tarry.core.seeded_lanes import SeededLanes
+from tarry.core.lanes import SeededLanes
 from tarry.study.baselines.parameters import arrivals, check_span, read_span, write_span
 from tarry.study.baselines.zones import canonical_zone, utc_offsets
 from tarry.study.practice import MICROSECONDS, Shown

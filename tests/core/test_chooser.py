@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.scripted_entropy import Script, ScriptedLanes
-from tarry.core.choice import Choice, Geometric
 from tarry.core.entropy import DIGIT, Seeded
+from tarry.core.sampler import Chooser, Geometric
 
 PLACES = 6
 digits = st.one_of(st.integers(0, DIGIT - 1), st.sampled_from([0, 1, DIGIT - 2, DIGIT - 1]))
@@ -67,7 +67,7 @@ def test_draw_counts_the_cuts_below(case):
     cuts = list(accumulate(shares[:-1]))
     script = Script(written)
 
-    answer = Choice.of_shares(shares).draw(script)
+    answer = Chooser.of_shares(shares).draw(script)
 
     low, high = interval(script)
     assert answer == sum(cut < low for cut in cuts)
@@ -89,7 +89,7 @@ def test_ties_at_each_digit(place, step):
         written[place] += step
         script = Script(written)
 
-        assert Choice.of_shares(shares).draw(script) == index + (step > 0)
+        assert Chooser.of_shares(shares).draw(script) == index + (step > 0)
         assert script.used_up
 
 
@@ -103,13 +103,13 @@ def test_cuts_that_tie_with_each_other(step, further, expected):
     first, second, third = digits_of(Fraction(1, 3), 3)
     script = Script([first, second, third + step, *further])
 
-    assert Choice.of_shares(shares).draw(script) == expected
+    assert Chooser.of_shares(shares).draw(script) == expected
     assert script.used_up
 
 
 def test_what_has_no_share_is_never_chosen():
     """Things with a share of zero, at either end or between, are passed over."""
-    choice = Choice.of_shares([Fraction(share) for share in ("0", "0.5", "0", "0.5", "0")])
+    choice = Chooser.of_shares([Fraction(share) for share in ("0", "0.5", "0", "0.5", "0")])
 
     chosen = [choice.draw(Script([digit, 1])) for digit in (0, 1, DIGIT // 2 - 1, DIGIT // 2, DIGIT - 1)]
 
@@ -120,14 +120,14 @@ def test_a_single_thing_asks_for_nothing():
     """Where there is nothing to choose, no randomness is used."""
     script = Script([])
 
-    assert Choice.of_shares([Fraction(1)]).draw(script) == 0
-    assert Choice.of_shares([Fraction(1)]).draw_many(ScriptedLanes([script] * 3)).tolist() == [0, 0, 0]
+    assert Chooser.of_shares([Fraction(1)]).draw(script) == 0
+    assert Chooser.of_shares([Fraction(1)]).draw_many(ScriptedLanes([script] * 3)).tolist() == [0, 0, 0]
 
 
 @given(cases=st.lists(near_ties(), min_size=1, max_size=4), data=st.data())
 def test_draw_many_is_draw(cases, data):
     """A vector of lanes chooses what each lane alone would, ties included, and uses the same digits."""
-    choice = Choice.of_shares(cases[0][0])
+    choice = Chooser.of_shares(cases[0][0])
     written = [digits for _, digits in cases]
     written += [digits_of(cut, 2) + [7] * PLACES for cut in accumulate(cases[0][0][:-1])]
     which = data.draw(st.permutations(range(len(written))))[: data.draw(st.integers(1, len(written)))]
