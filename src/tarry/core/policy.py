@@ -195,16 +195,17 @@ class Policy(Final):
     def _default(self) -> Mechanism:
         return self._mechanism(self.gap)
 
-    def _mechanism(self, key: Fraction) -> Mechanism:
-        if key not in self._built:
-            self._built[key] = Mechanism(pair=self._pair(self._ask(key)), hold=self.hold_ticks)
-        return self._built[key]
+    def _mechanism(self, gap: Fraction) -> Mechanism:
+        if gap not in self._built:
+            self._built[gap] = Mechanism(pair=self._pair(gap), hold=self.hold_ticks)
+        return self._built[gap]
 
     @cached_property
     def _built(self) -> dict[Fraction, Mechanism]:
         return {}
 
-    def _pair(self, ask: Ask) -> LawPair:
+    def _pair(self, gap: Fraction) -> LawPair:
+        ask = Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)
         pair: object = _family(self.law)(ask)
         if not isinstance(pair, LawPair):
             raise BadInput(f"law {self.law_name!r} must return a LawPair, not {pair!r}")
@@ -218,9 +219,6 @@ class Policy(Final):
                 "choose other labels than 'none', or return one law twice",
             )
         return replace(pair)  # without anything but its laws: whether it is coupled follows from these
-
-    def _ask(self, gap: Fraction) -> Ask:
-        return Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)
 
     def _check_choices(self) -> None:
         choices: dict[str, tuple[str, tuple[str, ...]]] = {
