@@ -229,8 +229,8 @@ _OPTIONS = (
 def for_pages(sentence: str) -> str:
     """A sentence without the options of a shell, for somebody who has a form.
 
-    >>> for_pages("found Float64: convert it, or name another column with --actor NAME")
-    'found Float64: convert it, or name another column'
+    >>> for_pages("no column for the actor: name one with --actor NAME")
+    'no column for the actor: name one'
     """
     for pattern, instead in _OPTIONS:
         sentence = pattern.sub(instead, sentence)

@@ -4,9 +4,9 @@ from math import exp
 
 import pytest
 
-from tarry.core.continuous import best_eta, zero_inflated_uniform
 from tarry.core.errors import NotPossible
-from tarry.paper.cells import best_on_cells, best_split, soonest
+from tarry.paper.closed_forms import best_eta, zero_inflated_uniform
+from tarry.paper.linear_programs import best_on_cells, best_split, soonest
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])

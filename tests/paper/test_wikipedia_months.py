@@ -1,14 +1,59 @@
-"""One week to learn from and three to replay, of any history that has them."""
+"""The months of the Wikipedia experiment: made up as printed, and real ones split in two parts."""
 
 import numpy as np
 import polars as pl
 import pytest
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.paper.finding import Settings
-from tarry.paper.wikipedia_weeks import real_weeks, split_weeks
+from tarry.paper.finding import RunSettings
+from tarry.paper.wikipedia_months import DAYS, EVENTS, real_weeks, split_weeks, wikipedia_month
+from tarry.paper.wikipedia_versions import sampled_gaps
+from tarry.study.batching import measure_batching
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import event_table
+
+WINDOW = 300 * MICROSECONDS
+# The notebook's percentiles of gaps in samples of a tenth of the users.
+GAPS = {10: 193.0, 25: 654.5, 50: 1951.9, 75: 4712.4}
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def month(request):
+    return wikipedia_month(request.param)
+
+
+def test_the_month_has_as_many_revisions_as_the_papers(month):
+    assert len(month) == EVENTS == 13_430
+
+
+def test_the_month_lasts_from_its_first_day_to_its_last(month):
+    days = np.unique((month.time - month.time.min()) // (86_400 * MICROSECONDS))
+    assert len(days) == DAYS == 31
+    assert int(np.ptp(month.time)) < DAYS * 86_400 * MICROSECONDS
+
+
+def test_the_batched_share_lies_between_the_text_and_the_test_set(month):
+    assert 0.20 <= measure_batching(month, WINDOW).batched_share <= 0.26
+
+
+def test_moves_are_within_five_minutes_as_often_as_printed(month):
+    assert measure_batching(month, WINDOW).rate == pytest.approx(0.92, abs=0.02)
+
+
+def test_gaps_in_samples_of_users_are_the_notebooks_on_average():
+    weeks = [split_weeks(wikipedia_month(seed)) for seed in range(8)]
+    found = [sampled_gaps(one.learn, draws=10, seed=0) for one in weeks]
+    for percentile, printed in GAPS.items():
+        assert np.mean([gaps[percentile] for gaps in found]) == pytest.approx(printed, rel=0.1)
+
+
+def test_the_same_seed_gives_the_same_month_and_another_gives_another():
+    first, again, other = (wikipedia_month(seed, events=500) for seed in (3, 3, 4))
+    assert np.array_equal(first.time, again.time)
+    assert np.array_equal(first.actor, again.actor)
+    assert np.array_equal(first.target, again.target)
+    assert not np.array_equal(first.time, other.time)
+
 
 DAY = 86_400 * MICROSECONDS
 START = 19_000 * DAY  # a day of our time, so that files are known to be in microseconds
@@ -63,21 +108,21 @@ def test_histories_are_found_in_a_folder_and_bots_left_out(tmp_path):
     frame.write_parquet(tmp_path / "wiki_webdocs_a.parquet")
     frame.head(60).write_parquet(tmp_path / "wiki_month_a.parquet")
     frame.write_parquet(tmp_path / "other.parquet")
-    found, unfit = real_weeks(Settings(data=tmp_path))
+    found, unfit = real_weeks(RunSettings(data=tmp_path))
     assert list(found) == ["wiki_webdocs_a"]
     assert 0 not in found["wiki_webdocs_a"].learn.actor
     assert len(unfit) == 1
     assert unfit[0].startswith("wiki_month_a is left out: ")
 
 
-def test_one_file_is_taken_whatever_its_name(tmp_path):
+def test_one_wiki_is_taken_whatever_its_name(tmp_path):
     times = START + np.arange(28 * 48) * (DAY // 48)
     pl.DataFrame(
         {"actor": np.arange(len(times)) % 11, "target": np.arange(len(times)) % 7, "time": times}
     ).write_parquet(tmp_path / "m.parquet")
-    assert list(real_weeks(Settings(data=tmp_path / "m.parquet"))[0]) == ["m"]
+    assert list(real_weeks(RunSettings(data=tmp_path / "m.parquet"))[0]) == ["m"]
 
 
 def test_data_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadInput):
-        real_weeks(Settings(data=tmp_path / "nothing.parquet"))
+        real_weeks(RunSettings(data=tmp_path / "nothing.parquet"))

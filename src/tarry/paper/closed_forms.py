@@ -1,34 +1,126 @@
-"""Errata of the formulas behind the tables: misprints, what they cost, and what the code has right.
+"""The paper's closed forms in continuous time: corrected, and what its misprints cost.
+
+For charts and comparison only: no release is decided here, the exact laws on ticks are in `core/laws/`.
+Delays are in the unit of `gap`; `share` is the epsilon passed to the laws (half the pair's budget).
 
 Theorem "Choices of One-Sided Indistinguishable Distributions" prints one mean wrongly, the appendix on
 the best eta derives from that misprint and has a wrong second derivative, and the proof about the
 staircase keeps a step of another epsilon. Algorithm 2 and the authors' code are right. Two claims about
-Wikipedia are not what the authors have elsewhere.
+Wikipedia are not what the authors have elsewhere. `docs/theory.md` names each erratum and its test.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import exp, sqrt
+from math import exp, inf, sqrt
 from operator import itemgetter
 
 import altair as alt
 
-from tarry.core.continuous import best_eta, zero_inflated_uniform
+from tarry.core.errors import BadInput
 from tarry.core.exact import ratio_below
 from tarry.core.laws.staircase import staircase_pair
+from tarry.paper.drawing import line_chart, number_axis
 from tarry.paper.finding import Cell, Table
-from tarry.paper.lines import line_chart, number_axis, records
 from tarry.study.charts.style import percent_axis
 from tarry.study.figures import percent
 
 __all__ = [
+    "Means",
+    "best_eta",
     "errata",
     "errata_chart",
     "errata_says",
+    "exponential",
     "misprinted_eta",
     "misprinted_mean",
     "second_derivative",
+    "staircase",
+    "uniform",
+    "zero_inflated_uniform",
 ]
+
+
+@dataclass(frozen=True)
+class Means:
+    """Expected delays, and the end of the support.
+
+    >>> Means(4.0, 2.0).end
+    inf
+    """
+
+    batched: float
+    unbatched: float
+    end: float = inf
+
+    def weighted(self, weight: float) -> float:
+        """The weighted mean.
+
+        >>> Means(4.0, 2.0).weighted(0.25)
+        2.5
+        """
+        return weight * self.batched + (1 - weight) * self.unbatched
+
+
+def exponential(share: float, gap: float = 1.0) -> Means:
+    """B = gap + Exponential(share / gap), U = Exponential(share / gap).
+
+    >>> exponential(0.5)
+    Means(batched=3.0, unbatched=2.0, end=inf)
+    """
+    return Means(gap * (1 + 1 / share), gap / share)
+
+
+def staircase(share: float, gap: float = 1.0) -> Means:
+    """B = gap + |Staircase|, U = |Staircase|, with the step 1 / (1 + e^(share / 2)).
+
+    >>> round(staircase(1.0).unbatched, 4)
+    0.9595
+    """
+    unbatched = gap * exp(share / 2) / (exp(share) - 1)
+    return Means(gap + unbatched, unbatched)
+
+
+def uniform(share: float, gap: float = 1.0) -> Means:
+    """B = Uniform(gap, end), U = Uniform(0, end) with end = gap / (1 - e^-share).
+
+    >>> round(uniform(0.5).batched, 4)
+    1.7707
+    """
+    return zero_inflated_uniform(share, 1.0, gap)
+
+
+def zero_inflated_uniform(share: float, eta: float, gap: float = 1.0) -> Means:
+    """B = Uniform(gap, end); U = 0 with chance 1 - eta, else Uniform(0, end).
+
+    E[B] = (gap / 2)(1 + eta / (eta - a)), where the paper prints eta in place of the 1.
+
+    >>> means = zero_inflated_uniform(0.5, 1.0)
+    >>> round(means.batched, 4), round(means.unbatched, 4), round(means.end, 4)
+    (1.7707, 1.2707, 2.5415)
+    """
+    a = exp(-share)
+    if not a < eta <= 1:
+        raise BadInput(f"eta must lie above e^-share = {a:.6g} and be at most 1, not {eta}")
+    end = eta * gap / (eta - a)
+    return Means((gap + end) / 2, eta * end / 2, end)
+
+
+def best_eta(share: float, weight: float) -> float:
+    """The eta with the least weighted mean delay (Algorithm 2); weight 1 gives 1.
+
+    >>> best_eta(0.5, 0.0), round(best_eta(1.0, 0.25), 4)
+    (1.0, 0.8758)
+    """
+    if not 0 <= weight <= 1:
+        raise BadInput(f"weight must lie between 0 and 1, not {weight}")
+    if weight == 1:
+        return 1.0
+    a = exp(-share)
+    return min(1.0, a * (1 + sqrt(1 + weight / ((1 - weight) * a))))
+
+
+# --- misprints, and what they cost ----------------------------------------------------------------
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 BEND = 2.0  # the epsilon at which a sentence has the second derivative, with the first of the weights
@@ -174,10 +266,10 @@ def errata_says(tables: dict[str, Table]) -> list[str]:
     >>> len(errata_says(errata(tiny=True)))
     2
     """
-    low = max(records(tables["misprinted_mean"]), key=itemgetter("too low by"))
-    bend = next(one for one in records(tables["second_derivative"]) if one["epsilon"] == BEND)
+    low = max(tables["misprinted_mean"].records(), key=itemgetter("too low by"))
+    bend = next(one for one in tables["second_derivative"].records() if one["epsilon"] == BEND)
     worst, stairs = (
-        max(records(tables[name]), key=itemgetter("extra")) for name in ("misprinted_eta", "staircase")
+        max(tables[name].records(), key=itemgetter("extra")) for name in ("misprinted_eta", "staircase")
     )
     return [
         (

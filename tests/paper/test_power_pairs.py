@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
+from tarry.paper.power_pairs import mixture_roc, roc
 from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_roc import mixture_roc, roc
 from tarry.study.attack.likelihood_spread import GapLaw
 
 START = 400  # ticks of a gap: fine enough for three digits
@@ -132,6 +132,6 @@ def test_kinds_of_pairs_that_cannot_be_mixed_are_refused():
     for kinds in ([], [(0.5, short)], [(1.5, short), (-0.5, short)]):
         with pytest.raises(BadInput, match="sum to 1"):
             mixture_roc(kinds)
-    with pytest.raises(BadInput, match="ask for reach=1 in each"):
+    with pytest.raises(BadInput, match="not 0 and 1: use reach=1 for each"):
         mixture_roc([(0.5, short), (0.5, long)], "cutoff")
     assert mixture_roc([(0.5, short), (0.5, long)]).area == pytest.approx(0.5)

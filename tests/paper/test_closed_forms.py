@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from tarry.core.continuous import best_eta, exponential, staircase, uniform, zero_inflated_uniform
 from tarry.core.errors import BadInput
 from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask
+from tarry.paper.closed_forms import best_eta, exponential, staircase, uniform, zero_inflated_uniform
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 BATCHED = 0.25  # share of edits that are batched
@@ -228,12 +228,12 @@ def test_loss_of_ticks():
 @pytest.mark.parametrize("eta", [0.0, exp(-0.5), 1.001])
 def test_eta_out_of_range(eta):
     """An eta that cannot be private, or is no chance, is refused with its bounds."""
-    with pytest.raises(BadInput, match=r"eta lies above e\^-share = 0\.606531 and at most 1"):
+    with pytest.raises(BadInput, match=r"eta must lie above e\^-share = 0\.606531 and be at most 1, not"):
         zero_inflated_uniform(0.5, eta)
 
 
 @pytest.mark.parametrize("weight", [-0.01, 1.01])
 def test_weight_out_of_range(weight):
     """A weight outside 0..1 is refused."""
-    with pytest.raises(BadInput, match="weight lies between 0 and 1"):
+    with pytest.raises(BadInput, match="weight must lie between 0 and 1, not"):
         best_eta(0.5, weight)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tarry.core.labels import partner_distance
-from tarry.paper.weeks import DAY, WEEK, WINDOW, make_weeks, with_history
+from tarry.paper.bitcoin_payments import DAY, WEEK, WINDOW, make_weeks, with_history
 from tarry.study.table import event_table
 
 

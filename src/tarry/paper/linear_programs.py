@@ -28,7 +28,7 @@ FloatArray = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 @dataclass(frozen=True, kw_only=True)
 class Optimum:
-    """What a program found, in the unit of the costs.
+    """The optimum of a program, in the unit of the costs.
 
     >>> round(best_on_cells(2.0, 2.0, 1.0, cells=1, middles=[0.0, 1.0, 2.0, 3.0]).cost, 6)
     1.0
@@ -52,8 +52,8 @@ def best_on_cells(
 
     Cells end at `end` gaps; `middles` gives the delay of each cell instead, where they are ticks.
 
-    >>> found = best_on_cells(exp(0.5), exp(0.5), 1.0, cells=20, end=3.8)
-    >>> 0 <= found.cost - 1.7707 < 0.001  # Algorithm 2 at epsilon 1
+    >>> best = best_on_cells(exp(0.5), exp(0.5), 1.0, cells=20, end=3.8)
+    >>> 0 <= best.cost - 1.7707 < 0.001  # Algorithm 2 at epsilon 1
     True
     """
     if middles is None:
@@ -92,11 +92,11 @@ def best_split(epsilon: float, weight: float, *, cells: int, end: float, splits:
     True
     """
     shares = [epsilon / 2 * step / splits for step in range(splits, 0, -1)]
-    found = []
+    optima = []
     for share in shares:
         long = max(end, 1.2 - 1 / expm1(-share))  # the support of the uniform law with that share
-        found.append(best_on_cells(exp(share), exp(epsilon - share), weight, cells=cells, end=long))
-    return min(found, key=lambda one: one.cost)
+        optima.append(best_on_cells(exp(share), exp(epsilon - share), weight, cells=cells, end=long))
+    return min(optima, key=lambda one: one.cost)
 
 
 def soonest(epsilon: float, delta: float, gaps: int, *, ticks: int, last: int = 16) -> float:
@@ -116,10 +116,10 @@ def soonest(epsilon: float, delta: float, gaps: int, *, ticks: int, last: int = 
     excess = sum(move.shape[0] for move in moves)  # one unknown for each, besides the law's masses
     sums = block_diag([np.ones((1, move.shape[0])) for move in moves])
     below = block_array([[vstack(moves), -eye_array(excess)], [None, sums]], format="csr")
-    wanted, total = np.zeros(many + excess), np.zeros((1, many + excess))
-    wanted[: gaps * ticks], total[0, :many] = -1, 1
+    objective, total = np.zeros(many + excess), np.zeros((1, many + excess))
+    objective[: gaps * ticks], total[0, :many] = -1, 1
     limits = np.concatenate([np.zeros(excess), np.full(len(moves), delta)])
-    result = linprog(wanted, A_ub=below, b_ub=limits, A_eq=total, b_eq=[1.0], method="highs")
+    result = linprog(objective, A_ub=below, b_ub=limits, A_eq=total, b_eq=[1.0], method="highs")
     if not result.success:
         raise NotPossible(f"the linear program has no optimum: {result.message}")
     return float(-result.fun)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tarry.paper.months import EVENTS
-from tarry.paper.wikipedia_printed import STATEMENTS, Measured, measure_statements, printed_table
+from tarry.paper.wikipedia_months import EVENTS
+from tarry.paper.wikipedia_trial import STATEMENTS, Measured, measure_statements, printed_table
 
 # Section Experiments, Wikipedia: "85 % recall at 80 % precision", "65 % recall at 60 % precision";
 # appendix: "80 % recall at 10 % precision"; Discussion: "roughly 10 %"; notebook: .68 at small cutoffs.
@@ -23,15 +23,15 @@ def test_the_statements_are_those_of_the_paper():
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "quoted"),
     [
         ("precision", "printed 60.0 %"),
         ("small", "notebook 68.0 %"),
         ("recall", "the text's 65.0 %, read at 280 s"),
     ],
 )
-def test_a_statement_says_where_its_figure_stands(name, told):
-    assert STATEMENTS[name].told == told
+def test_a_statement_says_where_its_figure_stands(name, quoted):
+    assert STATEMENTS[name].quoted == quoted
 
 
 @pytest.mark.parametrize("name", ["plain", "precision", "small", "recall"])

@@ -1,4 +1,6 @@
-"""A made-up month of Wikipedia with the statistics that the paper prints of its own, which is gone.
+"""The months of the Wikipedia experiment: a made-up one, real ones, and how they are split.
+
+The made-up month has the statistics that the paper prints of its own month, which is gone.
 
 Editors come in sessions and mostly go on with the page that they left last. A session either stays on
 its page or is a tour over several; the gaps inside it are short. The days have a rhythm, editors are
@@ -13,14 +15,19 @@ is published on the length of sessions and their pauses: they were chosen with t
 delay in view. How well an attack does after a delay was not aimed at.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
+from tarry.core.errors import NotPossible
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.paper.finding import RunSettings, real_tables
 from tarry.study.practice import MICROSECONDS
-from tarry.study.table import EventTable, event_table
+from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["DAYS", "EVENTS", "wikipedia_month"]
+__all__ = ["DAYS", "EVENTS", "WIKIS", "Weeks", "real_weeks", "split_weeks", "wikipedia_month"]
+
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,7 +49,7 @@ _MOVES = 0.8  # in a tour, how often the next act is on another page
 _WANDERS = 0.055  # how often a session begins elsewhere than the editor's last one ended
 _PAUSE = 28.0  # mean seconds between two acts of a session
 # Sessions by hour of the day, in UTC: nine busy hours, because the topic's readers live in America.
-_DAY = np.where((np.arange(24) >= 14) & (np.arange(24) < 23), 1.0, 0.12)
+_RHYTHM = np.where((np.arange(24) >= 14) & (np.arange(24) < 23), 1.0, 0.12)
 
 
 def wikipedia_month(seed: int, events: int = EVENTS) -> EventTable:
@@ -55,7 +62,7 @@ def wikipedia_month(seed: int, events: int = EVENTS) -> EventTable:
     rng = np.random.default_rng(seed)
     tour, acts = _sessions(events, rng)
     editor = rng.choice(_EDITORS, len(tour), p=_zipf(_EDITORS, _EDITOR_SKEW))
-    hour = rng.choice(24 * DAYS, len(tour), p=np.tile(_DAY / _DAY.sum(), DAYS) / DAYS)
+    hour = rng.choice(24 * DAYS, len(tour), p=np.tile(_RHYTHM / _RHYTHM.sum(), DAYS) / DAYS)
     start = (hour + rng.random(len(tour))) * _HOUR
     order = np.lexsort((start, editor))  # each editor's sessions one after the other
     editor, start, tour, acts = editor[order], start[order], tour[order], acts[order]
@@ -93,3 +100,91 @@ def _zipf(many: int, skew: float) -> FloatArray:
     heights = (np.arange(many) + _EVEN_TOP) ** -skew
     weights: FloatArray = heights / heights.sum()
     return weights
+
+
+# --- real months, and one week of each to learn from ----------------------------------------------
+
+#: Public histories of wikis that are long enough, by the names of their files.
+WIKIS = ("wiki_webdocs_a", "wiki_month_a")
+
+_DAY = 86_400 * MICROSECONDS
+_MONTH = 32 * _DAY  # what is longer is no month
+_SHORTEST = 14 * _DAY
+_LEAST = 50  # events to learn from, or to replay: fewer say nothing
+_BOTS = {"is_bot", "bot"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Weeks:
+    """What is learned from, and what is replayed afterwards.
+
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> weeks = split_weeks(wikipedia_month(seed=1))
+    >>> weeks.learn_days, weeks.replay_days, weeks.cut_from
+    (7.0, 21.0, None)
+    """
+
+    learn: EventTable
+    replay: EventTable
+    learn_days: float  # how long the first part is
+    replay_days: float  # and the second
+    whole_days: float  # the span of the whole history
+    cut_from: int | None  # microseconds: where its busiest four weeks begin; None: it was not cut
+
+
+def split_weeks(table: EventTable) -> Weeks:
+    """The first week and the last three of a month; of a longer history, of its busiest four weeks.
+
+    A shorter one is cut at a quarter of its span.
+
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> weeks = split_weeks(wikipedia_month(seed=1))
+    >>> [int(np.ptp(part.time)) // _DAY for part in (weeks.learn, weeks.replay)]
+    [6, 20]
+    """
+    start, end = int(table.time.min()), int(table.time.max()) + 1
+    whole, cut = end - start, None
+    if end - start < _SHORTEST:
+        raise NotPossible(
+            f"the history spans {(end - start) / _DAY:.1f} days: give one of at least two weeks"
+        )
+    if end - start > _MONTH:
+        daily = np.bincount((table.time - start) // _DAY)
+        start += int(np.convolve(daily, np.ones(28, dtype=np.int64))[27:].argmax()) * _DAY
+        cut, end = start, start + 28 * _DAY
+    week = min(7 * _DAY, (end - start) // 4)
+    weeks = Weeks(
+        learn=table.between(start, start + week),
+        replay=table.between(end - 3 * week, end),
+        learn_days=week / _DAY,
+        replay_days=3 * week / _DAY,
+        whole_days=whole / _DAY,
+        cut_from=cut,
+    )
+    if min(len(weeks.learn), len(weeks.replay)) < _LEAST:
+        raise NotPossible(
+            f"{len(weeks.learn)} events to learn a gap from and {len(weeks.replay)} to replay are too few: "
+            f"give a history with at least {_LEAST} of each"
+        )
+    return weeks
+
+
+def real_weeks(settings: RunSettings) -> tuple[dict[str, Weeks], list[str]]:
+    """The histories of wikis that were given and are fit, by name, and a sentence on what is not.
+
+    Marked bots are left out, as in the paper.
+
+    >>> real_weeks(RunSettings())
+    ({}, [])
+    """
+    fit: dict[str, Weeks] = {}
+    unfit: list[str] = []
+    for name, columns in real_tables(settings, *WIKIS[: 1 if settings.tiny else None]).items():
+        if columns.unreadable_count:
+            unfit.append(f"{columns.unreadable_count} rows of {name} cannot be read.")
+        try:
+            table = table_of(columns, bots=not _BOTS & set(columns.frame.columns))
+            fit[name] = split_weeks(table)
+        except NotPossible as reason:
+            unfit.append(f"{name} is left out: {reason}.")
+    return fit, unfit
