@@ -21,6 +21,9 @@ WITHOUT_NAMES = {
     "tarry.cli": "a folder of commands",
     "tarry.core": "a folder of modules",
     "tarry.console": "a folder of pages",
+    "tarry.console.audit": "a page",
+    "tarry.console.desk": "likewise",
+    "tarry.console.workbench": "likewise",
     "tarry.gateway": "a folder of modules",
     "tarry.gateway.middleware": "a folder of modules",
     "tarry.gateway.middleware.django_app": "a folder for Django, which looks for commands there",
@@ -30,7 +33,6 @@ WITHOUT_NAMES = {
     "tarry.keep": "a folder of modules",
     "tarry.keep.outlets": "a folder of outlets",
     "tarry.net": "a folder of modules",
-    "tarry.paper": "a folder of scripts",
     "tarry.readers": "a folder of readers",
     "tarry.readers.exports": "likewise",
     "tarry.study": "a folder of modules",
@@ -38,13 +40,9 @@ WITHOUT_NAMES = {
 }
 REQUEST = "takes a request: the tests of the pages send them"
 NEED_A_REQUEST = (
-    "forms.read_form",
     "pages.error_page",
-    "pages.guarded",
     "pages.page",
-    "pages.same_origin",
-    "people.actor_of",
-    "people.remember",
+    "pages.read_form",
 )
 SENT = "its docstring is a sentence of the OpenAPI page, which has examples that are sent"
 PROTOCOL = "a protocol: its implementations have examples"
@@ -110,7 +108,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.audit.print_run": PRINTS,
     "tarry.cli.reports.tell_notes": PRINTS,
     "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
-    "tarry.paper.finding.Script": PROTOCOL,
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.practice.Practice": PROTOCOL,
     "tarry.study.observer.Observer": PROTOCOL,

@@ -15,7 +15,7 @@ import pytest
 from contracts.at_audit import until
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
-from tarry.console.settings import ConsoleSettings
+from tarry.console.site import ConsoleSettings
 from tarry.core.policy_file import read_policy
 from tarry.gateway.testing import new_token
 from tarry.study.synth import synthesize
@@ -202,7 +202,7 @@ def test_the_report_opens_and_everything_can_be_taken_away(browser, audited):
 def test_another_operator_finds_nothing_there(browser, audited, at_audit):
     at_audit.page.goto(audited.place)
 
-    assert at_audit.page.inner_text("[role=alert]").startswith("There is no such audit")
+    assert at_audit.page.inner_text("[role=alert]").startswith("there is no such audit")
     at_audit.complaints.clear()
 
 
@@ -217,7 +217,7 @@ def test_an_upload_is_deleted_when_one_says_so(at_audit, history):
     assert page.inner_text("[role=status] >> nth=0") == "Deleted: the file, and all that was found."
     assert left_over() == before
     page.goto(place)
-    assert page.inner_text("[role=alert]").startswith("There is no such audit")
+    assert page.inner_text("[role=alert]").startswith("there is no such audit")
     at_audit.complaints.clear()
 
 

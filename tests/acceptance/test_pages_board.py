@@ -96,7 +96,7 @@ def test_a_post_is_changed_and_withdrawn_with_and_without_scripts(browser, scrip
         assert author.page.input_value("#words") == "new words"
 
         author.page.click("form[action$='/withdraw'] button")
-        author.page.wait_for_selector("text=Your post was taken back.")
+        author.page.wait_for_selector("text=Your post was withdrawn.")
         assert Feed(quiet.gateway.store, "talk").latest() == []
 
 

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
-from tarry.console.evening import watch
-from tarry.console.workbench_choices import START, read_choices
+from tarry.console.workbench.evening import watch
+from tarry.console.workbench.figures import START, read_choices
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 

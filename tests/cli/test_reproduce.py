@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarry.cli.main import main
-from tarry.paper.scripts import SCRIPTS
+from tarry.paper import SCRIPTS
 
 
 def reproduce(capsys, *words):

@@ -6,10 +6,8 @@ from unittest.mock import Mock
 import pytest
 from starlette.testclient import TestClient
 
-from tarry.console.demo import EVENING, fill_with_an_evening
-from tarry.console.people import name_on
-from tarry.console.settings import ConsoleSettings
-from tarry.console.site import create_site
+from tarry.console.board import EVENING, fill_with_an_evening, name_on
+from tarry.console.site import ConsoleSettings, create_site
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Request
 from tarry.gateway.limits import Limits
@@ -189,7 +187,7 @@ def test_a_paused_board_says_so(gateway, visitor):
         open_space(transaction, "talk", is_open=False)
     gateway.refresh()
 
-    assert "takes nothing in at the moment" in visitor.get("/board/talk").text
+    assert "nobody can post at the moment" in visitor.get("/board/talk").text
     assert hand_in(visitor).status_code == 409
 
 
@@ -289,11 +287,11 @@ def test_into_the_place_that_an_operator_emptied_the_author_puts_something_else(
     visitor.post(f"{there}/withdraw", headers=OURS)
     withdrawn = visitor.get(there).text
 
-    assert "An operator has taken your post back." in emptied
+    assert "An operator has withdrawn your post." in emptied
     assert f"{there}/withdraw" not in emptied
     assert answer.status_code == 303
     assert "They do.</textarea>" in filled
-    assert "Your post was taken back." in withdrawn
+    assert "Your post was withdrawn." in withdrawn
     assert f"{there}/edit" not in withdrawn
 
 

@@ -7,8 +7,7 @@ from starlette.testclient import TestClient
 
 from contracts.at_desk import OURS, AtDesk
 from tarry.console import sessions
-from tarry.console.sessions import Sessions
-from tarry.console.sign_in import local_path
+from tarry.console.sessions import Sessions, local_path
 from tarry.gateway.limits import TooMany
 from tarry.gateway.testing import new_token
 from tarry.gateway.tokens import add_token
@@ -57,7 +56,9 @@ def test_a_wrong_token_is_told_one_sentence_and_is_not_repeated(desk, token):
 
     assert answer.status_code == 403
     assert answer.text.count('role="alert"') == 1
-    assert "No token in use reads like this: it is mistyped, or revoked." in answer.text
+    assert (
+        "Unknown token: check that you have copied all of it, or ask whether it was revoked." in answer.text
+    )
     assert "set-cookie" not in answer.headers
     assert not token.strip() or token not in answer.text
 

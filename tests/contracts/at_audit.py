@@ -6,9 +6,9 @@ from html import unescape
 
 from starlette.testclient import TestClient
 
-from tarry.console.audit_jobs import Audits
-from tarry.console.settings import ConsoleSettings
-from tarry.console.site import create_site
+from tarry.console.audit.jobs import Audits
+from tarry.console.audit.process import ChildLimits
+from tarry.console.site import ConsoleSettings, create_site
 from tarry.gateway.testing import new_token, small_gateway
 
 __all__ = ["ANSWER", "LOOK", "OURS", "AtAudit", "child_program", "plain", "until"]
@@ -74,7 +74,11 @@ class AtAudit:
         self.gateway = small_gateway(spaces=("talk", "wiki"))
         self.site = create_site(self.gateway, settings=ConsoleSettings(**settings))
         if program is not None:
-            self.site.state.audits = Audits(self.site.state.settings, program=program)
+            limits = ChildLimits(
+                seconds=self.site.state.settings.audit_seconds,
+                memory_bytes=self.site.state.settings.audit_memory_bytes,
+            )
+            self.site.state.audits = Audits(limits, program=program)
         self.audits = self.site.state.audits
         self.http = self.browser()
 

@@ -5,8 +5,7 @@ from html import unescape
 
 from starlette.testclient import TestClient
 
-from tarry.console.settings import ConsoleSettings
-from tarry.console.site import create_site
+from tarry.console.site import ConsoleSettings, create_site
 from tarry.core.policy import Policy
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import new_token, small_gateway

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 
 from contracts.browser import Opened
-from tarry.console.settings import ConsoleSettings
-from tarry.console.site import create_site
+from tarry.console.site import ConsoleSettings, create_site
 from tarry.core.policy import Policy
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.server import _Door, bind

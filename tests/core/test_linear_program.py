@@ -13,7 +13,6 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from tarry.core import continuous
 from tarry.core.law import Law
 from tarry.core.laws.exponential import exponential
 from tarry.core.laws.staircase import staircase
@@ -21,6 +20,7 @@ from tarry.core.laws.uniform import uniform
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.verify import verify_pair
+from tarry.paper import closed_forms
 
 CELLS = 20  # to the gap
 CONFIGURATIONS = list(product([0.5, 1.0, 2.0, 4.0], [0.0, 0.25, 0.5, 1.0]))
@@ -58,8 +58,8 @@ def optimum(costs, reach, stay, move, weight):
 def test_closed_form_is_optimal(epsilon, weight):
     """No pair on cells beats Algorithm 2, and the best one comes as near as cells allow."""
     share = epsilon / 2
-    eta = continuous.best_eta(share, weight)
-    means = continuous.zero_inflated_uniform(share, eta)
+    eta = closed_forms.best_eta(share, weight)
+    means = closed_forms.zero_inflated_uniform(share, eta)
     cells = ceil((means.end + 1.2) * CELLS)
     middles = (np.arange(cells) + 0.5) / CELLS
 
@@ -73,12 +73,12 @@ def test_closed_form_is_optimal(epsilon, weight):
 def test_program_has_teeth(epsilon):
     """The bound on the program's optimum is one that the other laws of the paper do not meet."""
     share, weight = epsilon / 2, 0.25
-    eta = continuous.best_eta(share, weight)
-    best = continuous.zero_inflated_uniform(share, eta).weighted(weight)
+    eta = closed_forms.best_eta(share, weight)
+    best = closed_forms.zero_inflated_uniform(share, eta).weighted(weight)
     allowed = best + (1 - eta) / (2 * CELLS) + 0.002
 
-    assert continuous.exponential(share).weighted(weight) > allowed
-    assert continuous.staircase(share).weighted(weight) > allowed
+    assert closed_forms.exponential(share).weighted(weight) > allowed
+    assert closed_forms.staircase(share).weighted(weight) > allowed
 
 
 @pytest.mark.parametrize("start", [2, 5, 12])
@@ -151,7 +151,7 @@ class TestOutsideTheClass:
 
         assert asymmetric == pytest.approx(known, abs=5e-5)
         assert found == pytest.approx(asymmetric, abs=1 / (2 * CELLS))
-        assert found < continuous.zero_inflated_uniform(epsilon / 2, 1.0).batched
+        assert found < closed_forms.zero_inflated_uniform(epsilon / 2, 1.0).batched
 
     @pytest.mark.parametrize("stay", [1.1, 1.3, 2.0])
     def test_no_gain_below(self, stay):
@@ -160,4 +160,4 @@ class TestOutsideTheClass:
 
         found = optimum(middles, 10, stay, exp(1.0) / stay, 1.0)
 
-        assert found > continuous.zero_inflated_uniform(0.5, 1.0).batched - NOISE
+        assert found > closed_forms.zero_inflated_uniform(0.5, 1.0).batched - NOISE

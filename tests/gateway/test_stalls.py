@@ -15,8 +15,7 @@ from contracts.asgi import SCOPE, call
 from contracts.at_desk import OURS
 from contracts.house import KINDS, House, new_database
 from contracts.stalls import ALPHA, Poll, chance_of, slowest
-from tarry.console.settings import ConsoleSettings
-from tarry.console.site import create_site
+from tarry.console.site import ConsoleSettings, create_site
 from tarry.gateway.feed import Feed
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import new_token

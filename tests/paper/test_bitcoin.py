@@ -8,16 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.entropy import Seeded
-from tarry.paper.bitcoin import MADE_UP, PERCENTILES, _charts, as_coded, find
-from tarry.paper.bitcoin_charts import attack_charts
-from tarry.paper.bitcoin_gaps import closed_gaps, example, past_gaps, usable
+from tarry.paper.bitcoin import MADE_UP, PERCENTILES, _charts, as_coded, attack_charts, find
+from tarry.paper.bitcoin_payments import (
+    DEFAULT,
+    WEEK,
+    WINDOW,
+    closed_gaps,
+    example,
+    make_weeks,
+    past_gaps,
+    usable,
+)
 from tarry.paper.bitcoin_trial import CLOSED, PAST, payments_of, run_trial
-from tarry.paper.finding import Settings
-from tarry.paper.weeks import DEFAULT, WEEK, WINDOW, make_weeks
+from tarry.paper.finding import RunSettings
 from tarry.study.score import Counts
 from tarry.study.table import event_table
 
-TINY = Settings(tiny=True)
+TINY = RunSettings(tiny=True)
 MINUTE = 60_000_000
 
 
@@ -190,4 +197,4 @@ def test_the_finding_says_what_its_tables_hold(found):
 def test_the_same_settings_give_the_same_tables(found):
     """Weeks and draws follow from the seed."""
     assert found.as_json() == find(TINY).as_json()
-    assert found.as_json() != find(Settings(tiny=True, seed=1)).as_json()
+    assert found.as_json() != find(RunSettings(tiny=True, seed=1)).as_json()

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.continuous import best_eta, staircase, zero_inflated_uniform
-from tarry.paper import delay_tables, formulas
-from tarry.paper.finding import Settings
-from tarry.paper.lines import records
+from tarry.paper import closed_forms, delay_tables
+from tarry.paper.closed_forms import best_eta, staircase, zero_inflated_uniform
+from tarry.paper.finding import RunSettings
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 #: Tables "Mean and maximum delay" (a) and (b), and the appendix's: mean, then maximum, minutes.
@@ -30,13 +29,13 @@ WITH_36 = ((379, 91, 55, 38), (743, 168, 96, 62))
 
 @pytest.fixture(scope="module")
 def found():
-    return delay_tables.find(Settings())
+    return delay_tables.find(RunSettings())
 
 
 def entry(found, gap, epsilon, delay):
     return next(
         one
-        for one in records(found.tables["entries"])
+        for one in found.tables["entries"].records()
         if (one["printed gap"], one["epsilon"], one["delay"]) == (gap, epsilon, delay)
     )
 
@@ -56,7 +55,7 @@ def test_all_24_entries_three_ways(found, gap, place, kind, delay):
 
 def test_the_policy_itself_gives_the_corrected_entries(found):
     """What tarry plans for such a policy, exactly on ticks of a second, is the corrected table."""
-    for one in records(found.tables["entries"]):
+    for one in found.tables["entries"].records():
         assert one["held, on ticks"] == pytest.approx(one["corrected, held"], rel=0.001, abs=0.02)
 
 
@@ -70,7 +69,7 @@ def test_the_second_row_was_not_made_with_36_minutes(found, kind, delay):
 
 def test_the_attack_ran_one_percentile_lower(found):
     """The curve of the 25th percentile had the gap of the 10th, 193 s, and a window of 5 s."""
-    one = records(found.tables["experiment"])[1]
+    one = found.tables["experiment"].records()[1]
 
     assert (one["percentile named"], one["epsilon"], one["mean, table"]) == (25, 0.5, 31)
     gap = (193 + 5) / 60
@@ -81,7 +80,7 @@ def test_the_attack_ran_one_percentile_lower(found):
 
 def test_the_text_took_the_wrong_row(found):
     """ "1 hour 20 minutes" and "2.5 hours" for g = 11 are nearest to the row of g = 36."""
-    text, _, *rows = records(found.tables["text"])
+    text, _, *rows = found.tables["text"].records()
     nearest = min(
         rows, key=lambda one: abs(one["mean"] - text["mean"]) + abs(one["maximum"] - text["maximum"])
     )
@@ -92,7 +91,7 @@ def test_the_text_took_the_wrong_row(found):
 
 def test_the_appendix_took_its_own_row(found):
     """ "3 hours" and "6 hours" for g = 79 are its 192 and 360 minutes, to the hour."""
-    _, text, *_, own = records(found.tables["text"])
+    _, text, *_, own = found.tables["text"].records()
 
     assert (text["where"], text["mean"], text["maximum"]) == ("the text, for g = 79", 3 * 60, 6 * 60)
     assert (own["where"], own["mean"], own["maximum"]) == ("the table, g = 79", 192, 360)
@@ -109,14 +108,14 @@ def test_the_second_derivative_is_that_of_the_cost(share, weight):
         2 * zero_inflated_uniform(share, one).weighted(weight) for one in (eta - step, eta, eta + step)
     )
 
-    right = formulas.second_derivative(share, eta, weight)
+    right = closed_forms.second_derivative(share, eta, weight)
     assert right == pytest.approx((below - 2 * here + above) / step**2, rel=0.001, abs=1e-4)
     assert right > 0
 
 
 def test_the_printed_second_derivative_is_another_one(found):
     """Appendix "Optimal choice of parameter": nearly the objective itself; at share 1, weight 0, eta 2a."""
-    rows = records(found.tables["second_derivative"])
+    rows = found.tables["second_derivative"].records()
     one = next(one for one in rows if (one["epsilon"], one["weight"]) == (2.0, 0.0))
 
     assert one["printed"] == pytest.approx(4 * exp(-1))
@@ -134,7 +133,7 @@ def test_the_printed_second_derivative_is_another_one(found):
 )
 def test_claims_that_differ_from_what_is_said_elsewhere(found, place, says, elsewhere):
     """Two sentences about Wikipedia against the authors' notebook and their own section."""
-    one = next(one for one in records(found.tables["claims"]) if one["place"] == place)
+    one = next(one for one in found.tables["claims"].records() if one["place"] == place)
 
     assert (one["says"], one["elsewhere"].startswith(elsewhere)) == (says, True)
 
@@ -145,13 +144,13 @@ def test_the_printed_mean_is_too_low_exactly_where_eta_is_below_1(share, weight)
     eta = best_eta(share, weight)
     right = zero_inflated_uniform(share, eta).batched
 
-    assert right - formulas.misprinted_mean(share, eta) == pytest.approx((1 - eta) / 2, abs=1e-9)
+    assert right - closed_forms.misprinted_mean(share, eta) == pytest.approx((1 - eta) / 2, abs=1e-9)
 
 
 @given(st.floats(0.05, 6), st.floats(0, 0.99))
 def test_the_root_of_the_printed_derivative_is_never_better(share, weight):
     """It is a root of w (a^2 - a) + eta (eta - 2 a), and costs no less than Algorithm 2's."""
-    a, eta = exp(-share), formulas.misprinted_eta(share, weight)
+    a, eta = exp(-share), closed_forms.misprinted_eta(share, weight)
     derivative = weight * (a * a - a) + eta * (eta - 2 * a)
 
     assert derivative == pytest.approx(0, abs=1e-9) if eta < 1 else derivative <= 1e-9
@@ -163,7 +162,7 @@ def test_the_root_of_the_printed_derivative_is_never_better(share, weight):
 
 def test_the_misprint_costs_up_to_9_6_percent(found):
     """At epsilon 4 and weight 0.99, on the grid."""
-    worst = max(records(found.tables["misprinted_eta"]), key=lambda one: one["extra"])
+    worst = max(found.tables["misprinted_eta"].records(), key=lambda one: one["extra"])
 
     assert round(100 * worst["extra"], 1) == 9.6
     assert (worst["epsilon"], worst["weight"]) == (4.0, 0.99)
@@ -172,22 +171,24 @@ def test_the_misprint_costs_up_to_9_6_percent(found):
 
 def test_algorithm_2_at_the_ends_of_the_weight(found):
     """Weight 1 gives 1, weight 0 gives 2 e^(-epsilon/2), at most 1."""
-    for one in records(found.tables["ends"]):
+    for one in found.tables["ends"].records():
         assert one["eta at weight 1"] == 1
         assert one["eta at weight 0"] == pytest.approx(one["min(1, 2 e^(-epsilon/2))"])
 
 
 def test_the_step_of_the_proof_is_not_the_best(found):
     """1 / (1 + e^(epsilon/4)) gives the closed form of the theorem; the proof's step always more."""
-    for one in records(found.tables["staircase"]):
+    for one in found.tables["staircase"].records():
         # A law on ticks is half a tick earlier on the mean.
-        assert one["E[U]"] == pytest.approx(staircase(one["epsilon"] / 2).unbatched, abs=1 / formulas.TICKS)
+        assert one["E[U]"] == pytest.approx(
+            staircase(one["epsilon"] / 2).unbatched, abs=1 / closed_forms.TICKS
+        )
         assert one["E[U] in the proof"] > one["E[U]"]
 
 
 def test_sentences_are_true_of_the_tables(found):
     """24 of 24, and the range by which corrected delays are longer."""
-    rows = records(found.tables["entries"])
+    rows = found.tables["entries"].records()
     more = [100 * (one["corrected, held"] / one["printed"] - 1) for one in rows]
 
     assert len(found.says) <= 6
@@ -198,6 +199,6 @@ def test_sentences_are_true_of_the_tables(found):
 
 def test_same_settings_give_the_same_tables(found):
     """Nothing is drawn; a tiny run has a coarser staircase alone."""
-    assert delay_tables.find(Settings(seed=9)).as_json() == found.as_json()
-    tiny = delay_tables.find(Settings(tiny=True))
+    assert delay_tables.find(RunSettings(seed=9)).as_json() == found.as_json()
+    tiny = delay_tables.find(RunSettings(tiny=True))
     assert tiny.tables["entries"] == found.tables["entries"]

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core import continuous
-from tarry.paper import delays
-from tarry.paper.finding import Settings
-from tarry.paper.lines import records
+from tarry.paper import closed_forms, delays
+from tarry.paper.finding import RunSettings
 
 #: Theorem "Choices of One-Sided Indistinguishable Distributions": E[B] and E[U] in gaps, `e` per event.
 PRINTED = {
@@ -22,12 +20,12 @@ PRINTED = {
 
 @pytest.fixture(scope="module")
 def found():
-    return delays.find(Settings())
+    return delays.find(RunSettings())
 
 
 def test_means_are_the_formulas_of_the_theorem(found):
     """Items (1) to (3) are right as printed, with half of epsilon for each event."""
-    for one in records(found.tables["delays"]):
+    for one in found.tables["delays"].records():
         if one["law"] in PRINTED:
             batched, unbatched = PRINTED[one["law"]](one["epsilon"] / 2)
             assert (one["batched"], one["unbatched"]) == pytest.approx((batched, unbatched))
@@ -35,7 +33,7 @@ def test_means_are_the_formulas_of_the_theorem(found):
 
 def test_the_figure_has_every_law_at_every_epsilon(found):
     """A row for each law and epsilon, and a dot for each in both charts."""
-    rows = records(found.tables["delays"])
+    rows = found.tables["delays"].records()
 
     assert len(rows) == 4 * len(delays.SHOWN)
     for chart in found.charts.values():
@@ -44,7 +42,7 @@ def test_the_figure_has_every_law_at_every_epsilon(found):
 
 def test_ticks_are_within_one_of_the_closed_forms(found):
     """The laws that are released differ from the figure by a tick of 300 at most."""
-    for one in records(found.tables["delays"]):
+    for one in found.tables["delays"].records():
         for kind in ("batched", "unbatched"):
             assert abs(one[f"{kind}, on ticks"] - one[kind]) * delays.TICKS <= 1.001
 
@@ -56,7 +54,8 @@ def test_crossings_are_where_algebra_puts_them(found, race, where):
     """e^(eps/4) = 2, sinh(eps/4) = 1 and eps = 4; just before, the law is not yet behind."""
     kind, law, other = race
     rows = {
-        (one["events"], one["law"], one["is worse than"]): one for one in records(found.tables["crossings"])
+        (one["events"], one["law"], one["is worse than"]): one
+        for one in found.tables["crossings"].records()
     }
     cross = rows[race]["from epsilon"]
 
@@ -69,8 +68,8 @@ def test_crossings_are_where_algebra_puts_them(found, race, where):
 @given(st.floats(0.01, 30))
 def test_the_corollary_holds_at_any_epsilon(epsilon):
     """With eta = e^(-epsilon/4) the zero-inflated law beats the staircase for both kinds of events."""
-    ours = continuous.zero_inflated_uniform(epsilon / 2, exp(-epsilon / 4))
-    theirs = continuous.staircase(epsilon / 2)
+    ours = closed_forms.zero_inflated_uniform(epsilon / 2, exp(-epsilon / 4))
+    theirs = closed_forms.staircase(epsilon / 2)
 
     assert ours.unbatched < theirs.unbatched
     assert ours.batched < theirs.batched
@@ -78,8 +77,8 @@ def test_the_corollary_holds_at_any_epsilon(epsilon):
 
 def test_sentences_are_true_of_the_tables(found):
     """Nearly two at small epsilon; fourteen times apart at large, where the text says similar."""
-    small = {one["law"]: one for one in records(found.tables["delays"]) if one["epsilon"] == 0.1}
-    large = {one["law"]: one for one in records(found.tables["delays"]) if one["epsilon"] == 8}
+    small = {one["law"]: one for one in found.tables["delays"].records() if one["epsilon"] == 0.1}
+    large = {one["law"]: one for one in found.tables["delays"].records() if one["epsilon"] == 8}
     factor = small["exponential"]["unbatched"] / small["uniform"]["unbatched"]
     apart = large["uniform"]["unbatched"] / large["zero-inflated-uniform"]["unbatched"]
 
@@ -88,7 +87,7 @@ def test_sentences_are_true_of_the_tables(found):
     assert round(apart) == 14
     assert f"{apart:.0f} times" in found.says[1]
     assert "is 1.36 (epsilon 2) and 1.49 (epsilon 3) times the shortest, but from 3.9 on" in found.says[1]
-    crossings = records(found.tables["crossings"])
+    crossings = found.tables["crossings"].records()
     assert f"From epsilon {crossings[0]['from epsilon']:.2f}" in found.says[2]
 
 
@@ -101,9 +100,9 @@ def test_from_the_epsilon_in_the_sentence_on_laws_stay_more_than_twice_apart():
 
 def test_same_settings_give_the_same_tables(found):
     """Nothing is drawn: another seed changes nothing, and a tiny run has part of the rows."""
-    assert delays.find(Settings(seed=5)).as_json() == found.as_json()
-    tiny = records(delays.find(Settings(tiny=True)).tables["delays"])
-    assert all(one in records(found.tables["delays"]) for one in tiny)
+    assert delays.find(RunSettings(seed=5)).as_json() == found.as_json()
+    tiny = delays.find(RunSettings(tiny=True)).tables["delays"].records()
+    assert all(one in found.tables["delays"].records() for one in tiny)
 
 
 def test_exact_means_come_from_the_laws_of_a_policy():

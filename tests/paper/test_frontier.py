@@ -5,24 +5,23 @@ from math import exp, log
 
 import pytest
 
-from tarry.core.continuous import best_eta
 from tarry.paper import frontier
-from tarry.paper.cells import best_on_cells, best_split
-from tarry.paper.finding import Settings
-from tarry.paper.lines import records
-from tarry.paper.outside import best_inside, best_outside, gains_from
+from tarry.paper.closed_forms import best_eta
+from tarry.paper.finding import RunSettings
+from tarry.paper.frontier import best_inside, best_outside, gains_from
+from tarry.paper.linear_programs import best_on_cells, best_split
 
 NOISE = 1e-9  # of the solver
 
 
 @pytest.fixture(scope="module")
 def found():
-    return frontier.find(Settings())
+    return frontier.find(RunSettings())
 
 
 @pytest.fixture(scope="module")
 def points(found):
-    return records(found.tables["frontier"])
+    return found.tables["frontier"].records()
 
 
 def test_no_pair_on_cells_beats_algorithm_2(points):
@@ -72,7 +71,7 @@ def test_at_epsilon_6_and_weight_nine_tenths_both_means_fall(found):
     assert (round(inside.batched, 4), round(inside.unbatched, 4)) == (1.0371, 0.3873)
     assert (round(outside.batched, 4), round(outside.unbatched, 4)) == (1.0196, 0.3593)
     row = next(
-        one for one in records(found.tables["outside"]) if (one["epsilon"], one["weight"]) == (6.0, 0.9)
+        one for one in found.tables["outside"].records() if (one["epsilon"], one["weight"]) == (6.0, 0.9)
     )
     assert row["both shorter"] == "yes"
 
@@ -113,7 +112,7 @@ def test_the_program_confirms_the_family(epsilon, weight):
 
 def test_the_counterexample_is_exact(found):
     """e^epsilon = 16, four ticks to the gap: 4 ticks, where half of epsilon for each needs 4.25."""
-    rows = {one["what"]: one["value"] for one in records(found.tables["counterexample"])}
+    rows = {one["what"]: one["value"] for one in found.tables["counterexample"].records()}
 
     assert rows["e^epsilon"] == 16
     assert rows["for who stays, and for who moves"] == "2 and 8"
@@ -124,7 +123,7 @@ def test_the_counterexample_is_exact(found):
 
 def test_sentences_are_true_of_the_tables(found, points):
     """The largest gain, the excess of the program, and no gain below 2 ln 2."""
-    outside = records(found.tables["outside"])
+    outside = found.tables["outside"].records()
     excess = max(one["cost, program"] - one["cost"] for one in points)
 
     least = min(one["cost, program"] - one["cost"] for one in points)
@@ -163,11 +162,11 @@ def test_axes_say_what_is_measured(found):
 def test_same_settings_give_the_same_tables():
     """A tiny run twice, with different seeds, and told how far it is."""
     told = []
-    first = frontier.find(Settings(tiny=True, progress=lambda done, many: told.append((done, many))))
-    second = frontier.find(Settings(tiny=True, seed=3))
+    first = frontier.find(RunSettings(tiny=True, progress=lambda done, many: told.append((done, many))))
+    second = frontier.find(RunSettings(tiny=True, seed=3))
 
     assert first.as_json() == second.as_json()
     assert told == [(1, 2), (2, 2)]
-    assert {one["eta"] for one in records(first.tables["frontier"]) if one["epsilon"] == 3} == {
+    assert {one["eta"] for one in first.tables["frontier"].records() if one["epsilon"] == 3} == {
         best_eta(1.5, weight) for weight in frontier.WEIGHTS[::3]
     }

@@ -7,14 +7,15 @@ from math import inf, log
 import pytest
 
 from tarry.core.exact import log_of
-from tarry.paper.finding import Settings, Table
-from tarry.paper.gallery import BATCHED, UNBATCHED, _kept_says, beaten, best_symmetric, find
+from tarry.paper.finding import RunSettings, Table
+from tarry.paper.frontier import COUNTEREXAMPLE, best_symmetric, counterexample_ratios
+from tarry.paper.gallery import _kept_says, find
 from tarry.paper.gallery_cases import CASES, LATER, REDRAWN, STRANGERS, nats, redrawn
 from tarry.paper.gallery_rules import laws
 from tarry.paper.horizon import CAPPED, RENORMALISED, event_loss, pair_loss
 from tarry.paper.horizon import laws as deadline_laws
 
-TINY = Settings(tiny=True)
+TINY = RunSettings(tiny=True)
 BY_NAME = {case.name: case for case in CASES}
 QUEUE = "the queue shows who came first"
 SAME_PERSON = "a session for each actor, same person"  # the one that keeps its word
@@ -118,11 +119,11 @@ def test_a_burst_with_one_draw_costs_the_length_of_the_support(found):
 
 def test_laws_outside_the_class_beat_the_optimum():
     """Theory 5: e^epsilon = 16, G = 4, r0 = 2, rg = 8, a mean of 4 ticks against 4.25."""
-    stays, moves_by = beaten()
+    stays, moves_by = counterexample_ratios()
 
     assert (stays, moves_by, stays * moves_by) == (2, 8, 16)
-    assert BATCHED.mean == 4
-    assert UNBATCHED.mean == Fraction(22, 8)
+    assert COUNTEREXAMPLE.batched.mean == 4
+    assert COUNTEREXAMPLE.unbatched.mean == Fraction(22, 8)
     assert best_symmetric() == pytest.approx(4.25)
 
 

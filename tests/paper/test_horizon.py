@@ -7,7 +7,7 @@ import pytest
 
 from tarry.core.exact import log_of
 from tarry.core.verify import Verdict
-from tarry.paper.finding import Settings
+from tarry.paper.finding import RunSettings
 from tarry.paper.horizon import (
     CAPPED,
     CLIPPED,
@@ -20,7 +20,7 @@ from tarry.paper.horizon import (
     pair_loss,
 )
 
-TINY = Settings(tiny=True)
+TINY = RunSettings(tiny=True)
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,16 @@ from hypothesis import strategies as st
 from tarry.core.bounds import two_sided_bound
 from tarry.core.verify import verify_label_free
 from tarry.paper import impossibility
-from tarry.paper.cells import soonest
-from tarry.paper.finding import Settings
+from tarry.paper.finding import RunSettings
 from tarry.paper.impossibility import TICKS, WHOLE, at_least, printed_bound, truncated_geometric
-from tarry.paper.lines import records
+from tarry.paper.linear_programs import soonest
 
 ONE, PERCENT = Fraction(1), Fraction(1, 100)
 
 
 @pytest.fixture(scope="module")
 def found():
-    return impossibility.find(Settings())
+    return impossibility.find(RunSettings())
 
 
 def test_panel_a_nothing_is_released_without_delta(found):
@@ -31,7 +30,7 @@ def test_panel_a_nothing_is_released_without_delta(found):
 
 def test_panel_b_at_epsilon_0_the_printed_line_holds(found):
     """Uniform over g / delta: P(delay >= 10 g) = .90, and .78 is printed."""
-    rows = {one["what"]: one["value"] for one in records(found.tables["B"])}
+    rows = {one["what"]: one["value"] for one in found.tables["B"].records()}
 
     assert rows["delay at least 10 gaps"] == pytest.approx(0.90)
     assert rows["as printed, at least"] == pytest.approx(0.78)
@@ -45,7 +44,7 @@ def test_panel_b_at_epsilon_0_the_printed_line_holds(found):
 )
 def test_panel_c_a_truncated_geometric_law_breaks_the_bound(found, delta, mean, end, printed):
     """Private, and never later than a delay that by the printed bound almost all would have."""
-    one = next(one for one in records(found.tables["C"]) if one["delta"] == delta)
+    one = next(one for one in found.tables["C"].records() if one["delta"] == delta)
 
     assert one["private"] == "holds"
     assert (one["mean"], one["first delay that never happens"]) == pytest.approx((mean, end))
@@ -55,7 +54,7 @@ def test_panel_c_a_truncated_geometric_law_breaks_the_bound(found, delta, mean, 
 
 def test_caps_have_the_values_of_the_corrected_theorem(found):
     """Epsilon 1, delta .01, j = 1..5: the program's optimum, the printed cap and the corrected ones."""
-    rows = records(found.tables["caps"])
+    rows = found.tables["caps"].records()
     reached = [round(one["reached, linear program"], 4) for one in rows]
 
     assert reached == [0.0100, 0.0372, 0.1111, 0.3119, 0.7506]
@@ -70,7 +69,7 @@ def test_caps_have_the_values_of_the_corrected_theorem(found):
 
 def test_the_printed_cap_is_broken_from_three_gaps_on(found):
     """Not before: the first two are below it."""
-    rows = records(found.tables["caps"])
+    rows = found.tables["caps"].records()
 
     assert [one["gaps"] for one in rows if one["reached, linear program"] > one["printed cap"]] == [3, 4, 5]
     assert found.says[3].startswith("One law for all events can release 0.1111 within 3 gaps")
@@ -103,7 +102,7 @@ def test_sentences_look_at_the_verdict(found):
 
 def test_panel_d_unbatched_events_may_leave_before_the_gap(found):
     """With 1 - e^(-epsilon/2), where a batched one never does."""
-    for one in records(found.tables["D"]):
+    for one in found.tables["D"].records():
         assert one["unbatched before the gap"] == pytest.approx(1 - exp(-one["epsilon"] / 2), abs=1e-6)
         assert one["batched before the gap"] == 0
 
@@ -143,7 +142,7 @@ def test_at_least_counts_from_the_delay_itself():
 
 def test_same_settings_give_the_same_tables():
     """A tiny run twice, with different seeds; it leaves the small delta out."""
-    first, second = (impossibility.find(Settings(tiny=True, seed=seed)) for seed in (0, 4))
+    first, second = (impossibility.find(RunSettings(tiny=True, seed=seed)) for seed in (0, 4))
 
     assert first.as_json() == second.as_json()
     assert first.tables["C"].column("delta") == [0.01]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import NotPossible
-from tarry.paper.finding import Settings
+from tarry.paper.finding import RunSettings
 from tarry.paper.peer_review import NAME, find, measure_rates
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS
@@ -18,7 +18,7 @@ DAY = 86_400 * MICROSECONDS
 
 @pytest.fixture(scope="module")
 def found():
-    return find(Settings())
+    return find(RunSettings())
 
 
 def test_the_published_rates_give_the_printed_posterior(found):
@@ -60,7 +60,7 @@ def test_rates_of_two_acts_are_those_of_a_loop_over_all_pairs(rows, window):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_made_up_conference_has_the_papers_two_rates(seed):
-    made_up = find(Settings(seed=seed)).tables["rates"].rows[1]
+    made_up = find(RunSettings(seed=seed)).tables["rates"].rows[1]
     assert made_up[1] == pytest.approx(0.301, rel=0.1)  # appendix: 30.10 %
     assert made_up[2] == pytest.approx(0.0066, rel=0.1)  # appendix: 0.66 %
     assert made_up[3] == pytest.approx(0.8351, abs=0.02)
@@ -99,7 +99,7 @@ def project(days, seed=0):
 def test_only_reviewers_count_and_each_act_once(tmp_path):
     frame = project(120)
     frame.write_parquet(tmp_path / "code_review_a.parquet")
-    told = find(Settings(data=tmp_path))
+    told = find(RunSettings(data=tmp_path))
     kept = frame.filter("is_pull", ~pl.col("is_target_author"), ~pl.col("is_bot"))
     acts = kept.select("actor", "target", "time").unique()
     assert f"code_review_a ({acts.height:,} comments of {acts['actor'].n_unique()} people)" in told.says[1]
@@ -108,20 +108,20 @@ def test_only_reviewers_count_and_each_act_once(tmp_path):
 
 def test_a_history_that_marks_no_reviewers_gets_no_note_on_them(tmp_path):
     project(120).select("actor", "target", "time").write_parquet(tmp_path / "code_review_a.parquet")
-    assert not any(one.startswith("Of ") for one in find(Settings(data=tmp_path)).says)
+    assert not any(one.startswith("Of ") for one in find(RunSettings(data=tmp_path)).says)
 
 
 def test_a_long_history_is_also_measured_in_stretches_of_four_weeks(tmp_path):
     project(120).write_parquet(tmp_path / "code_review_a.parquet")
-    rates = {row[0]: row for row in find(Settings(data=tmp_path)).tables["rates"].rows}
+    rates = {row[0]: row for row in find(RunSettings(data=tmp_path)).tables["rates"].rows}
     # The same people are there all the time: who looks longer sees more of them close.
     assert rates["code_review_a, four weeks"][2] < rates["code_review_a"][2]
 
 
 def test_the_same_settings_give_the_same_tables_and_a_tiny_run_runs(tmp_path):
     project(60).write_parquet(tmp_path / "code_review_a.parquet")
-    settings = Settings(seed=3, tiny=True, data=tmp_path)
+    settings = RunSettings(seed=3, tiny=True, data=tmp_path)
     first, again = find(settings), find(settings)
     assert first.as_json() == again.as_json()
     assert first.name == NAME
-    assert find(Settings(seed=4)).as_json() != find(Settings(seed=5)).as_json()
+    assert find(RunSettings(seed=4)).as_json() != find(RunSettings(seed=5)).as_json()

@@ -6,11 +6,11 @@ from math import exp
 import numpy as np
 import pytest
 
-from tarry.paper.finding import Settings
+from tarry.paper.finding import RunSettings
 from tarry.paper.power import EPSILONS, PERCENTILES, find
 from tarry.paper.power_pairs import GAP, differences, known_time, masses, null_law, policy, simulate
 
-TINY = Settings(tiny=True)
+TINY = RunSettings(tiny=True)
 SETTINGS = [(epsilon, percentile) for epsilon in EPSILONS for percentile in PERCENTILES]
 #: theory 6a, largest ratio of the test that sees differences: epsilon 0.5, 1, 2 by percentile 25, 50, 75.
 LARGEST = (2.92, 1.85, 1.53, 5.67, 3.11, 2.28, 13.8, 6.92, 4.57)
@@ -93,4 +93,4 @@ def test_the_finding_says_what_its_tables_hold(found):
 def test_the_same_settings_give_the_same_tables(found):
     """Simulated pairs follow from the seed."""
     assert found.as_json() == find(TINY).as_json()
-    assert found.as_json() != find(Settings(tiny=True, seed=1)).as_json()
+    assert found.as_json() != find(RunSettings(tiny=True, seed=1)).as_json()

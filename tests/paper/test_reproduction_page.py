@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tarry.paper.finding import Settings
-from tarry.paper.scripts import SCRIPTS, script
+from tarry.paper import SCRIPTS, script
+from tarry.paper.finding import RunSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: Scripts that need no data and hardly any time; the others take minutes and real histories.
@@ -27,13 +27,13 @@ def test_every_script_has_its_section_and_its_command(name):
 @pytest.mark.parametrize("name", QUICK)
 def test_the_page_says_what_the_script_says_today(name):
     """Sentence by sentence, numbers included."""
-    for sentence in script(name).find(Settings()).says:
+    for sentence in script(name).find(RunSettings()).says:
         assert " ".join(sentence.split()) in page()
 
 
 def test_what_the_posterior_needs_no_data_for_is_on_the_page():
     """Its first sentences are about the published rates alone."""
-    for sentence in script("posterior").find(Settings()).says:
+    for sentence in script("posterior").find(RunSettings()).says:
         assert " ".join(sentence.split()) in page()
 
 

@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 
 from tarry.paper import wikipedia
-from tarry.paper.finding import Settings
-from tarry.paper.months import wikipedia_month
+from tarry.paper.finding import RunSettings
 from tarry.paper.wikipedia import NAME, find
-from tarry.paper.wikipedia_printed import Measured
+from tarry.paper.wikipedia_months import wikipedia_month
+from tarry.paper.wikipedia_trial import Measured
 from tarry.study.figures import percent, seconds
 from tarry.study.practice import MICROSECONDS
 
 
 @pytest.fixture(scope="module")
 def found():
-    return find(Settings(seed=0))
+    return find(RunSettings(seed=0))
 
 
 def test_the_steps_begin_as_coded_and_end_as_corrected(found):
@@ -113,7 +113,7 @@ def test_smoothed_precision_is_drawn_as_coded_and_measured_precision_as_correcte
 
 
 def test_a_tiny_run_is_the_same_again():
-    first, again = (find(Settings(tiny=True, seed=2)) for _ in range(2))
+    first, again = (find(RunSettings(tiny=True, seed=2)) for _ in range(2))
     assert first.as_json() == again.as_json()
     assert first.name == NAME
 
@@ -124,7 +124,7 @@ def test_a_history_that_is_given_is_run_too(tmp_path):
     frame.write_parquet(tmp_path / "wiki_webdocs_a.parquet")
     calls = []
     told = find(
-        Settings(tiny=True, data=tmp_path, progress=lambda done, total: calls.append((done, total)))
+        RunSettings(tiny=True, data=tmp_path, progress=lambda done, total: calls.append((done, total)))
     )
     assert calls == [(1, 3), (2, 3), (3, 3)]
     assert "wiki_webdocs_a-corrected" in told.tables
@@ -138,7 +138,7 @@ def test_what_was_cut_from_a_long_history_is_said(tmp_path):
     time = np.append(month.time, int(month.time.min()) + 100 * 86_400 * MICROSECONDS)
     actor, target = np.append(month.actor, 1), np.append(month.target, 1)
     pl.DataFrame({"actor": actor, "target": target, "time": time}).write_parquet(tmp_path / "w.parquet")
-    said = find(Settings(tiny=True, data=tmp_path / "w.parquet")).says
+    said = find(RunSettings(tiny=True, data=tmp_path / "w.parquet")).says
     assert any(
         "; the busiest four weeks, from 2022-01-0" in one and ", of 100 days)" in one for one in said
     )

@@ -37,23 +37,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", default="reproduced", help="where to write (default reproduced)"
     )
     parser.add_argument("--data", metavar="PATH", help="a folder of real event tables, or one of them")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of all that is drawn (default 0)")
-    parser.add_argument("--tiny", action="store_true", help="prove that it runs; the figures mean nothing")
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="of everything drawn at random (default 0)"
+    )
+    parser.add_argument(
+        "--tiny", action="store_true", help="a quick run that proves it works; its figures mean nothing"
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the scripts, write what they find, and say it."""
+    """Run the scripts, write what they find, and print it."""
     need_study("polars", "numba", "scipy", extra="paper")
-    from tarry.paper.finding import Settings  # noqa: PLC0415 - only where the extra is installed
-    from tarry.paper.page import findings_page  # noqa: PLC0415 - likewise
-    from tarry.paper.scripts import SCRIPTS, script  # noqa: PLC0415 - likewise
+    from tarry.paper import SCRIPTS, script  # noqa: PLC0415 - likewise
+    from tarry.paper.drawing import findings_page  # noqa: PLC0415 - likewise
+    from tarry.paper.finding import RunSettings  # noqa: PLC0415 - only where the extra is installed
 
     if arguments.list:
         _list(SCRIPTS, as_json=arguments.json)
         return 0
-    wanted = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
-    modules = [script(name) for name in wanted]
+    names = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
+    modules = [script(name) for name in names]
     data = _data(arguments.data)
     out = Path(arguments.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -63,15 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
         with progress_on_terminal(f"steps of {module.NAME} ({place} of {len(modules)})") as progress:
             if progress is not None:  # some scripts take a while before their first step is done
                 progress(0, 1)
-            settings = Settings(seed=arguments.seed, data=data, tiny=arguments.tiny, progress=progress)
+            settings = RunSettings(seed=arguments.seed, data=data, tiny=arguments.tiny, progress=progress)
             findings.append(module.find(settings))
         _write(findings[-1], out, stamp)
     (out / "index.html").write_text(findings_page(findings, stamp), encoding="utf-8")
     if arguments.json:
-        print_json({**stamp, "findings": [found.as_json() for found in findings]})
+        print_json({**stamp, "findings": [finding.as_json() for finding in findings]})
         return 0
-    for found in findings:
-        print_sentences(f"{found.name}: {found.title}", list(found.says))
+    for finding in findings:
+        print_sentences(f"{finding.name}: {finding.title}", list(finding.says))
         print()
     print(f"written to {out / 'index.html'}")
     return 0
@@ -86,16 +90,16 @@ def _list(scripts: dict[str, str], *, as_json: bool) -> None:
         print(f"{name:<{width}}  {shows}")
 
 
-def _data(given: str | None) -> Path | None:
-    if given is None:
+def _data(path: str | None) -> Path | None:
+    if path is None:
         return None
-    if not Path(given).exists():
-        raise BadInput("--data", "is a folder of event tables, or one of them", found=repr(given))
-    return Path(given)
+    if not Path(path).exists():
+        raise BadInput(f"there is no {path!r}", "give --data a folder of event tables, or one of them")
+    return Path(path)
 
 
 def _stamp(arguments: argparse.Namespace, data: Path | None) -> dict[str, Any]:
-    """What gives the numbers again: names of files and what is in them, never where they lie."""
+    """What gives the same numbers again: version, seed, names and digests of files, but no folder."""
     files = (
         []
         if data is None
@@ -115,9 +119,9 @@ def _digest(file: Path) -> str:
         return file_digest(opened, "sha256").hexdigest()[:12]
 
 
-def _write(found: "Finding", out: Path, stamp: dict[str, Any]) -> None:
+def _write(finding: "Finding", out: Path, stamp: dict[str, Any]) -> None:
     from tarry.study.charts.files import write_charts  # noqa: PLC0415 - only where the extra is installed
 
-    text = json.dumps({**stamp, **found.as_json()}, indent=2) + "\n"
-    (out / f"{found.name}.json").write_text(text, encoding="utf-8")
-    write_charts({f"{found.name}-{name}": chart for name, chart in found.charts.items()}, out)
+    text = json.dumps({**stamp, **finding.as_json()}, indent=2) + "\n"
+    (out / f"{finding.name}.json").write_text(text, encoding="utf-8")
+    write_charts({f"{finding.name}-{name}": chart for name, chart in finding.charts.items()}, out)

@@ -43,11 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     end_on_signals(running)
     gateway, make_app = open_gateway(config), create_app
     if config.pages:
-        from tarry.console.serving import with_pages  # noqa: PLC0415 - likewise
+        from tarry.console.site import with_pages  # noqa: PLC0415 - likewise
 
         make_app = with_pages(config)
         if arguments.demo:
-            from tarry.console.demo import fill_with_an_evening  # noqa: PLC0415 - likewise
+            from tarry.console.board import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
     serve(gateway, config, Log(), running, told, make_app=make_app)

@@ -1,26 +1,18 @@
-"""Pages: templates, texts and the headers that every page has."""
+"""Pages and forms: templates, the headers that every page has, and forms read within limits."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import parse_qs
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
-from tarry.console.sessions import NotSignedIn
-from tarry.console.static_files import static_url
-from tarry.console.texts import texts
-from tarry.core.errors import TarryError
-from tarry.gateway.door import check_host
-from tarry.gateway.problems import refuse
+from tarry.console.assets import static_url, texts
+from tarry.gateway.incoming import body
+from tarry.gateway.problems import BadRequest
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-__all__ = ["error_page", "guarded", "html", "page", "same_origin"]
+__all__ = ["check_origin", "error_page", "html", "page", "read_form"]
 
 _POLICY = {
     "default-src": "'none'",
@@ -32,6 +24,8 @@ _POLICY = {
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
 }
+_MOST_FORM_BYTES = 128 << 10
+_MOST_FIELDS = 50
 
 
 @cache
@@ -54,8 +48,8 @@ def page(
     policy: dict[str, str] | None = None,
 ) -> Response:
     """A page from a template. Content is always escaped: nobody's post can bring markup along."""
-    told = {"t": texts(), "static": static_url, "here": request.url.path, **(values or {})}
-    return html(_templates().get_template(template).render(told), status, policy)
+    names = {"t": texts(), "static": static_url, "here": request.url.path, **(values or {})}
+    return html(_templates().get_template(template).render(names), status, policy)
 
 
 def html(content: str | bytes, status: int = 200, policy: dict[str, str] | None = None) -> Response:
@@ -73,38 +67,30 @@ def error_page(request: Request, status: int, sentence: str, back: str = "/") ->
     return page(request, "error.html", {"sentence": sentence, "back": back}, status=status)
 
 
-def guarded(route: Route) -> Route:
-    """The same route, whose errors are pages: one sentence, and the way back."""
-    inner: Callable[[Request], Awaitable[Response]] = route.endpoint
+def check_origin(request: Request) -> None:
+    """Refuse a form that another site has sent.
 
-    async def endpoint(request: Request) -> Response:
-        try:
-            check_host(request, request.app.state.settings.hosts)
-            return await inner(request)
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        except NotSignedIn:
-            return RedirectResponse(f"/desk/sign-in?then={quote(_way_back(request))}", 303)
-        except Exception as error:  # noqa: BLE001 - every error is a page, and none shows its inside
-            refusal = refuse(error)
-            tell = getattr(request.app.state, "tell", None)
-            if tell is not None and not isinstance(error, TarryError):
-                tell(f"{route.path} broke: {type(error).__name__}")
-            # Its own words, and not the error's: what a database says names machines, users and files.
-            sentence = msgspec.json.decode(refusal.body)["detail"]
-            back = request.url.path if request.method == "POST" else "/"
-            return error_page(request, refusal.status_code, sentence, back)
-
-    return Route(route.path, endpoint, methods=[*(route.methods or ())])
+    >>> check_origin(Request({"type": "http", "headers": [(b"sec-fetch-site", b"same-origin")]}))
+    """
+    if not _same_origin(request):
+        raise BadRequest(403, texts()["board"]["elsewhere"])
 
 
-def _way_back(request: Request) -> str:
-    """Where somebody goes on after signing in: a form that was lost on the way is not sent again."""
-    path = request.url.path
-    return path if request.method == "GET" else "/" + path.split("/")[1]
+async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str, str]:
+    """The fields of a form, the last of each name."""
+    check_origin(request)
+    limits = request.app.state.door.limits
+    sent = await body(request, most, limits.body_s, too_large=texts()["common"]["form_too_large"])
+    try:
+        fields = parse_qs(
+            sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
+        )
+    except ValueError:
+        raise BadRequest(400, texts()["common"]["form_unreadable"]) from None
+    return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
 
-def same_origin(request: Request) -> bool:
+def _same_origin(request: Request) -> bool:
     """Whether a form was sent by one of our own pages: browsers tell."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:

@@ -1,4 +1,4 @@
-"""The receipt page: when a post appears, saying it differently, taking it back. Its address is a secret."""
+"""The receipt page: when a post appears, changing it, withdrawing it. Its address is a secret."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,9 +7,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tarry.console.forms import read_form
-from tarry.console.pages import error_page, page
-from tarry.console.texts import texts
+from tarry.console.assets import texts
+from tarry.console.pages import error_page, page, read_form
 from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.posts import status_out
 from tarry.keep.errors import NoSuchPost, TooLate
@@ -33,7 +32,7 @@ async def _read(request: Request) -> Response:
         can_be_filled = await door.call(partial(receipts.can_be_filled, secret))
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
-    told = {
+    values = {
         "secret": secret,
         "status": status_out(status),
         "space": space,
@@ -41,13 +40,15 @@ async def _read(request: Request) -> Response:
         "can_be_filled": can_be_filled,
         "is_changed": "changed" in request.query_params,
     }
-    return page(request, "receipt.html", told)
+    return page(request, "receipt.html", values)
 
 
 async def _edit(request: Request) -> Response:
     door: Door = request.app.state.door
     secret = request.path_params["secret"]
-    await door.call(partial(door.gateway.receipts.status, secret))  # nothing is read of who has none
+    await door.call(
+        partial(door.gateway.receipts.status, secret)
+    )  # first: without a receipt nothing is read
     fields = await read_form(request)
     content = fields.get("content", "").strip()
     if not 0 < len(content) <= _MOST_CONTENT:

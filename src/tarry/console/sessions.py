@@ -1,4 +1,4 @@
-"""Signing in with an operator's token. The token is not kept: a cookie says which one, and until when.
+"""Signing in and out with an operator's token. The token is not kept: a cookie names it, and its end.
 
 The cookie is signed, so any server of the gateway accepts it, and names the token by its hash, which is
 looked up at every request: revoking a token ends its sessions. A session that was signed out of is refused
@@ -6,22 +6,41 @@ by the server that heard it; another one lets it run out, unless the token is re
 """
 
 import hmac
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
-from tarry.console.texts import texts
+from tarry.console.assets import texts
+from tarry.console.pages import check_origin, page, read_form
 from tarry.core.errors import TarryError
 from tarry.gateway.book import Scope, Token
-from tarry.gateway.limits import Buckets, Limits
+from tarry.gateway.limits import Buckets, Limits, TooMany
 from tarry.gateway.problems import BadRequest, Forbidden
+from tarry.gateway.tokens import find_token
 
-__all__ = ["NotSignedIn", "Session", "Sessions", "begin", "check_csrf", "end", "signed_in"]
+if TYPE_CHECKING:
+    from tarry.gateway.door import Door
+
+__all__ = [
+    "ROUTES",
+    "NotSignedIn",
+    "Session",
+    "Sessions",
+    "begin",
+    "check_csrf",
+    "end",
+    "local_path",
+    "signed_in",
+]
+
 
 _COOKIE = "tarry_desk"
 _LONGEST_S = 12 * 3600
@@ -88,15 +107,15 @@ class Sessions:
         """
         self._wrong.take(client)
 
-    def end(self, said: str) -> None:
+    def end(self, claim: str) -> None:
         """Remember that a session is over, for as long as its cookie would be good."""
         now = time.time()
-        self._ended = {each: until for each, until in self._ended.items() if until > now}
-        self._ended[said] = _until(said)
+        self._ended = {each: expiry for each, expiry in self._ended.items() if expiry > now}
+        self._ended[claim] = _expiry(claim)
 
-    def has_ended(self, said: str) -> bool:
-        """Whether somebody has signed out of it here."""
-        return said in self._ended
+    def has_ended(self, claim: str) -> bool:
+        """Whether somebody has signed out of this session here."""
+        return claim in self._ended
 
 
 def begin(request: Request, response: Response, token: Token) -> None:
@@ -113,10 +132,10 @@ def begin(request: Request, response: Response, token: Token) -> None:
     'HttpOnly; Max-Age=43200; Path=/; SameSite=strict'
     >>> site.state.door.close()
     """
-    said = f"{token.hash.hex()}.{int(time.time()) + _LONGEST_S}.{secrets.token_hex(16)}"
+    claim = f"{token.hash.hex()}.{int(time.time()) + _LONGEST_S}.{secrets.token_hex(16)}"
     response.set_cookie(
         _name(request),
-        f"{said}.{_signature(request, 'session', said)}",
+        f"{claim}.{_signature(request, 'session', claim)}",
         max_age=_LONGEST_S,
         httponly=True,
         samesite="strict",
@@ -135,15 +154,15 @@ def end(request: Request, response: Response) -> None:
     True
     >>> site.state.door.close()
     """
-    if (said := _said(request)) is not None:
-        request.app.state.sessions.end(said)
+    if (claim := _claim(request)) is not None:
+        request.app.state.sessions.end(claim)
     response.delete_cookie(
         _name(request), httponly=True, samesite="strict", secure=request.app.state.settings.is_https
     )
 
 
 def signed_in(request: Request, scope: Scope = "operate") -> Session:
-    """Who is signed in, if they may be here.
+    """The session of a request, if its token has the scope.
 
     >>> from tarry.console.site import create_site
     >>> from tarry.gateway.testing import small_gateway
@@ -153,13 +172,13 @@ def signed_in(request: Request, scope: Scope = "operate") -> Session:
     Traceback (most recent call last):
     tarry.console.sessions.NotSignedIn: sign in first
     """
-    said = _said(request)
-    if said is None or request.app.state.sessions.has_ended(said):
+    claim = _claim(request)
+    if claim is None or request.app.state.sessions.has_ended(claim):
         raise NotSignedIn
-    token = request.app.state.door.gateway.book.tokens.get(bytes.fromhex(said.partition(".")[0]))
-    if token is None or not 0 < _until(said) - time.time() <= _LONGEST_S + _SKEW_S:
+    token = request.app.state.door.gateway.book.tokens.get(bytes.fromhex(claim.partition(".")[0]))
+    if token is None or not 0 < _expiry(claim) - time.time() <= _LONGEST_S + _SKEW_S:
         raise NotSignedIn
-    session = Session(token=token, csrf=_signature(request, "form", said))
+    session = Session(token=token, csrf=_signature(request, "form", claim))
     if not session.may(scope):
         raise Forbidden(scope)
     return session
@@ -183,17 +202,89 @@ def _name(request: Request) -> str:
     return f"__Host-{_COOKIE}" if request.app.state.settings.is_https else _COOKIE
 
 
-def _said(request: Request) -> str | None:
-    """What the cookie says, if it is ours: the token's hash, until when, and a random number."""
-    said, _, signature = request.cookies.get(_name(request), "").rpartition(".")
-    expected = _signature(request, "session", said)
-    return said if hmac.compare_digest(signature.encode(), expected.encode()) else None
+def _claim(request: Request) -> str | None:
+    """What the cookie claims, if we signed it: the token's hash, its expiry, and a random number."""
+    claim, _, signature = request.cookies.get(_name(request), "").rpartition(".")
+    expected = _signature(request, "session", claim)
+    return claim if hmac.compare_digest(signature.encode(), expected.encode()) else None
 
 
-def _until(said: str) -> int:
-    return int(said.split(".")[1])
+def _expiry(claim: str) -> int:
+    return int(claim.split(".")[1])
 
 
-def _signature(request: Request, purpose: str, said: str) -> str:
+def _signature(request: Request, purpose: str, claim: str) -> str:
     key = request.app.state.door.gateway.keys.secret(f"{purpose}s of the desk")
-    return blake2b(said.encode(), key=key, digest_size=32).hexdigest()
+    return blake2b(claim.encode(), key=key, digest_size=32).hexdigest()
+
+
+# --- the page where operators sign in, and the way out --------------------------------------------------
+
+_HOME = "/desk"
+#: What may come after signing in: a plain path. "//host", "/\host", "?", "%" and ".." are all not in it.
+_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+", re.ASCII)
+_LONGEST_PATH = 200
+_MOST_BYTES = 8 << 10  # of what anybody may send
+
+
+def local_path(text: str) -> str:
+    r"""The path, if it is one of this site; if not, the desk's.
+
+    >>> local_path("/audit"), local_path("//evil.example"), local_path("/\\evil.example")
+    ('/audit', '/desk', '/desk')
+    """
+    is_plain = len(text) <= _LONGEST_PATH and _PATH.fullmatch(text)
+    return text if is_plain and not text.startswith("/desk/sign-") else _HOME
+
+
+async def _show_form(request: Request) -> Response:
+    then = local_path(request.query_params.get("then", ""))
+    try:
+        signed_in(request)
+    except TarryError:
+        return _form(request, then)
+    return RedirectResponse(then, 303)
+
+
+async def _sign_in(request: Request) -> Response:
+    door: Door = request.app.state.door
+    fields = await read_form(request, _MOST_BYTES)
+    then = local_path(fields.get("then", ""))
+    secret = fields.get("token", "").strip()
+    await door.learn_token(request, secret)
+    token = find_token(door.gateway.book, secret)
+    if token is not None and {"operate", "admin"} & token.scopes:
+        answer = RedirectResponse(then, 303)
+        begin(request, answer, token)
+        return answer
+    try:
+        request.app.state.sessions.fail(door.clients.name(request.scope))
+    except TooMany as error:
+        form = _form(request, then, str(error), status=429)
+        form.headers["Retry-After"] = str(error.wait_s)
+        return form
+    return _form(request, then, texts()["desk"]["wrong" if token is None else "not_enough"], status=403)
+
+
+async def _sign_out(request: Request) -> Response:
+    check_origin(request)
+    answer = RedirectResponse("/desk/sign-in", 303)
+    try:
+        session = signed_in(request)
+    except NotSignedIn:  # it is over already
+        return answer
+    check_csrf(session, await read_form(request))
+    end(request, answer)
+    return answer
+
+
+def _form(request: Request, then: str, problem: str = "", *, status: int = 200) -> Response:
+    """The form. Whatever was typed before is not in it."""
+    return page(request, "sign_in.html", {"then": then, "problem": problem}, status=status)
+
+
+ROUTES = [
+    Route("/desk/sign-in", _show_form, methods=["GET"]),
+    Route("/desk/sign-in", _sign_in, methods=["POST"]),
+    Route("/desk/sign-out", _sign_out, methods=["POST"]),
+]

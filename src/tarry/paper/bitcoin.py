@@ -8,22 +8,26 @@ tables of the crypto world where they are given. Beside the paper's rule stands 
 follows the very payments it protects gives them away, one from a closed week before does not.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import altair as alt
 import numpy as np
 
 from tarry.core.entropy import Seeded
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
-from tarry.paper.bitcoin_charts import attack_charts, delay_chart
-from tarry.paper.bitcoin_gaps import ARRIVALS, safe_table
-from tarry.paper.bitcoin_trial import CLOSED, PAST, Payments, Trial, payments_of, run_trial
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.given import given_tables
-from tarry.paper.weeks import DEFAULT, WINDOW, make_weeks
+from tarry.paper.bitcoin_payments import ARRIVALS, DEFAULT, WINDOW, make_weeks, safe_table
+from tarry.paper.bitcoin_trial import CLOSED, PAST, Payments, PaymentTrial, payments_of, run_trial
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.study.audit import Run
+from tarry.study.charts.curves import precision_chart
+from tarry.study.charts.style import duration_axis, hints, line_style, percent_axis, plot, styled
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, precision_at
 
-__all__ = ["NAME", "TITLE", "as_coded", "find"]
+__all__ = ["NAME", "TITLE", "as_coded", "attack_charts", "delay_chart", "find"]
+
 
 NAME = "bitcoin"
 TITLE = "Bitcoin: payments to one address, gaps from its own past"
@@ -47,11 +51,11 @@ Key = tuple[str, str, int, str]  # history, rule, percentile, epsilon
 # --- the payments and what is done to them -------------------------------------------------------
 
 
-def _histories(settings: Settings) -> dict[str, Payments]:
+def _histories(settings: RunSettings) -> dict[str, Payments]:
     made = make_weeks(600 if settings.tiny else PER_DAY, settings.seed)
     histories = {MADE_UP: payments_of(made, PERCENTILES)}
-    given = given_tables(settings, "dao_votes", "bitcoin_otc")
-    return histories | {name: payments_of(columns, PERCENTILES) for name, columns in given.items()}
+    real = real_tables(settings, "dao_votes", "bitcoin_otc")
+    return histories | {name: payments_of(columns, PERCENTILES) for name, columns in real.items()}
 
 
 def _statistics(histories: dict[str, Payments]) -> Table:
@@ -92,7 +96,7 @@ def _without(gaps: IntArray) -> float:
     return float(np.mean(gaps == DEFAULT // MICROSECONDS)) if len(gaps) else 0.0
 
 
-def _trials(settings: Settings, histories: dict[str, Payments]) -> dict[Key, Trial]:
+def _trials(settings: RunSettings, histories: dict[str, Payments]) -> dict[Key, PaymentTrial]:
     keys: list[Key] = [
         (name, rule, percentile, epsilon)
         for name in histories
@@ -101,7 +105,7 @@ def _trials(settings: Settings, histories: dict[str, Payments]) -> dict[Key, Tri
         for epsilon in EPSILONS
         if percentile == 50 or (not settings.tiny and (name == MADE_UP or epsilon == "1"))
     ]
-    trials: dict[Key, Trial] = {}
+    trials: dict[Key, PaymentTrial] = {}
     for done, (name, rule, percentile, epsilon) in enumerate(keys):
         payments = histories[name]
         gaps = payments.gaps[rule][percentile]
@@ -113,7 +117,7 @@ def _trials(settings: Settings, histories: dict[str, Payments]) -> dict[Key, Tri
     return trials
 
 
-def _attacks(trials: dict[Key, Trial]) -> Table:
+def _attacks(trials: dict[Key, PaymentTrial]) -> Table:
     rows = [
         (
             *key,
@@ -126,8 +130,8 @@ def _attacks(trials: dict[Key, Trial]) -> Table:
         )
         for key, trial in trials.items()
     ]
-    found = ("basic", "informed", "delay within 2 h", "within 4 h", "mean, hours", "draws")
-    header = ("history", "gap from", "percentile", "epsilon", *found)
+    results = ("basic", "informed", "delay within 2 h", "within 4 h", "mean, hours", "draws")
+    header = ("history", "gap from", "percentile", "epsilon", *results)
     title = f"Precision of both attacks at a recall of {HIGH_RECALL:.0%}, and delays of batched payments"
     return Table(title=title, header=header, rows=rows)
 
@@ -145,7 +149,7 @@ def as_coded(counts: Counts) -> float | None:
     return counts.true_positives / claims if claims else None
 
 
-def _slip(nothing: dict[str, Trial]) -> Table:
+def _slip(nothing: dict[str, PaymentTrial]) -> Table:
     rows = [
         (name, score.cutoff_s, score.counts.recall, score.counts.precision, as_coded(score.counts))
         for name, trial in nothing.items()
@@ -157,13 +161,13 @@ def _slip(nothing: dict[str, Trial]) -> Table:
     return Table(title=title, header=header, rows=rows)
 
 
-def _charts(trials: dict[Key, Trial], nothing: Trial) -> dict[str, alt.LayerChart]:
+def _charts(trials: dict[Key, PaymentTrial], nothing: PaymentTrial) -> dict[str, alt.LayerChart]:
     """The paper's figures: both attacks and the delays at each percentile of the gaps, the median first."""
-    own = {key[2:]: trial for key, trial in trials.items() if key[:2] == (MADE_UP, PAST)}
-    by_gap = {f"epsilon 1, percentile {p}": trial for (p, value), trial in own.items() if value == "1"}
+    made_up = {key[2:]: trial for key, trial in trials.items() if key[:2] == (MADE_UP, PAST)}
+    by_gap = {f"epsilon 1, percentile {p}": trial for (p, value), trial in made_up.items() if value == "1"}
     charts: dict[str, alt.LayerChart] = {}
-    for percentile in sorted({p for p, _ in own}, key=lambda p: (p != 50, p)):
-        by_epsilon = {f"epsilon {value}": trial for (p, value), trial in own.items() if p == percentile}
+    for percentile in sorted({p for p, _ in made_up}, key=lambda p: (p != 50, p)):
+        by_epsilon = {f"epsilon {value}": trial for (p, value), trial in made_up.items() if p == percentile}
         drawn = attack_charts({"nothing done": nothing, **by_epsilon})
         drawn["delays-by-epsilon"] = delay_chart(by_epsilon)
         last = "" if percentile == 50 else f"-{percentile}"
@@ -214,26 +218,26 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
 
 def _real(attacks: Table, statistics: Table) -> list[str]:
     """What comes out of real tables, where they were given: epsilon 1, the median gap."""
-    told = []
+    sentences = []
     for name, *_, paper, closed in statistics.rows[2:]:
-        own, safe = (
+        past, safe = (
             next(row for row in attacks.rows if tuple(row[:4]) == (name, rule, 50, "1"))
             for rule in (PAST, CLOSED)
         )
-        told.append(
+        sentences.append(
             f"On {name}, at {HIGH_RECALL:.0%} recall and epsilon 1, the informed attack is right in "
-            f"{own[5]:.1%} with the paper's rule and in {safe[5]:.1%} with the safe one (basic: "
-            f"{own[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of "
+            f"{past[5]:.1%} with the paper's rule and in {safe[5]:.1%} with the safe one (basic: "
+            f"{past[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of "
             "batched events get the ten minutes of a recipient without a past, where it is "
             f"{paper:.0%} with the paper's."
         )
-    return told
+    return sentences
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Replay, attack, and set the safe rule beside the paper's.
 
-    >>> find(Settings(tiny=True)).name
+    >>> find(RunSettings(tiny=True)).name
     'bitcoin'
     """
     histories = _histories(settings)
@@ -248,3 +252,58 @@ def find(settings: Settings) -> Finding:
     says = _says(tables["attacks"], tables["statistics"], tables["slip"], tables["safe"])
     charts = _charts(trials, nothing[MADE_UP])
     return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, alt.LayerChart]:
+    """Precision over recall of the basic and of the informed attack, a line for each trial.
+
+    >>> sorted(attack_charts({}))
+    ['basic-attack', 'informed-attack']
+    """
+    basic = [_run(name, trial, informed=False) for name, trial in lines.items()]
+    informed = [_run(name, trial, informed=True) for name, trial in lines.items()]
+    return {"basic-attack": precision_chart(basic), "informed-attack": _in_gaps(informed)}
+
+
+def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
+    """Points named by the multiple of each address's own gap: in seconds a cutoff would be nobody's."""
+    chart = precision_chart(runs)
+    multiples = [score.multiple for score in runs[0].scores] if runs else []
+    settings = ["1 gap" if multiple == 1 else f"{multiple:g} gaps" for multiple in multiples]
+    layers: list[Any] = chart.layer
+    for layer in layers:
+        for row in layer.data.values:
+            # Claims grow with the multiple, so the place of a point is that of its multiple.
+            setting = settings[row["place"]]
+            row.update({key: setting for key in ("cutoff", "text") if key in row})
+    return chart
+
+
+def _run(name: str, trial: PaymentTrial, *, informed: bool) -> Run:
+    scores = trial.informed if informed else trial.basic
+    return Run(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
+
+
+def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:
+    """How many batched payments wait at most how long.
+
+    >>> trial = PaymentTrial(basic=(), informed=(), delays=np.array([60, 600]))
+    >>> delay_chart({"epsilon 1": trial}).data.values[0]["line"]
+    'epsilon 1'
+    """
+    rows = [
+        {"line": name, "delay": float(np.quantile(trial.delays, part)), "share": part}
+        for name, trial in lines.items()
+        for part in np.linspace(0.01, 0.99, 50).tolist()
+    ]
+    longest = max(float(row["delay"]) for row in rows)
+    x = alt.X("delay:Q", **duration_axis("delay of batched payments", longest, unit=60))
+    y = alt.Y("share:Q", **percent_axis("payments that wait at most this long"))
+    names = list(lines)
+    base = plot(rows).mark_line(strokeWidth=2)
+    hint = hints("line:N", "delay:Q", "share:Q")
+    color = line_style(names)["color"]
+    return styled(base.encode(x=x, y=y, color=color, tooltip=hint), rows_of_legend=len(names))

@@ -15,8 +15,16 @@ from tarry.core.entropy import Seeded
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.paper.bitcoin_gaps import Gaps, closed_gaps, past_gaps, usable
-from tarry.paper.weeks import DAY, WEEK, WINDOW, with_history
+from tarry.paper.bitcoin_payments import (
+    DAY,
+    WEEK,
+    WINDOW,
+    Gaps,
+    closed_gaps,
+    past_gaps,
+    usable,
+    with_history,
+)
 from tarry.readers.columns import Columns
 from tarry.study.attack.cutoff import Truth
 from tarry.study.attack.recipient import informed_attack, recipient_attack
@@ -24,7 +32,7 @@ from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, Score
 from tarry.study.table import EventTable, event_table
 
-__all__ = ["CLOSED", "PAST", "Payments", "Trial", "payments_of", "run_trial"]
+__all__ = ["CLOSED", "PAST", "PaymentTrial", "Payments", "payments_of", "run_trial"]
 
 PAST, CLOSED = "the seven days before each payment", "the closed week before"
 
@@ -55,7 +63,7 @@ MULTIPLES = [Fraction(text) for text in _MULTIPLES]
 class Payments:
     """What is replayed: the payments after the first week, and the gaps that each rule learned for them.
 
-    >>> from tarry.paper.weeks import make_weeks
+    >>> from tarry.paper.bitcoin_payments import make_weeks
     >>> payments_of(make_weeks(500, seed=1), [50]).days
     7.0
     """
@@ -76,10 +84,10 @@ class Payments:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trial:
+class PaymentTrial:
     """What came of one rule, percentile and epsilon, all draws together.
 
-    >>> Trial(basic=(), informed=(), delays=np.array([1800, 9000])).within(hours=1)
+    >>> PaymentTrial(basic=(), informed=(), delays=np.array([1800, 9000])).within(hours=1)
     0.5
     """
 
@@ -93,36 +101,41 @@ class Trial:
         return float(np.searchsorted(self.delays, hours * 3600, side="right")) / max(len(self.delays), 1)
 
 
-def payments_of(given: EventTable | Columns, percentiles: Sequence[int]) -> Payments:
+def payments_of(history: EventTable | Columns, percentiles: Sequence[int]) -> Payments:
     """Learn the gaps of a history, and keep what comes after its first week.
 
     Of a table of acts, what is acted on receives and who acts spends.
 
-    >>> from tarry.paper.weeks import make_weeks
+    >>> from tarry.paper.bitcoin_payments import make_weeks
     >>> sorted(payments_of(make_weeks(500, seed=1), [50]).gaps) == sorted([PAST, CLOSED])
     True
     """
-    if isinstance(given, Columns):
-        spender, receiver = (given.frame[name].to_numpy() for name in (given.actor, given.target))
-        given = event_table(actor=receiver, target=spender, time=given.arrival)
-    since = int(given.time.min()) + WEEK
-    later = given.time >= since
-    learned = {PAST: past_gaps(given, percentiles, since), CLOSED: closed_gaps(given, percentiles)}
+    table = history if isinstance(history, EventTable) else _paid(history)
+    since = int(table.time.min()) + WEEK
+    later = table.time >= since
+    learned = {PAST: past_gaps(table, percentiles, since), CLOSED: closed_gaps(table, percentiles)}
     gaps = {rule: {p: usable(gap[later]) for p, gap in by.items()} for rule, by in learned.items()}
-    return Payments(table=given.keep(later), gaps=gaps, history=with_history(given)[later])
+    return Payments(table=table.keep(later), gaps=gaps, history=with_history(table)[later])
 
 
-def run_trial(payments: Payments, gaps: IntArray | None, epsilon: str, draws: Sequence[Seeded]) -> Trial:
+def _paid(columns: Columns) -> EventTable:
+    spender, receiver = (columns.frame[name].to_numpy() for name in (columns.actor, columns.target))
+    return event_table(actor=receiver, target=spender, time=columns.arrival)
+
+
+def run_trial(
+    payments: Payments, gaps: IntArray | None, epsilon: str, draws: Sequence[Seeded]
+) -> PaymentTrial:
     """Replay with a gap for each row (None: nothing is done) and attack what is seen.
 
-    >>> from tarry.paper.weeks import make_weeks
+    >>> from tarry.paper.bitcoin_payments import make_weeks
     >>> payments = payments_of(make_weeks(500, seed=1), [50])
     >>> trial = run_trial(payments, None, "1", [Seeded(0)])
     >>> trial.basic[2].counts.precision, trial.basic[2].counts.recall  # a minute, and nothing hidden
     (1.0, 1.0)
     """
     table, truth = payments.table, payments.truth
-    own = _one_each(table, payments.gaps[CLOSED][50] if gaps is None else gaps) * MICROSECONDS
+    gap_of_recipient = _one_each(table, payments.gaps[CLOSED][50] if gaps is None else gaps) * MICROSECONDS
     basic: list[list[Score]] = []
     informed: list[list[Score]] = []
     delays: list[IntArray] = []
@@ -133,15 +146,15 @@ def run_trial(payments: Payments, gaps: IntArray | None, epsilon: str, draws: Se
             seen = plan.release * MICROSECONDS
             delays.append((plan.release - plan.arrival)[plan.batched])
         basic.append(recipient_attack(truth, seen, CUTOFFS))
-        informed.append(informed_attack(truth, seen, MULTIPLES, own))
+        informed.append(informed_attack(truth, seen, MULTIPLES, gap_of_recipient))
     together = np.sort(np.concatenate(delays)) if delays else np.zeros(0, dtype=np.int64)
-    return Trial(basic=_summed(basic), informed=_summed(informed), delays=together, draws=len(draws))
+    return PaymentTrial(basic=_summed(basic), informed=_summed(informed), delays=together, draws=len(draws))
 
 
 def _policy(gaps: IntArray, epsilon: str) -> Policy:
     """Uniform delays (eta = 1, as in the paper's experiments), a gap for each class of payments."""
-    own = {str(gap): Fraction(gap) for gap in np.unique(gaps).tolist()}
-    return Policy(epsilon=epsilon, gap="10m", window="1m", law="uniform", track_gaps=own)
+    by_track = {str(gap): Fraction(gap) for gap in np.unique(gaps).tolist()}
+    return Policy(epsilon=epsilon, gap="10m", window="1m", law="uniform", track_gaps=by_track)
 
 
 def _one_each(table: EventTable, gaps: IntArray) -> IntArray:

@@ -12,12 +12,11 @@ from fractions import Fraction
 
 import altair as alt
 
-from tarry.core.continuous import Means, uniform
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.formulas import errata, errata_chart, errata_says
-from tarry.paper.lines import line_chart, number_axis, records
+from tarry.paper.closed_forms import Means, errata, errata_chart, errata_says, uniform
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
 
 __all__ = ["NAME", "TITLE", "find"]
 
@@ -53,10 +52,10 @@ TEXT_EPSILON = 0.5
 TEXTS = ((11, 80, 150), (79, 180, 360))
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Every entry three ways, what the experiment really ran with, and the errata.
 
-    >>> find(Settings()).says[0]
+    >>> find(RunSettings()).says[0]
     '24 of 24 printed entries come out to the minute: 5 minutes plus the closed form with eta 1.'
     """
     tables = {
@@ -138,7 +137,7 @@ def _text() -> Table:
 
 
 def _says(tables: dict[str, Table]) -> list[str]:
-    entries = records(tables["entries"])
+    entries = tables["entries"].records()
     same = sum(round(one["as coded"]) == one["printed"] for one in entries)
     second = [one for one in entries if one["printed gap"] == PRINTED[1].gap]
     others = sum(round(one["with the printed gap"]) != one["printed"] for one in second)
@@ -146,8 +145,8 @@ def _says(tables: dict[str, Table]) -> list[str]:
         [100 * (one[f"corrected, {labels}"] / one["printed"] - 1) for one in entries]
         for labels in ("held", "declared")
     )
-    run = next(one for one in records(tables["experiment"]) if one["epsilon"] == TEXT_EPSILON)
-    text, _, own, next_row, _ = records(tables["text"])
+    run = next(one for one in tables["experiment"].records() if one["epsilon"] == TEXT_EPSILON)
+    text, _, first_row, next_row, _ = tables["text"].records()
     return [
         (
             f"{same} of {len(entries)} printed entries come out to the minute: {WINDOW:g} minutes "
@@ -168,8 +167,8 @@ def _says(tables: dict[str, Table]) -> list[str]:
             f"The gap printed as {PRINTED[1].gap} minutes was {PRINTED[1].used_s / 60:.1f} (with "
             f"{PRINTED[1].gap}, {others} of its {len(second)} entries would be others), and the text's "
             f"{text['mean']} and {text['maximum']} minutes for g = {PRINTED[0].gap} are that row's "
-            f"({next_row['mean']} and {next_row['maximum']}): its own are {own['mean']} and "
-            f"{own['maximum']}."
+            f"({next_row['mean']} and {next_row['maximum']}): its own are {first_row['mean']} and "
+            f"{first_row['maximum']}."
         ),
     ]
 
@@ -180,7 +179,7 @@ def _chart(entries: Table) -> alt.LayerChart:
         {"line": f"{name}, {percentile}th percentile", "epsilon": one["epsilon"], "delay": one[way]}
         for percentile in (25, 75)
         for name, way in ways.items()
-        for one in records(entries)
+        for one in entries.records()
         if one["delay"] == "mean" and one["percentile"] == percentile
     ]
     x = alt.X("epsilon:Q", **number_axis("epsilon", 0.09, 2.2, log=True, values=EPSILONS))

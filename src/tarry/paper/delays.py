@@ -9,15 +9,16 @@ time stand the exact laws on ticks, which is what is released.
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp
+from typing import Any
 
 import altair as alt
 
-from tarry.core import continuous
-from tarry.core.continuous import Means, best_eta
 from tarry.core.mechanism import Ask
 from tarry.core.plugins import load
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.lines import line_chart, number_axis, records
+from tarry.paper import closed_forms
+from tarry.paper.closed_forms import Means, best_eta
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
 
 __all__ = ["NAME", "TITLE", "find"]
 
@@ -32,10 +33,15 @@ FACTOR = 2.0  # "a factor of nearly two times less delay ... at small values of 
 
 #: The laws in the order of the figure. `share` is half of epsilon: what one event may cost.
 CLOSED: dict[str, Callable[[float], Means]] = {
-    "exponential": continuous.exponential,
-    "staircase": continuous.staircase,
-    "uniform": continuous.uniform,
-    "zero-inflated-uniform": lambda share: continuous.zero_inflated_uniform(share, best_eta(share, 0.0)),
+    "exponential": closed_forms.exponential,
+    "staircase": closed_forms.staircase,
+    "uniform": closed_forms.uniform,
+    "zero-inflated-uniform": lambda share: closed_forms.zero_inflated_uniform(share, best_eta(share, 0.0)),
+}
+#: The mean delay of each kind of events.
+MEANS: dict[str, Callable[[Means], float]] = {
+    "unbatched": lambda means: means.unbatched,
+    "batched": lambda means: means.batched,
 }
 # Which law falls behind which as epsilon grows, and for which events.
 RACES = (
@@ -46,10 +52,10 @@ RACES = (
 )
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """The means of each law, where they cross, and how far ticks are from continuous time.
 
-    >>> finding = find(Settings(tiny=True))
+    >>> finding = find(RunSettings(tiny=True))
     >>> list(finding.tables), list(finding.charts)
     (['delays', 'crossings', 'corollary'], ['unbatched-delay', 'batched-delay'])
     """
@@ -106,9 +112,10 @@ def _crossings() -> Table:
 def _crossing(kind: str, law: str, other: str) -> float:
     """Where the difference changes its sign, by bisection over all epsilons of the figure."""
     low, high = FINE[0], FINE[-1]
+    mean = MEANS[kind]
     while high - low > 1e-9:
         middle = (low + high) / 2
-        behind = getattr(CLOSED[law](middle / 2), kind) > getattr(CLOSED[other](middle / 2), kind)
+        behind = mean(CLOSED[law](middle / 2)) > mean(CLOSED[other](middle / 2))
         low, high = (low, middle) if behind else (middle, high)
     return high
 
@@ -118,8 +125,8 @@ def _corollary() -> Table:
     rows: list[list[Cell]] = []
     for epsilon in map(float, SHOWN):
         eta = exp(-epsilon / 4)
-        ours = continuous.zero_inflated_uniform(epsilon / 2, eta)
-        theirs = continuous.staircase(epsilon / 2)
+        ours = closed_forms.zero_inflated_uniform(epsilon / 2, eta)
+        theirs = closed_forms.staircase(epsilon / 2)
         pairs = (ours.unbatched, theirs.unbatched, ours.batched, theirs.batched)
         rows.append([epsilon, eta, *pairs])
     header = ("epsilon", "eta", "unbatched", "staircase unbatched", "batched", "staircase batched")
@@ -135,17 +142,17 @@ def _says(tables: dict[str, Table]) -> list[str]:
     slow, fast = CLOSED["exponential"](small / 2), CLOSED["uniform"](small / 2)
     ends = {law: closed(large / 2).unbatched for law, closed in CLOSED.items()}
     least, most = min(ends, key=ends.__getitem__), max(ends, key=ends.__getitem__)
-    cross = [one["from epsilon"] for one in records(tables["crossings"])]
+    cross = [one["from epsilon"] for one in tables["crossings"].records()]
     worse = max(
         one[kind] / one[f"staircase {kind}"]
-        for one in records(tables["corollary"])
+        for one in tables["corollary"].records()
         for kind in ("batched", "unbatched")
     )
     unlike = next(
         epsilon for epsilon in FINE if epsilon > SIMILAR[-1] and longest_to_shortest(epsilon) > FACTOR
     )
     near = " and ".join(f"{longest_to_shortest(epsilon):.2f} (epsilon {epsilon:g})" for epsilon in SIMILAR)
-    apart = max(one["furthest apart, ticks"] for one in records(tables["delays"]))
+    apart = max(one["furthest apart, ticks"] for one in tables["delays"].records())
     return [
         (
             f"At epsilon {small:g} the exponential law takes {slow.unbatched / fast.unbatched:.2f} times "
@@ -173,14 +180,14 @@ def _says(tables: dict[str, Table]) -> list[str]:
 
 
 def _chart(kind: str, exact: Table) -> alt.LayerChart:
-    rows = [
-        {"line": law, "epsilon": epsilon, "delay": getattr(closed(epsilon / 2), kind)}
+    rows: list[dict[str, Any]] = [
+        {"line": law, "epsilon": epsilon, "delay": MEANS[kind](closed(epsilon / 2))}
         for law, closed in CLOSED.items()
         for epsilon in FINE
     ]
     dots = [
         {"line": one["law"], "epsilon": one["epsilon"], "delay": one[f"{kind}, on ticks"]}
-        for one in records(exact)
+        for one in exact.records()
     ]
     low = min(row["delay"] for row in rows)
     x = alt.X("epsilon:Q", **number_axis("epsilon of a pair (dots: exactly on ticks)", 0, FINE[-1]))

@@ -1,30 +1,35 @@
-"""What a script finds: sentences, tables and charts, with the settings that give them again."""
+"""What a script is given and what it finds: settings and real tables; sentences, tables and charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import altair as alt
 
-__all__ = ["Finding", "Script", "Settings", "Table"]
+from tarry.core.errors import BadInput
+from tarry.readers.columns import Columns
+from tarry.readers.files import read_history
+
+__all__ = ["Finding", "RunSettings", "Table", "real_tables"]
+
 
 Cell = str | int | float | None
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a run is made with.
+class RunSettings:
+    """The settings of a run.
 
-    >>> Settings().seed
+    >>> RunSettings().seed
     0
     """
 
     seed: int = 0  # of everything made up or drawn
     data: Path | None = None  # a folder of real event tables, or one of them; None: made-up ones alone
     tiny: bool = False  # prove that it runs; the figures mean nothing
-    progress: Progress | None = None  # told (done, all) of long work
+    progress: Progress | None = None  # called with (done, all) during long work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +49,18 @@ class Table:
         place = list(self.header).index(name)
         return [row[place] for row in self.rows]
 
+    def records(self) -> list[dict[str, Any]]:
+        """The rows by the names of the header: what charts and sentences take.
+
+        >>> Table(title="two", header=("a", "b"), rows=((1, 2),)).records()
+        [{'a': 1, 'b': 2}]
+        """
+        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What one script found.
+    """The result of one script.
 
     >>> Finding(name="queue", title="The queue", says=["It keeps order."]).tables
     {}
@@ -76,12 +89,18 @@ class Finding:
         }
 
 
-class Script(Protocol):
-    """A module of this folder: what it is called, and how it finds."""
+def real_tables(settings: RunSettings, *names: str) -> dict[str, Columns]:
+    """The tables of these names in the data folder of a run; or its one file, whatever the name.
 
-    NAME: str
-    TITLE: str
-
-    def find(self, settings: Settings) -> Finding:
-        """Run it."""
-        ...
+    >>> real_tables(RunSettings(), "dao_votes")
+    {}
+    """
+    if settings.data is None:
+        return {}
+    data = Path(settings.data)
+    if data.is_dir():
+        matches = {name: sorted(data.glob(f"{name}.*")) for name in names}
+        return {name: read_history(files[0]) for name, files in matches.items() if files}
+    if not data.exists():
+        raise BadInput(f"there is no {data.name}", "give a folder of event tables, or one of them")
+    return {data.stem: read_history(data)}

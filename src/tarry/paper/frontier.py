@@ -7,6 +7,7 @@ of a gap confirms the first; a small family of laws that spend more on the mover
 epsilon above 2 ln 2.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, log, sqrt
 from typing import Any
@@ -14,19 +15,30 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from tarry.core.continuous import Means, best_eta
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.verify import verify_pair
-from tarry.paper.cells import best_on_cells, best_split
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.lines import line_chart, number_axis, records
-from tarry.paper.outside import best_inside, best_outside, gains_from
+from tarry.paper.closed_forms import Means, best_eta, zero_inflated_uniform
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.linear_programs import best_on_cells, best_split
 from tarry.study.figures import percent
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = [
+    "COUNTEREXAMPLE",
+    "NAME",
+    "TITLE",
+    "Outside",
+    "best_inside",
+    "best_outside",
+    "best_symmetric",
+    "counterexample_ratios",
+    "find",
+    "gains_from",
+]
+
 
 NAME = "frontier"
 TITLE = "Batched against unbatched delay: the frontier, its optimum, and beyond"
@@ -49,10 +61,10 @@ COUNTEREXAMPLE = LawPair(
 )
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """The frontier three ways, and the pairs outside its class.
 
-    >>> list(find(Settings(tiny=True)).tables)
+    >>> list(find(RunSettings(tiny=True)).tables)
     ['frontier', 'outside', 'begins', 'counterexample']
     """
     epsilons, weights = (EPSILONS[1::3], WEIGHTS[::3]) if settings.tiny else (EPSILONS, WEIGHTS)
@@ -69,15 +81,15 @@ def find(settings: Settings) -> Finding:
 # --- inside the class: half of epsilon for each event -------------------------------------------
 
 
-def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: Settings) -> Table:
+def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: RunSettings) -> Table:
     rows: list[list[Cell]] = []
     for done, epsilon in enumerate(epsilons, start=1):
         for weight in weights:
             means, ticks = best_inside(epsilon, weight), _on_ticks(epsilon, weight)
             cost, half = means.weighted(weight), exp(epsilon / 2)
-            found = best_on_cells(half, half, weight, cells=CELLS, end=means.end + 1.2)
+            optimum = best_on_cells(half, half, weight, cells=CELLS, end=means.end + 1.2)
             laws = (best_eta(epsilon / 2, weight), means.batched, means.unbatched, *ticks)
-            rows.append([epsilon, weight, *laws, cost, found.cost, found.batched, found.unbatched])
+            rows.append([epsilon, weight, *laws, cost, optimum.cost, optimum.batched, optimum.unbatched])
         if settings.progress is not None:
             settings.progress(done, len(epsilons))
     exact = ("batched, on ticks", "unbatched, on ticks")
@@ -104,10 +116,12 @@ def _outside(epsilons: tuple[float, ...]) -> Table:
             means, cost = outside.means, inside.weighted(weight)
             gain = 1 - means.weighted(weight) / cost
             both = means.batched < inside.batched and means.unbatched < inside.unbatched
-            found = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
+            optimum = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
             pairs = (inside.batched, means.batched, inside.unbatched, means.unbatched)
             better = "yes" if both and gain > 1e-9 else "no"
-            rows.append([epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - found.cost / cost])
+            rows.append(
+                [epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - optimum.cost / cost]
+            )
     pairs_of = ("batched", "batched, outside", "unbatched", "unbatched, outside")
     header = ("epsilon", "weight", "1 / r0", *pairs_of, "gain", "both shorter", "gain, program")
     title = "The best of Algorithm 2, and of pairs that spend epsilon unevenly"
@@ -123,21 +137,41 @@ def _begins() -> Table:
     return Table(title=title, header=("epsilon", "from weight", "closed form"), rows=rows)
 
 
+def counterexample_ratios() -> tuple[Fraction, Fraction]:
+    """The largest ratio of the event that stays, and of the one that moves by up to the gap.
+
+    Their product is what a pair costs.
+
+    >>> counterexample_ratios()
+    (Fraction(2, 1), Fraction(8, 1))
+    """
+    batched, unbatched, gap = COUNTEREXAMPLE.batched, COUNTEREXAMPLE.unbatched, COUNTEREXAMPLE.start
+    ratios = [batched.mass(gap) / unbatched.mass(gap - shift) for shift in range(gap + 1)]
+    return ratios[0], max(ratios)
+
+
+def best_symmetric() -> float:
+    """The least mean batched delay for the same cost, half for each event, by linear programming.
+
+    >>> round(best_symmetric(), 6)
+    4.25
+    """
+    stay, move = counterexample_ratios()
+    share, gap = sqrt(stay * move), COUNTEREXAMPLE.start
+    return best_on_cells(share, share, 1.0, cells=gap, middles=np.arange(5.0 * gap)).cost
+
+
 def _counterexample() -> Table:
     batched, unbatched, gap = COUNTEREXAMPLE.batched, COUNTEREXAMPLE.unbatched, COUNTEREXAMPLE.start
-    stay = batched.mass(gap) / unbatched.mass(gap)
-    move = max(batched.mass(gap) / unbatched.mass(gap - shift) for shift in range(gap + 1))
-    share = sqrt(stay * move)
-    ticks = np.arange(5.0 * gap)
-    symmetric = best_on_cells(share, share, 1.0, cells=gap, middles=ticks)
-    just_above = Fraction(ceil(1000 * log(share)), 1000)
+    stay, move = counterexample_ratios()
+    just_above = Fraction(ceil(1000 * log(sqrt(stay * move))), 1000)
     rows: list[list[Cell]] = [
         ["e^epsilon", int(stay * move)],
         ["for who stays, and for who moves", f"{stay} and {move}"],
         ["batched", f"always {gap} ticks"],
         ["unbatched at 0, 1, ... ticks", ", ".join(str(unbatched.mass(k)) for k in range(gap + 1))],
         ["mean batched delay, ticks", float(batched.mean)],
-        ["best mean with half of epsilon for each, ticks", symmetric.cost],
+        ["best mean with half of epsilon for each, ticks", best_symmetric()],
         ["half of epsilon for each, says the checker", verify_pair(COUNTEREXAMPLE, just_above).word],
     ]
     return Table(title="An exact pair outside the class", header=("what", "value"), rows=rows)
@@ -147,19 +181,19 @@ def _counterexample() -> Table:
 
 
 def _says(tables: dict[str, Table]) -> list[str]:
-    excess = [one["cost, program"] - one["cost"] for one in records(tables["frontier"])]
+    excess = [one["cost, program"] - one["cost"] for one in tables["frontier"].records()]
     better = min(excess) < -NOISE
-    outside = records(tables["outside"])
+    outside = tables["outside"].records()
     most = max(one["gain"] for one in outside)
     below = [one for one in outside if one["epsilon"] <= TRADELESS]
     tried = ", ".join(f"{epsilon:g}" for epsilon in dict.fromkeys(one["epsilon"] for one in below))
     none = all(max(one["gain"], one["gain, program"]) <= NOISE for one in below)
-    example = {one["what"]: one["value"] for one in records(tables["counterexample"])}
+    example = {one["what"]: one["value"] for one in tables["counterexample"].records()}
     two = best_inside(2.0, 1.0), best_outside(2.0, 1.0).means
     six = best_inside(6.0, 0.9), best_outside(6.0, 0.9).means
     starts = ", ".join(
         f"{one['from weight']:.2f} at epsilon {one['epsilon']:g}"
-        for one in records(tables["begins"])
+        for one in tables["begins"].records()
         if one["from weight"]
     )
     return [
@@ -199,9 +233,9 @@ def _frontier_chart(points: Table) -> alt.LayerChart:
             "batched": one["batched, program"],
             "unbatched": one["unbatched, program"],
         }
-        for one in records(points)
+        for one in points.records()
     ]
-    epsilons = dict.fromkeys(one["epsilon"] for one in records(points))
+    epsilons = dict.fromkeys(one["epsilon"] for one in points.records())
     rows = [_point(f"epsilon {epsilon:g}", best_inside(epsilon, w)) for epsilon in epsilons for w in DRAWN]
     x, y = _axes(rows + dots, "mean delay of batched events, in gaps (dots: linear program)")
     return line_chart(rows, x=x, y=y, dots=dots)
@@ -225,3 +259,76 @@ def _axes(rows: list[dict[str, Any]], title: str) -> tuple[alt.X, alt.Y]:
     x = alt.X("batched:Q", **number_axis(title, 1, batched))
     y = alt.Y("unbatched:Q", **number_axis("mean delay of unbatched events, in gaps", 0, unbatched))
     return x, y
+
+
+# --- Algorithm 2, and a family of pairs that may spend epsilon unevenly --------------------------
+#
+# The promise for a pair needs only r0 rg <= e^epsilon, where r0 bounds batched over unbatched chances of
+# the event that stays, and rg those of the event that moves. Algorithm 2 is best for r0 = rg; this family
+# takes any r0.
+
+FINE = 20_001  # steps of the search
+
+
+def best_inside(epsilon: float, weight: float) -> Means:
+    """Algorithm 2: the least weighted delay among pairs that spend half of epsilon on each event.
+
+    >>> round(best_inside(2.0, 1.0).batched, 4)
+    1.291
+    """
+    return zero_inflated_uniform(epsilon / 2, best_eta(epsilon / 2, weight))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside:
+    """A pair of laws that may spend epsilon unevenly.
+
+    Batched: flat from the gap to 1 + 1/x gaps. Unbatched: the mass y there, the mass x z flat before
+    the gap, the rest at 0.
+
+    >>> round(best_outside(2.0, 1.0).means.batched, 4)  # 1 + 2 e^-2
+    1.2707
+    """
+
+    y: float  # 1 / r0; in the class it is e^(-epsilon/2)
+    z: float  # 1 / rg = e^-epsilon / y
+    x: float  # height of the batched law
+    means: Means
+
+
+def best_outside(epsilon: float, weight: float) -> Outside:
+    """The pair of this family with the least weighted delay; Algorithm 2 is one of them.
+
+    >>> means = best_outside(1.0, 1.0).means, best_inside(1.0, 1.0)  # epsilon below 2 ln 2
+    >>> [round(one.batched, 6) for one in means]
+    [1.770747, 1.770747]
+    """
+    y = np.linspace(exp(-epsilon / 2), 1, FINE)[:-1]
+    z = exp(-epsilon) / y
+    room = (1 - y) / z  # x z + y <= 1
+    x = room if weight == 1 else np.minimum(np.sqrt((weight / (1 - weight) + y) / z), room)
+    batched = 1 + 1 / (2 * x)
+    unbatched = x * z / 2 + y * batched
+    best = int(np.argmin(weight * batched + (1 - weight) * unbatched))
+    means = Means(float(batched[best]), float(unbatched[best]), 1 + 1 / float(x[best]))
+    return Outside(y=float(y[best]), z=float(z[best]), x=float(x[best]), means=means)
+
+
+def gains_from(epsilon: float) -> float | None:
+    """The least weight from which on spending unevenly pays; None where it never does.
+
+    >>> gains_from(1.0) is None, round(gains_from(3.0), 2)
+    (True, 0.52)
+    """
+
+    def gains(weight: float) -> bool:
+        inside = best_inside(epsilon, weight).weighted(weight)
+        return best_outside(epsilon, weight).means.weighted(weight) < inside - 1e-9
+
+    if not gains(1.0):
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if gains(middle) else (middle, high)
+    return high

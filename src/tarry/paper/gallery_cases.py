@@ -17,7 +17,7 @@ from tarry.paper.gallery_rules import SHARE, UNITS, held, joint, laws, simultane
 from tarry.paper.horizon import GAP
 from tarry.paper.horizon import laws as deadline_laws
 
-__all__ = ["AT_ONCE", "CASES", "HELD", "ON_CLOCK", "REDRAWN", "Case", "nats", "redrawn", "told"]
+__all__ = ["AT_ONCE", "CASES", "HELD", "ON_CLOCK", "REDRAWN", "Case", "in_words", "nats", "redrawn"]
 
 _PEOPLE, _TARGETS = ("ann", "bob", "cat"), ("p", "q", "r")
 REDRAWN = "withdrawn and posted again, with a fresh draw"
@@ -58,19 +58,19 @@ def nats(case: Case, rule: Rule | None = None) -> float:
     return inf if verdict.witness.ratio == inf else log(verdict.witness.ratio)
 
 
-def _acts(*told: str) -> Stream:
+def _acts(*texts: str) -> Stream:
     """A stream from texts: who, on what, when, and a + for "more to come"."""
     acts = []
-    for text in told:
+    for text in texts:
         who, what, when = text.rstrip("+").split()
         acts.append(Act(int(when), _PEOPLE.index(who), _TARGETS.index(what), declared=text.endswith("+")))
     return tuple(acts)
 
 
-def told(stream: Stream) -> str:
+def in_words(stream: Stream) -> str:
     """A stream in words.
 
-    >>> told(CASES[2].stream)
+    >>> in_words(CASES[2].stream)
     'ann on p at 0, ann on q at 0'
     """
     return ", ".join(

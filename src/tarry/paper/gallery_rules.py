@@ -11,12 +11,11 @@ from tarry.core.exact import ratio_below
 from tarry.core.law import Law
 from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
 from tarry.core.mechanism import LawPair
-from tarry.core.queue import paper_queue
 from tarry.core.release import Draws
 from tarry.core.verify import DelayRule, JointRule, Rule, paired
 from tarry.core.verify.rules import Draw
 from tarry.core.verify.streams import LabelFunction, Stream
-from tarry.paper.queue import Scripted
+from tarry.paper.queue import Scripted, paper_queue
 
 __all__ = [
     "SHARE",

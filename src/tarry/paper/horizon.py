@@ -18,7 +18,7 @@ from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify import DelayRule, Size, Verdict, moves, paired, search
-from tarry.paper.finding import Cell, Finding, Settings, Table
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
 from tarry.study.charts.style import hints, line_style, plot, styled
 
 __all__ = ["CAPPED", "CLIPPED", "LATE", "NAME", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
@@ -171,12 +171,12 @@ def _corollary(horizon: int = 20) -> Table:
     rows = []
     for delta in (Fraction(0), Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10)):
         shown = [{at: delta, horizon: 1 - delta} for at in range(horizon)]
-        told = max(
+        apart = max(
             sum(max(mass - other.get(at, Fraction(0)), Fraction(0)) for at, mass in one.items())
             for one in shown
             for other in shown
         )
-        rows.append((float(delta), float(told), float(1 - shown[0][horizon])))
+        rows.append((float(delta), float(apart), float(1 - shown[0][horizon])))
     title = "At once with a chance of delta, else at the end: private, and not all of it at the end"
     return Table(title=title, header=("delta", "can be told apart by", "leaves before the end"), rows=rows)
 
@@ -222,10 +222,10 @@ def _safe_says(pairs: Sequence[Cell], verdict: Verdict) -> str:
     )
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Check the deadline by search, price the other rules exactly, and draw them.
 
-    >>> find(Settings(tiny=True)).name
+    >>> find(RunSettings(tiny=True)).name
     'horizon'
     """
     losses, corollary, cost = _losses(), _corollary(), _cost()

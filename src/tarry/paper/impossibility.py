@@ -19,9 +19,9 @@ from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.verify import verify_label_free
-from tarry.paper.cells import soonest
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.lines import line_chart, number_axis, records
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.linear_programs import soonest
 from tarry.study.charts.style import percent_axis
 
 __all__ = ["NAME", "TITLE", "find", "printed_bound", "truncated_geometric"]
@@ -40,10 +40,10 @@ WHOLE = "corrected cap, a step moves a gap"  # in the table and the chart
 BITS = 20  # of the ratio of neighbouring ticks in the truncated law
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """The four panels and the two bounds.
 
-    >>> list(find(Settings(tiny=True)).tables)
+    >>> list(find(RunSettings(tiny=True)).tables)
     ['A', 'B', 'C', 'caps', 'D']
     """
     deltas = (DELTA,) if settings.tiny else (DELTA, SMALL_DELTA)
@@ -172,13 +172,13 @@ def _one_sided() -> Table:
 
 def _says(tables: dict[str, Table]) -> list[str]:
     stands = not any(tables["A"].column("released within, at most"))
-    flat = {one["what"]: one["value"] for one in records(tables["B"])}
+    flat = {one["what"]: one["value"] for one in tables["B"].records()}
     right = flat["as printed, at least"] <= flat[f"delay at least {TEN} gaps"]
-    worst = records(tables["C"])[-1]
-    caps = records(tables["caps"])
+    worst = tables["C"].records()[-1]
+    caps = tables["caps"].records()
     broken = next(one for one in caps if one["reached, linear program"] > one["printed cap"])
     tight = [one["gaps"] for one in caps if abs(one["reached, linear program"] - one[WHOLE]) < 1e-6]
-    open_way = records(tables["D"])[1]
+    open_way = tables["D"].records()[1]
     return [
         (
             f"With delta 0 the theorem {'stands: nothing' if stands else 'does not stand: something'} is "
@@ -232,7 +232,7 @@ def _survival_chart(laws: dict[Fraction, Law]) -> alt.LayerChart:
 
 def _caps_chart(caps: Table) -> alt.LayerChart:
     names = caps.header[1:]
-    rows = [_chance(name, one["gaps"], one[name]) for name in names for one in records(caps)]
+    rows = [_chance(name, one["gaps"], one[name]) for name in names for one in caps.records()]
     x = alt.X("gaps:Q", **number_axis("within so many gaps", 1, GAPS[-1], values=GAPS))
     return line_chart(rows, x=x, y=alt.Y("chance:Q", **percent_axis("released, at most")), dots=rows)
 

@@ -12,16 +12,15 @@ random, one person's or two people's, and all of it again for stretches of four 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import altair as alt
 import numpy as np
 
 from tarry.core.errors import NotPossible
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.given import given_tables
-from tarry.paper.lines import line_chart, number_axis
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
 from tarry.readers.columns import Columns
 from tarry.study.attack.cutoff import Truth, cutoff_attack
 from tarry.study.batching import close_actor_share, measure_batching, posteriors
@@ -67,16 +66,16 @@ class Rates:
     pair_different: float  # of pairs of acts on different targets, two people's
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Rates and posteriors of the made-up conference, and of the reviewers that are given.
 
-    >>> find(Settings()).says[0].partition(":")[0]
+    >>> find(RunSettings()).says[0].partition(":")[0]
     "A made-up conference (6,000 comments of 1,000 people, made to have the paper's two rates)"
     """
     made = synthesize(CONFERENCE, settings.seed)
     conference = event_table(actor=made.actor, target=made.target, time=made.time)
     tables, notes = {MADE_UP: conference}, []
-    for name, columns in given_tables(settings, REAL).items():
+    for name, columns in real_tables(settings, REAL).items():
         table = _reviewers(columns)
         if REVIEWERS.keys() & set(columns.frame.columns):
             notes.append(_counted(name, table, columns))
@@ -106,21 +105,23 @@ def measure_rates(table: EventTable, window: int = WINDOW) -> Rates:
     """
     same, different = measure_batching(table, window).rate, close_actor_share(table, window)
     if same is None or different is None:
-        raise NotPossible("rates need two people, and one of them who acts on two targets")
+        raise NotPossible(
+            "rates need two people, one of whom acts on two targets: give a history with more events"
+        )
     truth = Truth(table=table, window=window)
-    own = _own_pairs(table)
+    one_person = _pairs_of_one_person(table)
     # Seen at arrival and cut at the window, what is claimed wrongly is exactly two people's.
     close = cutoff_attack(truth, table.time, [window])[0].counts
-    others = truth.candidate_pairs - own
+    others = truth.candidate_pairs - one_person
     return Rates(
         same=same,
         different=float(different),
-        pair_same=truth.linked_pairs / own,
+        pair_same=truth.linked_pairs / one_person,
         pair_different=close.false_positives / others if others else 0.0,
     )
 
 
-def _own_pairs(table: EventTable) -> int:
+def _pairs_of_one_person(table: EventTable) -> int:
     """Pairs of acts of one actor on different targets."""
     on_one = table.actor_rank * table.targets + table.target_rank
     return _pairs(np.bincount(table.actor_rank)) - _pairs(np.unique(on_one, return_counts=True)[1])
@@ -133,28 +134,33 @@ def _pairs(sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int:
 def _mean_rates(table: EventTable) -> Rates | None:
     """The mean over stretches of four weeks; None where there are not two of them."""
     first, last = int(table.time.min()), int(table.time.max())
-    found = []
+    stretches = []
     for start in range(first, last - PERIOD, PERIOD):
         try:
-            found.append(measure_rates(table.between(start, start + PERIOD)))
+            stretches.append(measure_rates(table.between(start, start + PERIOD)))
         except NotPossible:  # hardly anybody was there
             continue
-    if len(found) < 2:
+    if len(stretches) < 2:
         return None
-    return Rates(**{one.name: fmean(getattr(rates, one.name) for rates in found) for one in fields(Rates)})
+    return Rates(
+        same=fmean(rates.same for rates in stretches),
+        different=fmean(rates.different for rates in stretches),
+        pair_same=fmean(rates.pair_same for rates in stretches),
+        pair_different=fmean(rates.pair_different for rates in stretches),
+    )
 
 
 def _reviewers(columns: Columns) -> EventTable:
     """One row for each act of publishing by somebody who reviews."""
     table = table_of(columns)
     kept = np.ones(len(columns), dtype=np.bool_)
-    for name, wanted in REVIEWERS.items():
+    for name, value in REVIEWERS.items():
         if name in columns.frame.columns:
-            kept &= (columns.frame[name] == wanted).fill_null(value=False).to_numpy()
+            kept &= (columns.frame[name] == value).fill_null(value=False).to_numpy()
     return table.keep(kept[table.row]).collapse()
 
 
-# --- what is told -------------------------------------------------------------------------------
+# --- sentences and tables -------------------------------------------------------------------------------
 
 
 def _sure(same: float, different: float) -> float | None:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import altair as alt
 
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.given import given_tables
-from tarry.paper.lines import line_chart, number_axis
+from tarry.paper.drawing import line_chart, number_axis
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
 from tarry.study.audit import Measures, measure
 from tarry.study.batching import Posterior, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
@@ -39,10 +38,10 @@ REVIEWS = "code_review_a"  # also measured by `peer_review`, in part
 BOTS = {"is_bot", "bot"}
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """The posteriors of the published rates, and of those measured on the histories given.
 
-    >>> find(Settings()).says[0]
+    >>> find(RunSettings()).says[0]
     'Among 10 suspects, a batched pair is one person with 83.52 %; the paper prints 83.51 %.'
     """
     printed, plotted = (posteriors(SAME, rate, SUSPECTS) for rate in (DIFFERENT, PLOTTED))
@@ -94,18 +93,18 @@ def _even(same: float, different: float) -> int | None:
 # --- rates measured on real histories -----------------------------------------------------------
 
 
-def _measure(data: Path, settings: Settings) -> dict[str, Measures]:
+def _measure(data: Path, settings: RunSettings) -> dict[str, Measures]:
     """Every history there is; bots are left out where they are marked."""
     files = [path for path in data.iterdir() if path.suffix in KINDS] if data.is_dir() else []
     if settings.tiny:
         files = sorted(files, key=lambda path: path.stat().st_size)[:1]
-    given = given_tables(settings, *sorted(path.stem for path in files))
+    tables = real_tables(settings, *sorted(path.stem for path in files))
     measured: dict[str, Measures] = {}
-    for done, (name, columns) in enumerate(given.items(), start=1):
+    for done, (name, columns) in enumerate(tables.items(), start=1):
         table = table_of(columns, bots=not BOTS & set(columns.frame.columns))
         measured[name] = measure(table, WINDOW, different=True)
         if settings.progress is not None:
-            settings.progress(done, len(given))
+            settings.progress(done, len(tables))
     return measured
 
 
@@ -131,7 +130,7 @@ def _measured_table(measured: dict[str, Measures]) -> Table:
 
 
 def _measured_says(measured: dict[str, Measures]) -> list[str]:
-    sure = {name: found[0].batched for name, one in measured.items() if (found := _posteriors(one, [TEN]))}
+    sure = {name: ten[0].batched for name, one in measured.items() if (ten := _posteriors(one, [TEN]))}
     if not sure:
         return ["No history given has both rates, so none has a posterior."]
     low, high = min(sure, key=sure.__getitem__), max(sure, key=sure.__getitem__)
@@ -176,8 +175,8 @@ def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior])
 
 def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> alt.LayerChart:
     """The paper's line in grey, and as many others as there are colours, the surest first."""
-    found = [(name, _posteriors(one, SUSPECTS)) for name, one in measured.items()]
-    ranked = sorted((one for one in found if one[1]), key=lambda one: -one[1][TEN - 2].batched)
+    lines_of = [(name, _posteriors(one, SUSPECTS)) for name, one in measured.items()]
+    ranked = sorted((one for one in lines_of if one[1]), key=lambda one: -one[1][TEN - 2].batched)
     if len(ranked) > len(SERIES):
         places = [round(k * (len(ranked) - 1) / (len(SERIES) - 1)) for k in range(len(SERIES))]
         ranked = [ranked[place] for place in places]

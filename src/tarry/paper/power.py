@@ -16,9 +16,8 @@ import numpy as np
 from tarry.core.bounds import power_bound
 from tarry.core.calibrate import gap_for_crossover
 from tarry.core.errors import NotPossible
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.power_pairs import GAP, Pairs, differences, known_time, masses, policy, simulate
-from tarry.study.attack.likelihood_roc import Roc
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.power_pairs import GAP, Pairs, Roc, differences, known_time, masses, policy, simulate
 from tarry.study.charts.style import hints, line_style, percent_axis, plot, styled
 from tarry.study.score import Counts, crossover
 
@@ -43,7 +42,7 @@ def _claimed(pairs: Pairs, epsilon: Fraction) -> float:
     return float(long.mean())
 
 
-def _bounds(settings: Settings, pairs: int) -> Table:
+def _bounds(settings: RunSettings, pairs: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for epsilon in EPSILONS:
         for percentile in PERCENTILES:
@@ -113,7 +112,7 @@ def _gap(epsilon: Fraction, *, knows_first: bool) -> Cell:
         return "none is enough"
 
 
-def _crossovers(settings: Settings, pairs: int) -> Table:
+def _crossovers(settings: RunSettings, pairs: int) -> Table:
     rows = []
     for epsilon in (Fraction(1, 2), EXAMPLE_EPSILON, Fraction(1), Fraction(3, 2), Fraction(2)):
         both, later = masses(EXAMPLE_PERCENTILE)
@@ -213,10 +212,10 @@ def _says(bounds: Table, crossings: Table) -> list[str]:
     ]
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Compare the bounds with the best tests and with simulated pairs.
 
-    >>> find(Settings(tiny=True)).name
+    >>> find(RunSettings(tiny=True)).name
     'power'
     """
     pairs = 20_000 if settings.tiny else 400_000

@@ -4,22 +4,109 @@ Batches come in one instant and eta is 1, as in the paper's proposition on power
 strangers are exponential, either one first.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from tarry.core.entropy import Seeded
+from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.study.attack.likelihood import pair_laws
-from tarry.study.attack.likelihood_roc import Roc, roc
+from tarry.study.attack.likelihood import PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import FloatArray, GapLaw, spread
 from tarry.study.practice import MICROSECONDS
 
-__all__ = ["GAP", "Best", "Pairs", "differences", "known_time", "masses", "null_law", "policy", "simulate"]
+__all__ = [
+    "GAP",
+    "Best",
+    "Pairs",
+    "Roc",
+    "differences",
+    "known_time",
+    "masses",
+    "mixture_roc",
+    "null_law",
+    "policy",
+    "roc",
+    "simulate",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Roc:
+    """Power against type-I error, from (0, 0) to (1, 1).
+
+    >>> curve = roc([0.75, 0.25], [0.25, 0.75], [2, 1])
+    >>> curve.area, curve.power_at(0.125)
+    (0.75, 0.375)
+    """
+
+    type_one: FloatArray  # share of the pairs that are not batched and are flagged
+    power: FloatArray  # share of the batched pairs that are flagged
+
+    @property
+    def area(self) -> float:
+        """The chance that a batched pair is ranked before one that is not; ties count half."""
+        return float((np.diff(self.type_one) * (self.power[1:] + self.power[:-1]) / 2).sum())
+
+    def power_at(self, type_one: float) -> float:
+        """The power at a type-I error; between two points a coin decides which test is used."""
+        return float(np.interp(type_one, self.type_one, self.power))
+
+
+def roc(
+    f1: FloatArray | Sequence[float],
+    f0: FloatArray | Sequence[float],
+    order: FloatArray | Sequence[float],
+) -> Roc:
+    """The curve of the attack that flags outcomes from the highest `order` down, equal ones together.
+
+    Mass that f1 or f0 lack to 1 belongs to outcomes that are flagged last.
+
+    >>> roc([0.5, 0.5], [0.25, 0.25], [1, 1]).type_one.tolist()
+    [0.0, 0.5, 1.0]
+    """
+    rank = np.asarray(order, dtype=np.float64)
+    down = np.argsort(-rank, kind="stable")
+    last = np.append(rank[down][1:] != rank[down][:-1], True) if len(down) else np.empty(0, np.bool_)
+    curves = (np.cumsum(np.asarray(f, dtype=np.float64)[down])[last] for f in (f0, f1))
+    type_one, power = (np.concatenate(([0.0], np.minimum(curve, 1.0), [1.0])) for curve in curves)
+    return Roc(type_one=type_one, power=power)
+
+
+def mixture_roc(
+    classes: Sequence[tuple[float, PairLaws]], attack: Literal["likelihood", "cutoff"] = "likelihood"
+) -> Roc:
+    """The curve over pairs of several kinds, each with its share, such as targets with gaps of their own.
+
+    The likelihood attack sees a pair's kind and ranks by its ratio; the cutoff ranks by |d| alone.
+
+    >>> laws = PairLaws(f1=np.array([0.25, 0.5, 0.25]), f0=np.array([0.25, 0.25, 0.25]))
+    >>> mixture_roc([(1.0, laws)]).area == mixture_roc([(1.0, laws)], "cutoff").area
+    True
+    """
+    shares = [share for share, _ in classes]
+    if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
+        raise BadInput(f"the shares of the kinds of pairs must be above 0 and sum to 1, not {shares}")
+    reaches = sorted({laws.reach for _, laws in classes})
+    if attack == "cutoff" and len(reaches) > 1:
+        many = " and ".join(map(str, reaches))
+        problem = f"the cutoff attack needs one reach for all kinds of pairs, not {many}"
+        raise BadInput(problem, f"use reach={reaches[-1]} for each")
+    order = [laws.ratio if attack == "likelihood" else -np.abs(laws.differences) for _, laws in classes]
+    return roc(
+        np.concatenate([share * laws.f1 for share, laws in classes]),
+        np.concatenate([share * laws.f0 for share, laws in classes]),
+        np.concatenate(order),
+    )
+
+
+# --- pairs under a policy -------------------------------------------------------------------------
 
 GAP = 120  # ticks of one second
 _START = 1_000_000  # the arrival of every first event, in ticks

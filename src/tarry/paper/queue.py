@@ -7,28 +7,31 @@ of a batch are drawn independently. But a batch is one person's, and traffic has
 members leave side by side, and the backlog never shrinks (`docs/theory.md`, erratum 9).
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import TypeVar
 
 import altair as alt
 import numpy as np
 
-from tarry.core.entropy import Seeded
+from tarry.core.entropy import Entropy, Seeded
+from tarry.core.errors import BadInput
 from tarry.core.exact import log_of
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
-from tarry.core.queue import SlotQueue, paper_queue
 from tarry.core.verify.rules import Draw, distribution
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.given import given_tables
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
 from tarry.study.charts.style import hints, line_style, plot, styled
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES, Recipe
 from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["NAME", "TITLE", "Scripted", "find", "outputs"]
+__all__ = ["NAME", "TITLE", "Scripted", "SlotQueue", "find", "outputs", "paper_queue"]
+
 
 NAME = "queue"
 TITLE = "The queue: perfect under its assumptions, and in traffic with quiet steps"
@@ -110,8 +113,8 @@ def _exact(batches: Sequence[tuple[int, ...]]) -> Table:
     rows = []
     for times in batches:
         independent, one_person = (_apart(outputs(times, who), alone) for who in (_anybody, _one_person))
-        told = ", ".join(map(str, times))
-        rows.append((told, float(independent[0]), float(one_person[0]), log_of(one_person[1])))
+        steps = ", ".join(map(str, times))
+        rows.append((steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])))
     header = ("batches at step", "independent members", "one person's", "one person's, nats")
     title = f"How far outputs with and without batches differ, over {STEPS} steps (total variation)"
     return Table(title=title, header=header, rows=rows)
@@ -202,24 +205,24 @@ def _side_by_side(table: EventTable, left: IntArray) -> float | None:
     return float(np.mean(np.abs(np.diff(place))[pair] == 1)) if pair.any() else None
 
 
-def _real(settings: Settings) -> tuple[Table, dict[str, IntArray]]:
+def _real(settings: RunSettings) -> tuple[Table, dict[str, IntArray]]:
     """Both queues over every history, and the backlog of the paper's."""
     rows: list[tuple[Cell, ...]] = []
     backlogs: dict[str, IntArray] = {}
     for name, table in _tables(settings).items():
-        found, backlogs[name] = _traffic(name, table, settings.seed)
-        rows += found
+        traffic, backlogs[name] = _traffic(name, table, settings.seed)
+        rows += traffic
     delays = ("mean delay, hours", "longest, hours", "never released")
     header = ("history", "queue", *delays, "moves in a step that leave side by side")
     title = f"Traffic with quiet steps, in steps and slots of {STEP_S} s"
     return Table(title=title, header=header, rows=rows), backlogs
 
 
-def _tables(settings: Settings) -> dict[str, EventTable]:
+def _tables(settings: RunSettings) -> dict[str, EventTable]:
     recipe = Recipe(events=500, actors=60, targets=50, bots=0) if settings.tiny else RECIPES["forum"]
     made = synthesize(recipe, settings.seed)
     tables = {"made-up forum": event_table(actor=made.actor, target=made.target, time=made.time)}
-    tables |= {name: table_of(read) for name, read in given_tables(settings, "qa_forum").items()}
+    tables |= {name: table_of(read) for name, read in real_tables(settings, "qa_forum").items()}
     return tables
 
 
@@ -266,25 +269,25 @@ def _history_says(paper: Sequence[Cell], slots: Sequence[Cell]) -> str:
     """What the two queues do to one history."""
     name, _, mean, longest, stuck, beside = paper
     hours, slot_beside = slots[2], slots[5]
-    said = (
+    sentence = (
         f"In traffic with quiet steps ({name}) the backlog never shrinks: a comment waits {mean:,.0f} "
         f"hours on average and {longest:,.0f} at most, and {stuck:,} are never released. A slot queue "
         f"with slots of {STEP_S} s keeps order too and takes {60 * float(hours or 0):,.1f} minutes on "
         "average."
     )
     if slot_beside is None:  # a slot queue releases everything
-        return f"{said} Nobody moved within a step."
+        return f"{sentence} Nobody moved within a step."
     share = "none" if beside is None else f"{beside:.0%}"
     return (
-        f"{said} Of one person's moves within a step {share} leave side by side in the paper's queue and "
-        f"{slot_beside:.0%} in the slot queue."
+        f"{sentence} Of one person's moves within a step {share} leave side by side in the paper's queue "
+        f"and {slot_beside:.0%} in the slot queue."
     )
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Enumerate the queue's outputs, time its delays, and run it over real traffic.
 
-    >>> find(Settings(tiny=True)).name
+    >>> find(RunSettings(tiny=True)).name
     'queue'
     """
     exact = _exact(BATCHES[:2] if settings.tiny else BATCHES)
@@ -293,3 +296,73 @@ def find(settings: Settings) -> Finding:
     tables = {"exact": exact, "worst": worst, "traffic": traffic}
     charts = {"backlog": _backlog_chart(backlogs)}
     return Finding(name=NAME, title=TITLE, says=_says(exact, worst, traffic), tables=tables, charts=charts)
+
+
+# --- the two queues -------------------------------------------------------------------------------
+
+# Both keep the order of arrival, so neither keeps the promise of `promise`: it tells who came first.
+
+Post = TypeVar("Post", bound=Hashable)
+
+
+def paper_queue(arrivals: Sequence[Sequence[Post]], entropy: Entropy) -> list[Post | None]:
+    """Algorithm 4 as printed: each step in which something arrives posts exactly one comment.
+
+    `arrivals[t]` are the comments of step t. The paper proves that the outputs with and without
+    batches are equally distributed, assuming that one comment arrives in every step and that the
+    members of a batch are drawn independently, so not by one person. In real traffic neither holds:
+    members of a batch leave next to each other, a step without arrivals posts nothing, and the
+    backlog never shrinks.
+
+    >>> from tarry.core.entropy import Secure
+    >>> paper_queue([["a"], ["b"], ["c"]], Secure())
+    ['a', 'b', 'c']
+    """
+    queue: deque[Post] = deque()
+    posted: list[Post | None] = []
+    for step in arrivals:
+        batch = _shuffled(step, entropy)
+        if not batch:
+            posted.append(None)
+            continue
+        queue.extend(batch)
+        posted.append(queue.popleft())
+    return posted
+
+
+@dataclass(frozen=True)
+class SlotQueue:
+    """One post a slot of public length, in order of admission.
+
+    Promise: streams with the same order of posts that keep the same slots busy give identical
+    outputs. Nothing more: members of a batch leave next to each other, and in light traffic a post
+    leaves in the slot after its arrival.
+
+    >>> SlotQueue(slot=60).releases([5, 6, 200])
+    [60, 120, 240]
+    """
+
+    slot: int  # ticks
+
+    def __post_init__(self) -> None:
+        if self.slot < 1:
+            raise BadInput(f"a slot must have at least 1 tick, not {self.slot}")
+
+    def releases(self, arrivals: Sequence[int]) -> list[int]:
+        """Release ticks of posts whose arrival ticks are given in order of admission."""
+        releases: list[int] = []
+        free = 0
+        for arrival in arrivals:
+            slot = max(free, -(-arrival // self.slot))
+            releases.append(slot * self.slot)
+            free = slot + 1
+        return releases
+
+
+def _shuffled(posts: Sequence[Post], entropy: Entropy) -> list[Post]:
+    """The posts in random order: Fisher and Yates, with exact draws."""
+    left = list(posts)
+    for i in range(len(left) - 1, 0, -1):
+        j = entropy.randbelow(i + 1)
+        left[i], left[j] = left[j], left[i]
+    return left

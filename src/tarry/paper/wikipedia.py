@@ -5,26 +5,37 @@ Experiments, Wikipedia, and its appendix). A gap is learned from the first week 
 three are replayed and attacked with every cutoff. The authors' revisions are not public any more, so it
 runs on a made-up month with their published statistics, and on every history of a wiki that is given.
 
-Two versions. *As coded* (`wikipedia_coded.py`) has the authors' slips. *Corrected*
-(`wikipedia_corrected.py`) has everybody, the percentile that is named, gap plus window, an event held
+Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corrected*
+(there too) has everybody, the percentile that is named, gap plus window, an event held
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
-from tarry.core.continuous import uniform
-from tarry.paper.finding import Cell, Finding, Settings, Table
-from tarry.paper.months import EVENTS, wikipedia_month
-from tarry.paper.wikipedia_coded import PERCENTILES, SLIP_S, WINDOW_S, Delay, attack_samples
-from tarry.paper.wikipedia_corrected import NOTHING, practice_name, result_of
-from tarry.paper.wikipedia_printed import EPSILON, STATEMENTS, Measured, measure_statements, printed_table
+from tarry.paper.closed_forms import uniform
+from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_trial import (
-    Trial,
+    EPSILON,
+    STATEMENTS,
+    Measured,
+    WikiTrial,
     coded_table,
     corrected_table,
     gap_rows,
+    measure_statements,
+    printed_table,
     run_trial,
     trial_charts,
 )
-from tarry.paper.wikipedia_weeks import Weeks, real_weeks, split_weeks
+from tarry.paper.wikipedia_versions import (
+    NOTHING,
+    PERCENTILES,
+    SLIP_S,
+    WINDOW_S,
+    Delay,
+    attack_samples,
+    practice_name,
+    result_of,
+)
 from tarry.study.batching import measure_batching
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.practice import MICROSECONDS
@@ -48,25 +59,25 @@ DRAWS, MONTHS = 5, 8  # delays drawn for each setting; months for the statements
 TINY_EVENTS = 3_000
 
 
-def find(settings: Settings) -> Finding:
+def find(settings: RunSettings) -> Finding:
     """Both versions on the made-up month and on every history given that is fit.
 
-    >>> find(Settings(tiny=True)).says[0].startswith("On a made-up month ")
+    >>> find(RunSettings(tiny=True)).says[0].startswith("On a made-up month ")
     True
     """
     events, draws, months = (TINY_EVENTS, 1, 1) if settings.tiny else (EVENTS, DRAWS, MONTHS)
     month = wikipedia_month(settings.seed, events)
     real, unfit = real_weeks(settings)
-    given = {MADE_UP: split_weeks(month), **real}
+    histories = {MADE_UP: split_weeks(month), **real}
     trials = []
-    for name, weeks in given.items():
+    for name, weeks in histories.items():
         trials.append(run_trial(name, weeks, draws, settings.seed))
         if settings.progress is not None:
-            settings.progress(len(trials), len(given) + 1)
+            settings.progress(len(trials), len(histories) + 1)
     first = trials[0]
     measured = measure_statements(range(settings.seed, settings.seed + months), events, 4 * draws)
     if settings.progress is not None:
-        settings.progress(len(given) + 1, len(given) + 1)
+        settings.progress(len(histories) + 1, len(histories) + 1)
     tables = {
         "month": _month(month, first),
         "printed": printed_table(measured),
@@ -83,7 +94,7 @@ def find(settings: Settings) -> Finding:
     return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
 
 
-def _month(month: EventTable, trial: Trial) -> Table:
+def _month(month: EventTable, trial: WikiTrial) -> Table:
     """How near the made-up month comes to the published one."""
     window = WINDOW_S * MICROSECONDS
     whole, test = measure_batching(month, window), measure_batching(trial.weeks.replay, window)
@@ -99,7 +110,7 @@ def _month(month: EventTable, trial: Trial) -> Table:
     return Table(title=title, header=("statistic", "published", "made up"), rows=rows)
 
 
-def _steps(trial: Trial, draws: int, seed: int) -> Table:
+def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
     """From the authors' version to the corrected one, a slip at a time."""
     replay, sampled, learned = trial.weeks.replay, trial.sampled, trial.learned[25]
     slip, right = Delay(EPSILON, sampled[10] + SLIP_S), Delay(EPSILON, sampled[25] + SLIP_S)
@@ -129,7 +140,7 @@ def _steps(trial: Trial, draws: int, seed: int) -> Table:
     return Table(title=title, header=header, rows=rows)
 
 
-def _gaps(trials: list[Trial]) -> Table:
+def _gaps(trials: list[WikiTrial]) -> Table:
     header = (
         *("history", "percentile", "samples of users, s", "its curve ran with, s"),
         *("everybody, s", "used, s", "why"),
@@ -140,22 +151,24 @@ def _gaps(trials: list[Trial]) -> Table:
 
 def _attacked(measured: dict[str, Measured], months: int) -> list[str]:
     """The statements on the attack, and which gap they come from."""
-    told = {name: f"{percent(one.mean_coded)} ({STATEMENTS[name].told})" for name, one in measured.items()}
+    rate = {
+        name: f"{percent(one.mean_coded)} ({STATEMENTS[name].quoted})" for name, one in measured.items()
+    }
     delayed = [measured[name] for name in DELAYED]
     return [
         (
             f"On {'a made-up month' if months == 1 else f'{months} made-up months'} with the paper's "
-            f"statistics the authors' version has {told['plain']} precision at 85 % recall without delay; "
-            f"at epsilon {EPSILON} and the 25th percentile {told['precision']} precision at 65 % recall, "
-            f"{told['small']} precision at small cutoffs and {told['recall']} recall within 280 s; at the "
-            f"75th {told['far']} precision at 80 % recall."
+            f"statistics the authors' version has {rate['plain']} precision at 85 % recall without delay; "
+            f"at epsilon {EPSILON} and the 25th percentile {rate['precision']} precision at 65 % recall, "
+            f"{rate['small']} precision at small cutoffs and {rate['recall']} recall within 280 s; at the "
+            f"75th {rate['far']} precision at 80 % recall."
         ),
         (
             "With the percentile that each curve is named after, those with delay would be "
             f"{', '.join(percent(one.mean_named) for one in delayed)}: {_nearer(measured)}."
         ),
         (
-            f"As coded, {told['reordered']} of neighbours on one page change places; the paper does not "
+            f"As coded, {rate['reordered']} of neighbours on one page change places; the paper does not "
             "say how it counts."
         ),
     ]
@@ -169,11 +182,13 @@ def _nearer(measured: dict[str, Measured]) -> str:
         for name in (*PRINTED, NOTEBOOK)
     }
     both = ("neither printed figure is", "one of the two printed figures is", "both printed figures are")
-    told = both[sum(near[name] for name in PRINTED)]
-    return f"{told} nearer to the percentile below; the notebook's {'is' if near[NOTEBOOK] else 'is not'}"
+    printed = both[sum(near[name] for name in PRINTED)]
+    return (
+        f"{printed} nearer to the percentile below; the notebook's {'is' if near[NOTEBOOK] else 'is not'}"
+    )
 
 
-def _corrected(trial: Trial) -> list[str]:
+def _corrected(trial: WikiTrial) -> list[str]:
     """What everybody, the right gap and the hold change."""
     gap, slip = trial.learned[25].gap, trial.coded[25, EPSILON]
     # The curve named after the 25th percentile ran with the 10th: here with the authors' own.
@@ -202,16 +217,16 @@ def _corrected(trial: Trial) -> list[str]:
 
 def _parts(weeks: Weeks) -> str:
     """How much was learned from and replayed, and of what."""
-    told = (
+    parts = (
         f"{number(len(weeks.learn))} events of {round(weeks.learn_days, 2):g} days to learn from, "
         f"{number(len(weeks.replay))} of {round(weeks.replay_days, 2):g} days replayed"
     )
     if weeks.cut_from is None:
-        return told
-    return f"{told}; the busiest four weeks, from {day(weeks.cut_from)}, of {weeks.whole_days:.0f} days"
+        return parts
+    return f"{parts}; the busiest four weeks, from {day(weeks.cut_from)}, of {weeks.whole_days:.0f} days"
 
 
-def _real(trial: Trial) -> str:
+def _real(trial: WikiTrial) -> str:
     """One history in one sentence."""
     gap = trial.learned[50]
     before = result_of(trial.held, NOTHING)

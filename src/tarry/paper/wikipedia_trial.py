@@ -1,48 +1,66 @@
-"""One history through the Wikipedia experiment, in both versions, with its tables and charts."""
+"""What both versions of the Wikipedia experiment give: on one history, and for each printed statement.
 
-from collections.abc import Mapping
+A statement of the paper or its notebook is measured on several made-up months, as coded and with the
+percentile that a curve is named after: it shows which of the two the printed figures come from.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 import altair as alt
 
 from tarry.core.calibrate import LearnedGap
+from tarry.paper.drawing import line_chart
 from tarry.paper.finding import Cell, Table
-from tarry.paper.lines import line_chart
-from tarry.paper.wikipedia_coded import (
+from tarry.paper.wikipedia_months import Weeks, split_weeks, wikipedia_month
+from tarry.paper.wikipedia_versions import (
+    EPSILONS,
     LOWER,
+    NOTHING,
     PERCENTILES,
     SLIP_S,
     Curve,
     Delay,
     attack_samples,
-    sampled_gaps,
-)
-from tarry.paper.wikipedia_corrected import (
-    EPSILONS,
-    NOTHING,
     distinct_gaps,
     learn_gaps,
     practice_name,
     replay_everybody,
     result_of,
+    sampled_gaps,
 )
-from tarry.paper.wikipedia_weeks import Weeks
 from tarry.study.audit import Audit, Run
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import percent_axis
+from tarry.study.figures import percent
 
-__all__ = ["Trial", "coded_table", "corrected_table", "gap_rows", "run_trial", "trial_charts"]
+__all__ = [
+    "EPSILON",
+    "STATEMENTS",
+    "Measured",
+    "Statement",
+    "WikiTrial",
+    "coded_table",
+    "corrected_table",
+    "gap_rows",
+    "measure_statements",
+    "printed_table",
+    "run_trial",
+    "trial_charts",
+]
+
 
 # Cutoffs in the corrected pictures, seconds: as many as have room for their names.
 _SHOWN = {10, 60, 120, 200, 300, 600, 1800, 7200}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class WikiTrial:
     """What both versions find on one history.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> len(trial.coded), trial.learned[25].gap
     (12, Fraction(301, 1))
@@ -58,11 +76,11 @@ class Trial:
     declared: Audit  # corrected, labels known at once
 
 
-def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> Trial:
+def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
     """Run both versions; samples of users differ more than delays do, so they are drawn more often.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0).plain.mean_s
     0.0
     """
@@ -75,7 +93,7 @@ def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> Trial:
         for percent in PERCENTILES
         for epsilon in EPSILONS
     }
-    return Trial(
+    return WikiTrial(
         name=name,
         weeks=weeks,
         sampled=sampled,
@@ -87,11 +105,11 @@ def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> Trial:
     )
 
 
-def gap_rows(trial: Trial) -> list[list[Cell]]:
+def gap_rows(trial: WikiTrial) -> list[list[Cell]]:
     """A row for each percentile: the gap as coded, everybody's, and what was done to it.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> gap_rows(trial)[0][-1]
     'the learned gap 21s is not above the window 5m: raised to 5m1s'
@@ -110,11 +128,11 @@ def gap_rows(trial: Trial) -> list[list[Cell]]:
     ]
 
 
-def coded_table(trial: Trial) -> Table:
+def coded_table(trial: WikiTrial) -> Table:
     """Every curve of the authors' version.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> coded_table(trial).column("epsilon")[:3]
     [None, '0.1', '0.5']
@@ -141,11 +159,11 @@ def coded_table(trial: Trial) -> Table:
     return Table(title=f"As coded, {trial.name}: samples of a tenth of the users", header=header, rows=rows)
 
 
-def corrected_table(trial: Trial) -> Table:
+def corrected_table(trial: WikiTrial) -> Table:
     """Every policy of the corrected version.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> sorted(set(corrected_table(trial).column("labels")))
     ['-', 'declared', 'held']
@@ -161,26 +179,26 @@ def corrected_table(trial: Trial) -> Table:
             ", ".join(map(str, percents)),
             float(gap),
             epsilon,
-            *_figures(found, practice_name(gap, epsilon)),
+            *_figures(measured, practice_name(gap, epsilon)),
         ]
-        for labels, found in (("held", trial.held), ("declared", trial.declared))
+        for labels, measured in (("held", trial.held), ("declared", trial.declared))
         for gap, percents in distinct_gaps(trial.learned).items()
         for epsilon in EPSILONS
     ]
     return Table(title=f"Corrected, {trial.name}: everybody", header=header, rows=rows)
 
 
-def _figures(found: Audit, practice: str) -> list[Cell]:
-    one = result_of(found, practice)
+def _figures(measured: Audit, practice: str) -> list[Cell]:
+    one = result_of(measured, practice)
     attacked = [one.precision, one.recall, one.precision_far, one.average_precision]
     return [*attacked, one.mean_s / 60, one.longest_s / 60, one.reordered]
 
 
-def trial_charts(trial: Trial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, alt.LayerChart]:
+def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, alt.LayerChart]:
     """Precision over recall in both versions; percentiles with one and the same gap share a picture.
 
-    >>> from tarry.paper.months import wikipedia_month
-    >>> from tarry.paper.wikipedia_weeks import split_weeks
+    >>> from tarry.paper.wikipedia_months import wikipedia_month
+    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made-up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> list(trial_charts(trial, (25, 50)))
     ['made-up-as-coded-25', 'made-up-as-coded-50', 'made-up-corrected-25-50']
@@ -201,7 +219,7 @@ def _thinned(run: Run, name: str) -> Run:
     return replace(run, policy=name, scores=[score for score in run.scores if score.cutoff_s in _SHOWN])
 
 
-def _coded_chart(trial: Trial, percent: int) -> alt.LayerChart:
+def _coded_chart(trial: WikiTrial, percent: int) -> alt.LayerChart:
     """As in the paper's figures: the mean over the draws, precision made monotone."""
     curves = {NOTHING: trial.plain}
     curves |= {f"epsilon {epsilon}": trial.coded[percent, epsilon] for epsilon in EPSILONS}
@@ -209,3 +227,168 @@ def _coded_chart(trial: Trial, percent: int) -> alt.LayerChart:
     x = alt.X("recall:Q", **percent_axis("linked pairs that are found (recall)"))
     y = alt.Y("precision:Q", **percent_axis("claims that are right (precision), smoothed"))
     return line_chart(rows, x=x, y=y, dots=rows)
+
+
+# --- what the paper and its notebook say of the attack --------------------------------------------
+
+EPSILON = "0.5"  # of all statements with delay
+
+
+_TEXT, _NOTEBOOK = "text", "notebook"
+_READ = "the text's, read at 280 s"  # the text's recall, at a cutoff that it does not name
+_QUOTED = {_TEXT: "printed {}", _NOTEBOOK: "notebook {}", _READ: "the text's {}, read at 280 s"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One figure of the paper, or of its notebook.
+
+    >>> STATEMENTS["small"].quoted
+    'notebook 68.0 %'
+    """
+
+    text: str
+    printed: float
+    source: str  # where it stands: one of `_QUOTED`
+    percentile: int | None  # of the curve, by its name; None: without delay
+    figure: Callable[[Curve], float]
+    expected: tuple[float | None, float | None] = (None, None)  # by our theory: as coded, as named
+
+    @property
+    def quoted(self) -> str:
+        """The figure and where it is from."""
+        return _QUOTED[self.source].format(percent(self.printed))
+
+
+#: In the section Experiments, Wikipedia, unless said otherwise.
+STATEMENTS = {
+    "plain": Statement(
+        text="no delay: precision at 85 % recall",
+        printed=0.80,  # "recall of 85 % at a precision of 80 %"
+        source=_TEXT,
+        percentile=None,
+        figure=lambda curve: curve.precision_at(0.85),
+    ),
+    "precision": Statement(
+        text="25th percentile: precision at 65 % recall",
+        printed=0.60,  # "65 % recall at 60 % precision", said of a gap of 11 minutes
+        source=_TEXT,
+        percentile=25,
+        figure=lambda curve: curve.precision_at(0.65),
+    ),
+    "small": Statement(
+        text="25th percentile: precision at small cutoffs (30 s)",
+        printed=0.68,
+        source=_NOTEBOOK,
+        percentile=25,
+        figure=lambda curve: curve.at(30).precision,
+        expected=(0.73, 0.46),
+    ),
+    "recall": Statement(
+        text="25th percentile: recall at 280 s",
+        printed=0.65,  # the other half of "65 % recall at 60 % precision": no figure of its own
+        source=_READ,
+        percentile=25,
+        figure=lambda curve: curve.at(280).recall,
+        expected=(0.64, 0.23),
+    ),
+    "far": Statement(
+        text="75th percentile: precision at 80 % recall",
+        printed=0.10,  # "80 % recall at 10 % precision": appendix, said of a gap of 79 minutes
+        source=_TEXT,
+        percentile=75,
+        figure=lambda curve: curve.precision_at(0.80),
+    ),
+    "reordered": Statement(
+        text="25th percentile: neighbours on a page that change places",
+        printed=0.10,  # "roughly 10 % of revisions were reordered": Discussion
+        source=_TEXT,
+        percentile=25,
+        figure=lambda curve: curve.reordered,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A statement's figure on each month.
+
+    >>> Measured(coded=(0.5, 0.75), named=(0.25, 0.25)).mean_coded
+    0.625
+    """
+
+    coded: Sequence[float]  # as coded
+    named: Sequence[float]  # with the percentile that is named, all else as coded
+
+    @property
+    def mean_coded(self) -> float:
+        """The mean over the months, as coded."""
+        return fmean(self.coded)
+
+    @property
+    def mean_named(self) -> float:
+        """The mean over the months, with the percentile that is named."""
+        return fmean(self.named)
+
+
+def measure_statements(seeds: Sequence[int], events: int, draws: int) -> dict[str, Measured]:
+    """Every statement on a made-up month for each seed.
+
+    >>> measure_statements([1], events=3_000, draws=1)["plain"].mean_coded > 0.5
+    True
+    """
+    pairs_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STATEMENTS}
+    for seed in seeds:
+        curves = _curves(seed, events, draws)
+        for name, one in STATEMENTS.items():
+            coded, named = curves[one.percentile]
+            pairs_of[name].append((one.figure(coded), one.figure(named)))
+    return {
+        name: Measured(coded=[pair[0] for pair in pairs], named=[pair[1] for pair in pairs])
+        for name, pairs in pairs_of.items()
+    }
+
+
+def _curves(seed: int, events: int, draws: int) -> dict[int | None, tuple[Curve, Curve]]:
+    """The curves of one month by their percentile: as coded, and with the percentile that is named."""
+    weeks = split_weeks(wikipedia_month(seed, events))
+    sampled = sampled_gaps(weeks.learn, draws, seed)
+    plain = attack_samples(weeks.replay, None, draws, seed)
+    curves: dict[int | None, tuple[Curve, Curve]] = {None: (plain, plain)}
+    for percentile in (25, 75):
+        coded, named = (
+            attack_samples(weeks.replay, Delay(EPSILON, sampled[which] + SLIP_S), draws, seed)
+            for which in (LOWER[percentile], percentile)
+        )
+        curves[percentile] = coded, named
+    return curves
+
+
+def printed_table(measured: dict[str, Measured]) -> Table:
+    """What is printed beside what the months give.
+
+    >>> printed_table({"plain": Measured(coded=[0.5], named=[0.5])}).rows[0][:3]
+    ['no delay: precision at 85 % recall', 0.8, 'text']
+    """
+    header = (
+        *("statement", "printed", "source", "as coded", "as coded, least", "as coded, most"),
+        *(
+            "percentile as named",
+            "as named, least",
+            "as named, most",
+            "expected as coded",
+            "expected as named",
+        ),
+    )
+    rows: list[list[Cell]] = [
+        [
+            *(STATEMENTS[name].text, STATEMENTS[name].printed, STATEMENTS[name].source),
+            *(one.mean_coded, min(one.coded), max(one.coded)),
+            *(one.mean_named, min(one.named), max(one.named)),
+            *STATEMENTS[name].expected,
+        ]
+        for name, one in measured.items()
+    ]
+    months = max((len(one.coded) for one in measured.values()), default=0)
+    title = f"What the paper says of the attack (epsilon {EPSILON}), on {months} made-up months"
+    return Table(title=title, header=header, rows=rows)

@@ -1,0 +1,1 @@
+"""The audit page: an upload, its choices, a child process that audits it, and what was found."""

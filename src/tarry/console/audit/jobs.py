@@ -1,0 +1,333 @@
+"""Audits under way: whose they are, which one runs next, and when everything about them is deleted.
+
+Uploads are in a private folder, which is deleted with its owner; after a crash, at the next start.
+"""
+
+import fcntl
+import hmac
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tarry.console.assets import texts
+from tarry.console.audit.process import ChildLimits, Ending, run_child
+from tarry.gateway.problems import BadRequest
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["Audits", "Job", "PrivateFolder", "remove_abandoned"]
+
+
+JobState = Literal["coming", "looking", "ready", "running", "done", "failed"]
+_UPLOAD = "upload"
+
+
+@dataclass(eq=False, kw_only=True)
+class Job:
+    """One upload and what becomes of it.
+
+    >>> Job(id="x", owner="somebody's session", token="ab", folder=Path()).is_of("another one's")
+    False
+    """
+
+    id: str  # 256 random bits
+    owner: str  # the session that made it
+    token: str  # and the token that it was signed in with
+    folder: Path
+    state: JobState = "coming"
+    path: Path | None = None  # the upload, as long as it is there
+    name: str = ""  # what it was called
+    problem: str = ""  # one sentence
+    progress: dict[str, Any] = field(default_factory=dict)  # the last message about it
+    look: dict[str, Any] = field(default_factory=dict)  # the columns and a guess
+    fields: dict[str, str] = field(default_factory=dict)  # the form as it was sent last
+    answer: dict[str, Any] = field(default_factory=dict)  # what the page shows at the end
+    expires_at: float = 0.0  # seconds since 1970
+    process: "subprocess.Popen[bytes] | None" = None
+    timer: threading.Timer | None = None
+    is_gone: bool = False
+
+    def is_of(self, owner: str) -> bool:
+        """Whether this session has made it."""
+        return hmac.compare_digest(self.owner.encode(), owner.encode())
+
+
+class Audits:
+    """The audits of one server: two at a time, the others in a queue.
+
+    >>> audits = Audits(ChildLimits(seconds=120, memory_bytes=4 << 30))
+    >>> job = audits.new("somebody's session", "a token")
+    >>> audits.find("another one's", job.id)
+    Traceback (most recent call last):
+    tarry.gateway.problems.BadRequest: there is no such audit, or its hour is over: upload the file again
+    >>> audits.close()
+    """
+
+    def __init__(
+        self,
+        limits: ChildLimits,
+        *,
+        at_once: int = 2,
+        most: int = 10,
+        share: int = 5,  # of one token among them
+        kept_s: float = 3600.0,  # results
+        untouched_s: float = 900.0,  # uploads that nobody goes on with
+        program: str = "tarry.console.audit.process",
+    ) -> None:
+        self._limits, self._program = limits, program
+        self._at_once, self._most, self._share = at_once, most, share
+        self._kept_s, self._untouched_s = kept_s, untouched_s
+        self._lock = threading.RLock()
+        self._folder: PrivateFolder | None = None
+        self._jobs: dict[str, Job] = {}
+        self._waiting: deque[tuple[Job, Callable[[], None]]] = deque()
+        self._running = 0
+        remove_abandoned()
+
+    def new(self, owner: str, token: str) -> Job:
+        """Make room for an upload. Nobody can take all of it: signing in again gives the same token."""
+        with self._lock:
+            if sum(job.token == token for job in self._jobs.values()) >= self._share:
+                raise BadRequest(429, texts()["audit"]["too_many_own"].format(most=self._share))
+            if len(self._jobs) >= self._most:
+                raise BadRequest(429, texts()["audit"]["too_many"].format(most=self._most))
+            if self._folder is None:
+                self._folder = PrivateFolder()
+            number = secrets.token_urlsafe(32)
+            place = self._folder.path / secrets.token_hex(16)
+            job = Job(id=number, owner=owner, token=token, folder=place)
+            for folder in (job.folder, self.upload_folder(job)):
+                folder.mkdir(mode=0o700)
+            self._jobs[number] = job
+            self._expire(job, self._untouched_s)
+            return job
+
+    @staticmethod
+    def upload_folder(job: Job) -> Path:
+        """Where the upload of a job goes, away from what is made of it."""
+        return job.folder / _UPLOAD
+
+    def find(self, owner: str, number: str) -> Job:
+        """A job of this session."""
+        job = self._jobs.get(number)
+        if job is None or not job.is_of(owner):
+            raise BadRequest(404, texts()["audit"]["gone"])
+        return job
+
+    def of(self, owner: str) -> list[Job]:
+        """The jobs of a session, the newest first."""
+        jobs = [job for job in list(self._jobs.values()) if job.is_of(owner) and job.state != "coming"]
+        return jobs[::-1]
+
+    def place(self, job: Job) -> int:
+        """Its place in the queue, from 1; 0: it is being worked on."""
+        with self._lock:
+            return next((n for n, (each, _) in enumerate(self._waiting, 1) if each is job), 0)
+
+    def look(self, job: Job, path: Path) -> None:
+        """Find out which columns an upload has."""
+        job.path, job.name = path, path.name
+        self._queue(job, "looking", {"do": "look", "path": str(path)}, self._looked)
+
+    def run(self, job: Job, choices: dict[str, Any]) -> None:
+        """Audit an upload."""
+        with self._lock:
+            if job.state != "ready":
+                raise BadRequest(409, texts()["audit"]["not_ready"])
+            task = {"do": "audit", "path": str(job.path), "choices": choices}
+            self._queue(job, "running", task, self._ran)
+
+    def forget(self, job: Job) -> None:
+        """End a job and delete everything about it."""
+        with self._lock:
+            job.is_gone = True
+            self._jobs.pop(job.id, None)
+            self._waiting = deque(each for each in self._waiting if each[0] is not job)
+            if job.timer is not None:
+                job.timer.cancel()
+            if job.process is not None:
+                job.process.kill()
+        shutil.rmtree(job.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """End all of them."""
+        for job in list(self._jobs.values()):
+            self.forget(job)
+        with self._lock:
+            if self._folder is not None:
+                self._folder.remove()
+                self._folder = None
+
+    # --- one after the other ----------------------------------------------------------------------------
+
+    def _queue(
+        self, job: Job, state: JobState, task: dict[str, Any], done: Callable[[Job, Ending], None]
+    ) -> None:
+        with self._lock:
+            job.state, job.problem, job.progress = state, "", {}
+            self._expire(job, self._kept_s)
+            self._waiting.append((job, partial(self._step, job, task, done)))
+            self._start()
+
+    def _step(self, job: Job, task: dict[str, Any], done: Callable[[Job, Ending], None]) -> None:
+        """One task in a process of its own, while nobody has deleted its job."""
+
+        def hold(process: "subprocess.Popen[bytes]") -> None:
+            with self._lock:
+                job.process = process
+                if job.is_gone:
+                    process.kill()
+
+        def note(message: dict[str, Any]) -> None:
+            job.progress = message
+
+        try:
+            ending = run_child(
+                job.folder, task, self._limits, on_progress=note, on_start=hold, program=self._program
+            )
+        except OSError:  # no process to be had, or its folder is gone
+            ending = Ending(why="broken")
+        with self._lock:
+            job.process = None
+            if not job.is_gone:
+                done(job, ending)
+                return
+        shutil.rmtree(job.folder, ignore_errors=True)  # it may have written a last file meanwhile
+
+    def _start(self) -> None:
+        """Begin what may begin. Threads that a server need not wait for: their processes end with it."""
+        while self._waiting and self._running < self._at_once:
+            _, step = self._waiting.popleft()
+            self._running += 1
+            threading.Thread(target=self._go, args=[step], daemon=True, name="audit").start()
+
+    def _go(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._start()
+
+    def _looked(self, job: Job, ending: Ending) -> None:
+        if ending.answer is None:
+            self._fail(job, ending)
+            return
+        job.look, job.state = ending.answer, "ready"
+        self._expire(job, self._untouched_s)
+
+    def _ran(self, job: Job, ending: Ending) -> None:
+        if ending.problem and job.path is not None and job.path.exists():
+            job.state, job.problem = "ready", ending.problem  # other columns may do
+            self._expire(job, self._untouched_s)
+        elif ending.answer is None:
+            self._fail(job, ending)
+        else:
+            job.answer, job.state, job.path = ending.answer, "done", None
+            self._expire(job, self._kept_s)
+
+    def _fail(self, job: Job, ending: Ending) -> None:
+        sentences = texts()["audit"]["endings"]
+        memory = f"{self._limits.memory_bytes / (1 << 30):.3g}"
+        problem = ending.problem or sentences[ending.why].format(
+            seconds=self._limits.seconds, memory=memory
+        )
+        shutil.rmtree(self.upload_folder(job), ignore_errors=True)  # before anybody reads that it is gone
+        job.state, job.problem, job.path = "failed", problem, None
+        self._expire(job, self._kept_s)
+
+    def _expire(self, job: Job, seconds: float) -> None:
+        """Delete it after so many seconds, whoever looks or does not."""
+        if job.timer is not None:
+            job.timer.cancel()
+        job.expires_at = time.time() + seconds
+        job.timer = threading.Timer(seconds, self.forget, [job])
+        job.timer.daemon = True
+        job.timer.start()
+
+
+_PREFIX = "tarry-audit-"
+
+
+# --- the folder of the uploads -----------------------------------------------------------------------
+
+
+class PrivateFolder:
+    """A folder that only its owner can read, locked as long as somebody uses it.
+
+    >>> folder = PrivateFolder()
+    >>> oct(folder.path.stat().st_mode)[-3:]
+    '700'
+    >>> folder.remove()
+    >>> folder.path.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self._lock = _locked(self.path)
+            if self._lock is not None and self.path.is_dir():
+                return
+            if self._lock is not None:  # somebody took it for abandoned just before it was locked
+                os.close(self._lock)
+
+    def remove(self) -> None:
+        """Delete all that is in it; once is enough."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_abandoned() -> int:
+    """Delete the folders whose owners are gone; how many there were.
+
+    >>> kept = PrivateFolder()
+    >>> _ = remove_abandoned()
+    >>> kept.path.is_dir()
+    True
+    >>> kept.remove()
+    """
+    count = 0
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if not _is_ours(path) or (lock := _locked(path)) is None:
+            continue
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+        count += 1
+    return count
+
+
+def _is_ours(path: Path) -> bool:
+    """A folder of this user's, and no link to one."""
+    try:
+        entry = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(entry.st_mode) and entry.st_uid == os.getuid()
+
+
+def _locked(path: Path) -> int | None:
+    """An open folder with its lock, which ends with the process; None where somebody else has it."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened

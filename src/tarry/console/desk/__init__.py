@@ -1,0 +1,1 @@
+"""The desk page: health, parked posts, spaces and tokens, for operators."""

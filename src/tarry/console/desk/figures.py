@@ -1,0 +1,313 @@
+"""What the desk shows, as plain values. None of it changes at an arrival, nor a fixed time after one.
+
+What waits and what the ledger holds were counted when the hour began; admissions are shown by the hour,
+after the hour.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from typing import Literal, NamedTuple
+
+from tarry.console.assets import texts
+from tarry.core.durations import format_duration
+from tarry.core.promise import MEANINGLESS
+from tarry.gateway.book import Space
+from tarry.gateway.metrics import last_hour
+from tarry.gateway.report import report
+from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
+from tarry.keep.closing import hour_ticks
+from tarry.keep.moments import moment
+from tarry.keep.store import Row, Transaction, place
+
+__all__ = [
+    "Card",
+    "HealthLine",
+    "LedgerCount",
+    "Parked",
+    "PolicyPeriod",
+    "Standing",
+    "Waiting",
+    "cards",
+    "health",
+    "look",
+    "parked",
+]
+
+
+HealthState = Literal["good", "note", "problem"]
+_SLACK_S = 30  # by which ticks and deliveries may be behind, without a word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One look at the store.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     look(transaction, gateway.clock).paused
+    False
+    """
+
+    tick: Fraction  # seconds
+    last_tick: int  # that is over, whether it is closed or not
+    lag: Fraction  # seconds of ticks that are over and not closed
+    late: Fraction  # seconds since the first release that is due and has not happened
+    paused: bool  # brought back from a backup, and not resumed yet
+    hour: tuple[float, int]  # the last whole one: its beginning, and its admissions
+    counted_at: Fraction  # the beginning of the hour in which `ahead` and the ledger were counted
+    hour_s: Fraction  # how long an hour is here: whole ticks
+    ahead: Sequence[Row]  # posts by space and hour of release
+    parked: Sequence[Row]
+
+
+def look(transaction: Transaction, clock: Clock) -> Standing:
+    """Look at the store.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     look(transaction, gateway.clock).parked
+    []
+    """
+    here = place(transaction)
+    tick, hour = here.settings.tick, hour_ticks(here.settings)
+    now = advance(here.anchor, clock.read(here.now)).time
+    last, overdue = last_past_tick(now, tick), transaction.one("overdue")
+    due = None if overdue is None else overdue["release"]
+    return Standing(
+        tick=tick,
+        last_tick=last,
+        lag=max(0, last - here.closed) * tick,
+        late=Fraction(0) if due is None else max(Fraction(0), Fraction(now, MICROS) - due * tick),
+        paused=here.settings.paused,
+        hour=last_hour(transaction),
+        counted_at=here.closed // hour * hour * tick,
+        hour_s=hour * tick,
+        ahead=transaction.all("outlook"),
+        parked=transaction.all("parked"),
+    )
+
+
+class LedgerCount:
+    """How many accounts were above 3 nats when the hour began, never which; counted once an hour.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     LedgerCount().count(transaction, gateway.clock)
+    0
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._hour, self._spent = Lock(), -1, 0
+
+    def count(self, transaction: Transaction, clock: Clock) -> int:
+        """How many there were. It goes through all accounts, so it is remembered until the hour is over."""
+        with self._lock:
+            here = place(transaction)
+            if (hour := here.closed // hour_ticks(here.settings)) != self._hour:
+                self._hour, self._spent = hour, report(transaction, clock).spent
+            return self._spent
+
+
+class HealthLine(NamedTuple):
+    """One fact about the gateway's health.
+
+    >>> HealthLine("Store", "good", "reached").at
+    ''
+    """
+
+    label: str
+    state: HealthState
+    words: str
+    at: str = ""  # a moment that ends the sentence
+
+
+def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
+    """How the gateway is. No standing: its store is away; no ledger: for a token of some spaces alone.
+
+    >>> [line.state for line in health(None, 0)]
+    ['problem']
+    """
+    t = texts()["desk"]
+    if standing is None:
+        return [HealthLine(t["store"], "problem", t["store_away"])]
+    lines = [HealthLine(t["store"], "good", t["store_good"])]
+    slack = max(Fraction(_SLACK_S), 2 * standing.tick)
+    if standing.paused:
+        lines.append(HealthLine(t["paused"], "problem", t["paused_words"]))
+    elif standing.lag > slack:
+        lines.append(
+            HealthLine(t["closing"], "problem", t["closing_late"].format(lag=_rounded(standing.lag)))
+        )
+    else:
+        lines.append(HealthLine(t["closing"], "good", t["closing_good"]))
+    if spent is None:  # what follows is summed over all spaces
+        return lines
+    if not standing.paused and standing.late > slack:
+        lines.append(
+            HealthLine(t["overdue"], "note", t["overdue_late"].format(late=_rounded(standing.late)))
+        )
+    elif not standing.paused:
+        lines.append(HealthLine(t["overdue"], "good", t["overdue_good"]))
+    start, admissions = standing.hour
+    lines.append(HealthLine(t["admitted"], "good", _counted("admitted", admissions), moment(start)))
+    sentence = _counted("ledger", spent) if spent else t["ledger_good"]
+    state: HealthState = "note" if spent else "good"
+    counted = moment(standing.counted_at)
+    lines.append(HealthLine(t["ledger"], state, sentence.format(most=MEANINGLESS), counted))
+    return lines
+
+
+class Parked(NamedTuple):
+    """A post that waits for a person.
+
+    >>> Parked("talk", 7, "paper 3", "2026-01-01T00:00:00Z", 1, "the forum says no").space
+    'talk'
+    """
+
+    space: str
+    post: int  # its random key
+    target: str
+    due: str
+    attempts: int
+    problem: str
+
+
+def parked(standing: Standing | None, spaces: Collection[str]) -> list[Parked]:
+    """What is parked in these spaces, in the order of release.
+
+    >>> parked(None, ["talk"])
+    []
+    """
+    if standing is None:
+        return []
+    return [
+        Parked(
+            row["outlet"],
+            row["id"],
+            row["target"],
+            moment(row["release"] * standing.tick),
+            row["attempts"],
+            row["problem"] or "",
+        )
+        for row in standing.parked
+        if row["outlet"] in spaces
+    ]
+
+
+def _counted(name: str, count: int) -> str:
+    """The sentence for one, or for another number."""
+    sentence: str = texts()["desk"][f"{name}_one" if count == 1 else f"{name}_many"]
+    return sentence.replace("{count}", f"{count:,}")
+
+
+def _rounded(seconds: Fraction) -> str:
+    return format_duration(Fraction(round(seconds)))
+
+
+PolicyState = Literal["holds", "comes", "held", "never"]
+
+
+class Waiting(NamedTuple):
+    """What is to leave in one hour.
+
+    >>> Waiting(at=None, posts=3, share=100).posts
+    3
+    """
+
+    at: str | None  # when the hour begins; None: not known yet
+    posts: int
+    share: int  # of the busiest hour, in percent
+
+
+class PolicyPeriod(NamedTuple):
+    """One policy of a space, when it came into force, and whether it still is.
+
+    >>> PolicyPeriod(1, None, "holds").number
+    1
+    """
+
+    number: int
+    held_from: str | None  # None: from the start
+    state: PolicyState
+
+
+class Card(NamedTuple):
+    """A space, as its operator sees it.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> (card,) = cards(None, small_gateway().book.spaces.values())
+    >>> card.policies
+    [PolicyPeriod(number=1, held_from=None, state='holds')]
+    """
+
+    space: Space
+    until: str | None  # a new policy takes effect then, and admission pauses until then
+    deadline: str | None
+    is_over: bool  # the deadline has passed
+    policies: list[PolicyPeriod]  # latest first
+    waiting: list[Waiting]
+    total: int  # posts that wait
+
+
+def cards(standing: Standing | None, spaces: Iterable[Space]) -> list[Card]:
+    """One for each space.
+
+    >>> cards(None, [])
+    []
+    """
+    return [_card(standing, space) for space in spaces]
+
+
+def _card(standing: Standing | None, space: Space) -> Card:
+    deadline, tick = space.version.policy.deadline_at, space.version.policy.tick
+    now_tick = None if standing is None else standing.last_tick + 1
+    policies = _policies(space, now_tick)
+    waiting = [] if standing is None else _waiting(standing, space.name)
+    return Card(
+        space=space,
+        until=policies[0].held_from if policies[0].state == "comes" else None,
+        deadline=None if deadline is None else moment(deadline),
+        is_over=deadline is not None and now_tick is not None and now_tick * tick > deadline,
+        policies=policies,
+        waiting=waiting,
+        total=sum(each.posts for each in waiting),
+    )
+
+
+def _policies(space: Space, now_tick: int | None) -> list[PolicyPeriod]:
+    """Latest first. One whose successor took effect no later than itself never held."""
+    policies: list[PolicyPeriod] = []
+    first: float = float("inf")  # tick of those after it
+    state: PolicyState
+    for version in reversed(space.versions):
+        comes = now_tick is not None and version.first_tick > now_tick
+        if version.first_tick >= first:
+            state = "never"
+        elif comes:
+            state = "comes"
+        else:
+            state = "held" if any(each.state != "never" for each in policies) else "holds"
+        first = min(first, version.first_tick)
+        held_from = moment(version.first_tick * version.policy.tick) if version.first_tick else None
+        policies.append(PolicyPeriod(version.number, held_from, state))
+    return policies
+
+
+def _waiting(standing: Standing, space: str) -> list[Waiting]:
+    rows = [row for row in standing.ahead if row["outlet"] == space]
+    most = max((row["posts"] for row in rows), default=0)
+    # What is not known yet has hour 0, and comes after what is.
+    rows.sort(key=lambda row: (not row["hour"], row["hour"]))
+    return [
+        Waiting(
+            moment(row["hour"] * standing.hour_s) if row["hour"] else None,
+            row["posts"],
+            100 * row["posts"] // most,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,351 @@
+"""The choices on the workbench, within limits that keep answers quick, and the figures that follow."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tarry.core.bounds import posterior_batched, posterior_unbatched, power_bound
+from tarry.core.durations import format_duration, parse_duration, parse_number
+from tarry.core.errors import BadInput
+from tarry.core.law import Law
+from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
+from tarry.core.policy import Policy
+from tarry.core.promise import Promise, promise
+
+__all__ = [
+    "CUTOFFS",
+    "DIFFERENT",
+    "FIELDS",
+    "MASS",
+    "SAME",
+    "START",
+    "Bin",
+    "Choices",
+    "Field",
+    "Figures",
+    "Power",
+    "Suspicion",
+    "figures",
+    "read_choices",
+]
+
+
+_LONGEST = 12  # characters: nobody means more digits than that
+#: How far apart two acts may appear for the attacker of the replay to call them one person's.
+CUTOFFS = ("30s", "1m", "2m", "5m", "10m", "30m")
+_CUTOFF = "2m"
+_MOST_SUSPECTS = 100
+_MOST_DRAWS = 999
+
+
+class Field(NamedTuple):
+    """A slider: the values it stops at, and the limits of what may be typed beside it.
+
+    >>> FIELDS["weight"].start
+    '0.5'
+    """
+
+    name: str
+    start: str
+    steps: tuple[str, ...]
+    low: str
+    high: str
+    is_duration: bool
+
+    def read(self, text: str) -> Fraction:
+        """The exact value of what was typed.
+
+        >>> FIELDS["gap"].read("8d")
+        Traceback (most recent call last):
+        tarry.core.errors.BadInput: gap must lie between 1s and 7d on the workbench, not 8d
+        """
+        if len(text) > _LONGEST:
+            raise BadInput(f"{self.name} must have at most {_LONGEST} characters, not {len(text)}")
+        parse = parse_duration if self.is_duration else parse_number
+        value = parse(text, self.name)
+        if not parse(self.low) <= value <= parse(self.high):
+            rule = f"must lie between {self.low} and {self.high} on the workbench"
+            raise BadInput(f"{self.name} {rule}, not {text}")
+        return value
+
+
+_EPSILONS = "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 4 5 6 8"
+_GAPS = "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d"
+_WINDOWS = "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h"
+_WEIGHTS = "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1"
+#: The sliders, in the order of the page.
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("epsilon", "1", tuple(_EPSILONS.split()), "0.05", "10", is_duration=False),
+        Field("gap", "11m", tuple(_GAPS.split()), "1s", "7d", is_duration=True),
+        Field("window", "5m", tuple(_WINDOWS.split()), "0s", "1d", is_duration=True),
+        Field("weight", "0.5", tuple(_WEIGHTS.split()), "0", "1", is_duration=False),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """One set of choices, each in the one way of writing it: equal choices are one key of a cache.
+
+    >>> START.query
+    'epsilon=1&gap=11m&window=5m&weight=0.5&suspects=10&cutoff=2m&draw=1'
+    """
+
+    epsilon: str
+    gap: str
+    window: str
+    weight: str
+    suspects: int
+    cutoff: str
+    draw: int
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy that is tried."""
+        return Policy(epsilon=self.epsilon, gap=self.gap, window=self.window, weight=self.weight)
+
+    @property
+    def without_evening(self) -> "Choices":
+        """The same as far as figures and charts are concerned, which know nothing of the replay."""
+        return replace(self, cutoff=_CUTOFF, draw=1)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Every choice by its name in an address."""
+        return {name: str(value) for name, value in asdict(self).items()}
+
+    @property
+    def query(self) -> str:
+        """The choices as the query of an address."""
+        return urlencode(self.fields)
+
+
+def read_choices(query: Mapping[str, str]) -> Choices:
+    """The choices in the query of an address; what it leaves out is as at the start, the rest is ignored.
+
+    >>> read_choices({"gap": "90m", "epsilon": "1.0"}).query[:19]
+    'epsilon=1&gap=1h30m'
+    """
+    values = {name: field.read(query.get(name, field.start).strip()) for name, field in FIELDS.items()}
+    cutoff = query.get("cutoff", _CUTOFF)
+    if cutoff not in CUTOFFS:
+        raise BadInput(f"unknown cutoff {cutoff[:_LONGEST]!r}", f"use {', '.join(CUTOFFS)}")
+    choices = Choices(
+        epsilon=_decimal(values["epsilon"]),
+        gap=format_duration(values["gap"]),
+        window=format_duration(values["window"]),
+        weight=_decimal(values["weight"]),
+        suspects=_whole("suspects", query.get("suspects", "10"), 2, _MOST_SUSPECTS),
+        cutoff=cutoff,
+        draw=_whole("draw", query.get("draw", "1"), 1, _MOST_DRAWS),
+    )
+    choices.policy  # noqa: B018 - the rules that tie the choices together are the policy's own
+    return choices
+
+
+def _decimal(number: Fraction) -> str:
+    """The shortest decimal: at most twelve characters were read, so that one exists."""
+    return f"{float(number):.12f}".rstrip("0").rstrip(".")
+
+
+def _whole(name: str, text: str, low: int, high: int) -> int:
+    text = text.strip()
+    if not (
+        text.isascii() and text.isdecimal() and len(text) <= len(str(high)) and low <= int(text) <= high
+    ):
+        raise BadInput(f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}")
+    return int(text)
+
+
+#: What the page shows first.
+START = read_choices({})
+
+
+#: P0 where nothing is known: the gap is the median of strangers' gaps, and most acts are alone.
+MASS = Fraction(1, 2)
+MASSES = (Fraction(1), MASS, Fraction(1, 4))
+#: How often acts of one person, and of two, come within five minutes: measured at a large conference.
+SAME, DIFFERENT = Fraction("0.301"), Fraction("0.0066")
+_LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "4", "8")  # epsilons that one knows
+_FEW = WEIGHTS[::4]  # enough for a faint line
+_ERRORS = tuple(Fraction(n, 100) for n in (0, 1, 2, 5, 10, 15, 20))  # type-I errors
+_SMALL = Fraction(1, 10**9)  # so small an error that no bound has reached its end
+_CROWDS = (2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100)
+_WIDTHS_S = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600),
+    *(7200, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400, 5 * 86_400),
+    *(10 * 86_400, 30 * 86_400, 60 * 86_400, 120 * 86_400),
+)
+_LEAST_STRETCHES = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """A stretch of delays, and the chance of each kind of act to wait that long.
+
+    >>> Bin(start_s=0, end_s=60, batched=0.0, unbatched=0.5).end_s
+    60
+    """
+
+    start_s: int
+    end_s: int
+    batched: float
+    unbatched: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power:
+    """How many batched pairs any test can find at most, at one share of wrongly accused ones.
+
+    >>> Power(error=0.01, bounds=(0.03, 0.06, 0.11)).bounds[1]
+    0.06
+    """
+
+    error: float
+    bounds: tuple[float, ...]  # for each of MASSES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suspicion:
+    """How sure an observer can be among so many suspects.
+
+    >>> Suspicion(suspects=10, together=0.84, apart=0.1, delayed=0.4).before
+    0.1
+    """
+
+    suspects: int
+    together: float  # without delays, of two acts that appeared together
+    apart: float  # without delays, of the likeliest other after two that did not
+    delayed: float  # with the policy, at most
+
+    @property
+    def before(self) -> float:
+        """Before anything is seen."""
+        return 1 / self.suspects
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Everything that is computed for one set of choices.
+
+    >>> from tarry.console.workbench.figures import START
+    >>> figures(START).width_s
+    120
+    """
+
+    choices: Choices
+    delays: DelayPlan
+    at_once: float  # the chance of an act that is alone to wait no longer than the hold
+    bins: tuple[Bin, ...]
+    width_s: int  # a round stretch of delays, for which shares are given
+    frontier: tuple[Point, ...]
+    neighbours: dict[str, tuple[Point, ...]]  # by epsilon
+    power: tuple[Power, ...]
+    suspicions: tuple[Suspicion, ...]
+    chosen: Suspicion
+    promise: Promise
+
+
+@lru_cache(maxsize=256)
+def figures(choices: Choices) -> Figures:
+    """The figures of a policy; each of them is a formula, so that no choice takes long.
+
+    >>> from tarry.console.workbench.figures import START
+    >>> numbers = figures(START)
+    >>> float(numbers.delays.batched.mean), round(sum(bin.batched for bin in numbers.bins), 9)
+    (1999.5, 1.0)
+    """
+    policy = choices.policy
+    width = _width(policy)
+    mechanism = policy.mechanism()
+    crowds = sorted({*_CROWDS, choices.suspects})
+    known = {crowd: _suspicion(policy, crowd) for crowd in crowds}
+    return Figures(
+        choices=choices,
+        delays=plan(policy),
+        at_once=float(mechanism.pair.unbatched.mass(0)),
+        bins=_bins(policy, width),
+        width_s=width,
+        frontier=tuple(frontier(policy)),
+        neighbours={
+            epsilon: tuple(frontier(replace(policy, epsilon=Fraction(epsilon)), _FEW))
+            for epsilon in _neighbours(policy.epsilon)
+        },
+        power=tuple(_power(policy, error) for error in _errors(policy)),
+        suspicions=tuple(known.values()),
+        chosen=known[choices.suspects],
+        promise=promise(policy),
+    )
+
+
+def _neighbours(epsilon: Fraction) -> list[str]:
+    """Other epsilons to compare with: one that hides more, two that hide less."""
+    less = [other for other in _LADDER if Fraction(other) <= epsilon * Fraction(2, 3)]
+    more = [other for other in _LADDER if Fraction(other) >= epsilon * Fraction(4, 3)]
+    return [*less[-1:], *more[:2]]
+
+
+def _bins(policy: Policy, width: int) -> tuple[Bin, ...]:
+    """Both laws over the stretches on which they are even, the hold included; a tick is a second here.
+
+    Those who leave at once are counted in a stretch of their own, right after the hold.
+    """
+    pair, hold = policy.mechanism().pair, policy.hold_ticks
+    edges = sorted({0, hold, hold + width, hold + pair.start, _end(policy)})
+    return tuple(
+        Bin(
+            start_s=start,
+            end_s=end,
+            batched=_within(pair.batched, start - hold, end - start),
+            unbatched=_within(pair.unbatched, start - hold, end - start),
+        )
+        for start, end in pairwise(edges)
+    )
+
+
+def _end(policy: Policy) -> int:
+    """The first moment by which every act has left."""
+    return policy.hold_ticks + (policy.mechanism().pair.batched.maximum or 0) + 1
+
+
+def _width(policy: Policy) -> int:
+    """A round stretch of delays, at most as long as batched acts wait at least."""
+    most = min(_end(policy) // _LEAST_STRETCHES, policy.mechanism().pair.start)
+    return max((width for width in _WIDTHS_S if width <= most), default=1)
+
+
+def _within(law: Law, first: int, length: int) -> float:
+    return float(law.cumulative(first + length - 1) - law.cumulative(first - 1))
+
+
+def _errors(policy: Policy) -> list[Fraction]:
+    """Round ones, and those at which a bound reaches its end: between them all bounds are straight."""
+    slopes = [power_bound(policy.epsilon, mass, _SMALL) / _SMALL for mass in MASSES]
+    return sorted({*_ERRORS, *(1 / slope for slope in slopes if 1 / slope < _ERRORS[-1])})
+
+
+def _power(policy: Policy, error: Fraction) -> Power:
+    return Power(
+        error=float(error),
+        bounds=tuple(float(power_bound(policy.epsilon, mass, error)) for mass in MASSES),
+    )
+
+
+def _suspicion(policy: Policy, suspects: int) -> Suspicion:
+    """With the policy nothing is seen much more often in the one story than in the other.
+
+    By how much is what the power bound says: at a small enough error it is power / error.
+    """
+    ratio = power_bound(policy.epsilon, MASS, _SMALL) / _SMALL
+    return Suspicion(
+        suspects=suspects,
+        together=float(posterior_batched(SAME, DIFFERENT, suspects)),
+        apart=float(posterior_unbatched(SAME, DIFFERENT, suspects)),
+        delayed=float(posterior_batched(1, 1 / ratio, suspects)),
+    )

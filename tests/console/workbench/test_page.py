@@ -1,0 +1,198 @@
+"""The workbench on the server's side: the page, what its script asks for, and the policy file."""
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+from tarry.console.site import create_site
+from tarry.console.workbench import page as workbench
+from tarry.console.workbench.figures import START, read_choices
+from tarry.core.plan import plan
+from tarry.core.policy import Policy
+from tarry.core.policy_file import read_policy
+from tarry.core.promise import promise
+from tarry.gateway.testing import small_gateway
+from tarry.study.figures import seconds
+
+QUERY = "epsilon=2.5&gap=1h&window=10m&weight=0.25"
+CHOSEN = Policy(epsilon="2.5", gap="1h", window="10m", weight="0.25")
+BAD = [
+    ("epsilon=0", "epsilon must lie between 0.05 and 10 on the workbench, not 0"),
+    ("epsilon=much", "epsilon must be a decimal number, not 'much': write it like 0.5 or 2"),
+    ("epsilon=1.0000000000000", "epsilon must have at most 12 characters, not 15"),
+    ("gap=8d", "gap must lie between 1s and 7d on the workbench, not 8d"),
+    ("gap=11", "gap must be numbers with units, not '11': write it like 90s, 11m, 1h30m or 500ms"),
+    ("gap=3m", "gap must be above the window (5m), not 3m: choose a longer gap or a shorter window"),
+    ("window=2d", "window must lie between 0s and 1d on the workbench, not 2d"),
+    ("weight=1.1", "weight must lie between 0 and 1 on the workbench, not 1.1"),
+    ("suspects=1", "suspects must be a whole number from 2 to 100, not '1'"),
+    ("suspects=ten", "suspects must be a whole number from 2 to 100, not 'ten'"),
+    ("draw=1000", "draw must be a whole number from 1 to 999, not '1000'"),
+    ("cutoff=3m", "unknown cutoff '3m': use 30s, 1m, 2m, 5m, 10m, 30m"),
+]
+
+
+@pytest.fixture
+def visitor():
+    with TestClient(create_site(small_gateway()), "http://localhost") as http:
+        yield http
+
+
+def shown(text):
+    """As the page writes it."""
+    return text.replace("&", "&amp;").replace("'", "&#39;").replace(">", "&gt;")
+
+
+def test_the_page_shows_what_the_chosen_policy_costs_and_promises(visitor):
+    answer = visitor.get(f"/workbench?{QUERY}")
+
+    assert answer.status_code == 200
+    costs, told = plan(CHOSEN), promise(CHOSEN)
+    for delays in (costs.batched, costs.unbatched):
+        for value in (delays.mean, delays.median, delays.maximum):
+            assert f'<td class="number">{seconds(float(value))}</td>' in answer.text
+    for sentence in (*told.promised, *told.not_promised):
+        assert f"<li>{shown(sentence)}</li>" in answer.text
+    assert 'name="epsilon" value="2.5"' in answer.text
+    assert f"/workbench/policy.toml?{QUERY.replace('&', '&amp;')}" in answer.text
+
+
+def test_a_page_without_choices_shows_the_policy_of_the_guides(visitor):
+    assert visitor.get("/workbench").text == visitor.get(f"/workbench?{START.query}").text
+    assert START.policy == Policy(epsilon="1", gap="11m", window="5m")
+
+
+def test_no_rule_of_the_page_is_loosened_for_its_charts(visitor):
+    rules = visitor.get("/workbench").headers["content-security-policy"]
+
+    assert "script-src 'self'; style-src 'self';" in rules
+    assert "unsafe" not in rules
+
+
+@pytest.mark.parametrize(("query", "sentence"), BAD)
+def test_a_bad_value_gets_one_sentence_and_a_page_that_can_be_used(visitor, query, sentence):
+    answer = visitor.get(f"/workbench?{query}")
+
+    assert answer.status_code == 422
+    assert f'<p class="problem small">{shown(sentence)}</p>' in answer.text
+    assert 'id="choices"' in answer.text
+    assert "Shown below is the policy that this page starts with." in answer.text
+
+
+def test_what_was_typed_stays_to_be_put_right(visitor):
+    answer = visitor.get("/workbench", params={"gap": '"><script>alert(1)</script>'})
+
+    assert answer.status_code == 422
+    assert "<script>alert" not in answer.text
+    assert 'name="gap" value="&#34;&gt;&lt;script&gt;' in answer.text
+
+
+@pytest.mark.parametrize("name", ["figures.json", "evening.json"])
+@pytest.mark.parametrize(("query", "sentence"), BAD)
+def test_a_script_is_told_the_same_sentence(visitor, name, query, sentence):
+    answer = visitor.get(f"/workbench/{name}?{query}")
+
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == sentence
+
+
+def test_a_script_is_told_what_the_page_shows(visitor):
+    page, told = (
+        visitor.get(f"/workbench?{QUERY}").text,
+        visitor.get(f"/workbench/figures.json?{QUERY}").json(),
+    )
+    evening = visitor.get(f"/workbench/evening.json?{QUERY}").json()
+
+    for sentence in (*told["sentences"].values(), *evening["sentences"].values()):
+        assert shown(sentence) in page
+        assert "{" not in sentence  # every number is in its place
+    assert list(told["charts"]) == ["laws", "frontier", "power", "posterior"]
+    assert told["query"].startswith(QUERY)
+    assert told["fields"]["gap"] == "1h"
+
+
+def test_a_slider_stands_at_the_stop_nearest_to_what_was_typed(visitor):
+    told = visitor.get("/workbench/figures.json?gap=1h2m&epsilon=1.3").json()
+
+    assert told["fields"]["gap"] == "1h2m"
+    assert told["places"]["gap"] == 11  # 1h
+    assert told["places"]["epsilon"] in {11, 12}  # 1.2 or 1.4
+
+
+def test_the_policy_file_is_read_back_as_the_policy_that_was_shown(visitor):
+    answer = visitor.get(f"/workbench/policy.toml?{QUERY}")
+
+    assert read_policy(answer.text) == CHOSEN
+    assert answer.headers["content-disposition"] == 'attachment; filename="policy.toml"'
+
+
+@pytest.mark.parametrize(
+    "query", ["epsilon=0.05&gap=7d&window=1d", "epsilon=1.23456789&weight=0.3333333333"]
+)
+def test_every_policy_that_can_be_chosen_can_be_written(visitor, query):
+    choices = read_choices(dict(part.split("=") for part in query.split("&")))
+
+    assert read_policy(visitor.get(f"/workbench/policy.toml?{query}").text) == choices.policy
+
+
+def test_a_policy_file_of_a_bad_choice_is_a_page_with_the_sentence(visitor):
+    answer = visitor.get("/workbench/policy.toml?gap=3m")
+
+    assert answer.status_code == 422
+    assert "gap must be above the window (5m), not 3m" in answer.text
+
+
+@pytest.mark.parametrize(
+    "name", ["laws", "frontier", "power", "posterior", "evening-without", "evening-delayed"]
+)
+def test_every_chart_is_a_picture_for_readers_without_scripts(visitor, name):
+    page = visitor.get(f"/workbench?{QUERY}").text
+    answer = visitor.get(f"/workbench/{name}.svg?{QUERY}")
+    dark = visitor.get(f"/workbench/{name}.svg?{QUERY}&look=dark")
+
+    assert f'src="/workbench/{name}.svg?{QUERY.replace("&", "&amp;")}' in page
+    assert answer.headers["content-type"] == dark.headers["content-type"] == "image/svg+xml"
+    assert answer.text.startswith("<svg")
+    assert "#1f2933" in answer.text
+    assert "#1f2933" not in dark.text
+
+
+def test_there_is_no_other_picture(visitor):
+    assert visitor.get("/workbench/tea.svg").status_code == 404
+    assert visitor.get("/workbench/laws.svg?gap=3m").status_code == 422
+
+
+def test_without_the_packages_for_charts_the_numbers_are_there(visitor, monkeypatch):
+    monkeypatch.setattr(workbench, "_has_charts", lambda: False)
+    query = "epsilon=0.7"  # not asked for by another test
+    page, told = visitor.get(f"/workbench?{query}"), visitor.get(f"/workbench/figures.json?{query}").json()
+
+    assert page.status_code == 200
+    assert "Charts need the package tarry[study]" in page.text
+    assert "<img" not in page.text
+    assert told["charts"] == {}
+    assert told["sentences"]["laws"]
+    assert visitor.get(f"/workbench/laws.svg?{query}").status_code == 404
+
+
+def test_a_workbench_that_is_asked_too_much_at_once_says_so(visitor, monkeypatch):
+    monkeypatch.setattr(workbench, "_MOST_WAITING", 0)
+    answer = visitor.get("/workbench")
+
+    assert answer.status_code == 503
+    assert "the workbench is busy" in answer.text
+    assert (
+        visitor.get("/workbench/figures.json").json()["detail"]
+        == "the workbench is busy: try again in a moment"
+    )
+
+
+def test_answers_are_compressed_for_those_who_can_read_it(visitor):
+    packed = visitor.get("/workbench/figures.json", headers={"Accept-Encoding": "gzip"})
+    plain = visitor.get("/workbench/figures.json", headers={"Accept-Encoding": "identity"})
+
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert json.loads(packed.content) == json.loads(plain.content)
+    assert len(plain.content) < 60_000
