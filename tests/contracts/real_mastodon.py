@@ -11,14 +11,17 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from contracts.real_server import RealServer, find_part, free_port
 
-__all__ = ["NYMS", "Mastodon", "prepare_mastodon"]
+__all__ = ["NYMS", "PACKAGE", "Mastodon", "prepare_mastodon", "write_accounts"]
 
+#: The example plugin, which is not installed where the other tests run.
+PACKAGE = Path(__file__).resolve().parents[2] / "examples" / "tarry-mastodon"
 #: Pseudonyms with an account each.
 NYMS = ("nym", "alter")
 _NAME = "127.0.0.1:9"  # what it takes itself for; nobody listens there
@@ -28,7 +31,7 @@ _TOKENS = "tokens.json"
 
 
 def prepare_mastodon(folder: Path) -> Path:
-    """Make a server with its accounts, and get a token for each as an app does; the folder, to be copied."""
+    """Make a server with its accounts, and get a token for each as an app does; the folder to copy."""
     folder.mkdir(parents=True)
     data = folder / "data"
     _snac("init", data, answers=["127.0.0.1", "1", _NAME, "", ""])
@@ -41,6 +44,16 @@ def prepare_mastodon(folder: Path) -> Path:
         server.stop()
     (folder / _TOKENS).write_text(json.dumps(tokens), encoding="utf-8")
     return folder
+
+
+def write_accounts(folder: Path, tokens: Mapping[str, str], *, at: str = "") -> Path:
+    """An accounts file that only its owner reads, with these tokens."""
+    path = folder / "accounts.toml"
+    path.touch(mode=0o600)
+    place = f'at = "{at}"\n' if at else ""
+    tables = [f'[{nym}]\nlogin = "{nym}"\npassword = "{token}"\n{place}' for nym, token in tokens.items()]
+    path.write_text("".join(tables), encoding="utf-8")
+    return path
 
 
 def _snac(command: str, *arguments: object, answers: list[str] | None = None) -> str:
