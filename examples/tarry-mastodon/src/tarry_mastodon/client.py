@@ -19,7 +19,7 @@ from tarry.keep.outlets.http_call import asking, call
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Answer, one_line
 
-__all__ = ["Visit", "read_server"]
+__all__ = ["Visit", "account_id", "original", "read_server"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_BYTES = 8 << 20  # of one answer
@@ -46,6 +46,26 @@ def read_server(url: str) -> Address:
     if address.path != "/":
         raise BadInput(f"the address of a server must end after its name, not with {address.path!r}")
     return replace(address, path="")
+
+
+def original(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was written: of a boost, the status that is boosted. snac lists a boost in its place.
+
+    >>> original({"id": "8", "reblog": {"id": "7"}})
+    {'id': '7'}
+    """
+    boosted = status.get("reblog")
+    return boosted if isinstance(boosted, dict) else status
+
+
+def account_id(status: Mapping[str, Any]) -> str | None:
+    """Whose status it is.
+
+    >>> account_id({"account": {"id": "3"}})
+    '3'
+    """
+    account = status.get("account")
+    return account.get("id") if isinstance(account, dict) else None
 
 
 class Visit:
@@ -98,7 +118,7 @@ class Visit:
         before = ""
         for _ in range(_PAGES):
             page = self._page(before)
-            yield from page
+            yield from (status for status in map(original, page) if account_id(status) == self._id)
             if not page or page[-1]["id"] == before:
                 return
             before = page[-1]["id"]

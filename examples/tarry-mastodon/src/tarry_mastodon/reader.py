@@ -1,7 +1,7 @@
 """Statuses of accounts, or of everybody on a server, with the times that the server itself wrote down.
 
-The actor is the account. The target is the status that is answered; what begins a conversation has itself as
-its target.
+The actor is the account. The target is the status that is answered; what begins a conversation has itself
+as its target.
 """
 
 import re
@@ -16,7 +16,7 @@ from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults
 from tarry.readers.web import get_json
 
-from tarry_mastodon.client import read_server
+from tarry_mastodon.client import account_id, original, read_server
 
 __all__ = ["read_mastodon"]
 
@@ -89,25 +89,32 @@ def _timelines(server: _Server, accounts: Sequence[str]) -> Iterator[Iterator[_R
         yield server.statuses("/api/v1/timelines/public", {"local": "true"})
     for account in accounts:
         profile = server.get("/api/v1/accounts/lookup", {"acct": account.lstrip("@")})
-        if not isinstance(profile, dict) or not isinstance(profile.get("id"), str):
+        number = profile.get("id") if isinstance(profile, dict) else None
+        if not isinstance(number, str):
             raise BadInput(f"the server's answer about {account} is no account", "check the address")
-        yield server.statuses(f"/api/v1/accounts/{profile['id']}/statuses", {"exclude_reblogs": "true"})
+        rows = server.statuses(f"/api/v1/accounts/{number}/statuses", {"exclude_reblogs": "true"})
+        yield (row for row in rows if account_id(original(row)) == number)
 
 
 def _events(
     timelines: Iterable[Iterable[_Row]], first: int | None, end: int | None, faults: Faults
 ) -> Iterator[Event]:
+    boosted: set[object] = set()  # a status may be listed beside its boosts, or in their place
     number = 0
     for timeline in timelines:
-        for status in timeline:
+        for row in timeline:
             number += 1
-            if status.get("reblog"):
+            status = original(row)
+            if status.get("id") in boosted:
                 continue
+            if status is not row:
+                boosted.add(status.get("id"))
             event = _event(status)
             if isinstance(event, str):
                 faults.add(number, event)
             elif first is not None and event.time < first:
-                break  # the others are older still
+                if status is row:
+                    break  # the others are older still
             elif end is None or event.time < end:
                 yield event
 
