@@ -1,0 +1,1 @@
+"""Statuses at Mastodon: an outlet, a reader, a law and an attack for tarry."""
