@@ -240,7 +240,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(site, at_audit):
     page = at_audit.page
     upload(page, "large.csv", "x" * (LARGEST + 1))
 
-    assert page.inner_text("[data-problem]").startswith("a history has at most 1 MiB here")
+    assert page.inner_text("[data-problem]").startswith("a history must have at most 1 MiB here")
     assert page.url == f"{site.url}/audit"
     assert at_audit.requests.count(page.url) == 2  # the way to sign in, and back
 
@@ -251,7 +251,7 @@ def test_a_file_that_is_too_large_gets_its_sentence_without_scripts(browser, sit
         upload(found.page, "large.csv", "x" * (3 * LARGEST))
         found.page.wait_for_selector("[role=alert]:visible")
 
-        assert found.page.inner_text("[role=alert]").startswith("a history has at most 1 MiB here")
+        assert found.page.inner_text("[role=alert]").startswith("a history must have at most 1 MiB here")
         found.complaints.clear()
 
 

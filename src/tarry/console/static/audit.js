@@ -48,21 +48,21 @@ function prepare() {
 async function look() {
   const line = watched.querySelector("[data-line]");
   const bar = watched.querySelector("progress");
-  let told;
+  let status;
   try {
     const answer = await fetch(watched.dataset.watch, { headers: { Accept: "application/json" } });
-    told = answer.redirected || !answer.ok ? { state: "gone" } : await answer.json();
+    status = answer.redirected || !answer.ok ? { state: "gone" } : await answer.json();
   } catch {
-    told = null; // the server may be back in a moment
+    status = null; // the server may be back in a moment
   }
-  if (told !== null && told.state !== watched.dataset.state) {
+  if (status !== null && status.state !== watched.dataset.state) {
     location.reload();
     return;
   }
-  if (told !== null) {
-    if (line.textContent !== told.line) line.textContent = told.line; // said once to those who listen
-    if (told.part === null) bar.removeAttribute("value");
-    else bar.value = told.part;
+  if (status !== null) {
+    if (line.textContent !== status.line) line.textContent = status.line; // said once to those who listen
+    if (status.part === null) bar.removeAttribute("value");
+    else bar.value = status.part;
   }
   setTimeout(look, LOOK_MS);
 }

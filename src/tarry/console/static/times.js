@@ -10,13 +10,13 @@ export function localTimes(root) {
 
 export function longWords(seconds) {
   const whole = Math.max(0, Math.ceil(seconds));
-  const parts = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+  const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
   let rest = whole;
-  const told = [];
-  for (const [size, unit] of parts) {
+  const parts = [];
+  for (const [size, unit] of units) {
     const many = Math.floor(rest / size);
     rest -= many * size;
-    if (many > 0 || (unit === "s" && told.length === 0)) told.push(`${many}${unit}`);
+    if (many > 0 || (unit === "s" && parts.length === 0)) parts.push(`${many}${unit}`);
   }
-  return told.slice(0, 2).join(" ");
+  return parts.slice(0, 2).join(" ");
 }

@@ -78,9 +78,9 @@ async function drawCharts() {
 
 async function ask(address, signal) {
   const answer = await fetch(address, { signal });
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.detail, { cause: "refused" });
-  return told;
+  const values = await answer.json();
+  if (!answer.ok) throw new Error(values.detail, { cause: "refused" });
+  return values;
 }
 
 async function update() {
