@@ -57,7 +57,7 @@ COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
 WITHOUT_EXAMPLE = {
     **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__ if not name.isupper()},
     **{f"tarry.console.{name}": REQUEST for name in NEED_A_REQUEST},
-    "tarry.gateway.middleware.django_call.call_view": "needs a site: see tests/gateway/middleware",
+    "tarry.gateway.middleware.django.call_view": "needs a site: see tests/gateway/middleware",
     "tarry.core.entropy.Entropy": PROTOCOL,
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,
@@ -84,7 +84,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.spaces.tell_straddle": PRINTS,
     "tarry.cli.service.remove_service": PRINTS,
     "tarry.keep.clock.Clock": PROTOCOL,
-    "tarry.keep.outlet.Outlet": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
     "tarry.keep.seal.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,

@@ -53,7 +53,7 @@ def test_every_line_is_one_object_with_the_same_keys(stream):
 
 @pytest.mark.parametrize("event", ["request", "admitted", ""])
 def test_what_is_not_on_the_list_is_not_logged(stream, event):
-    with pytest.raises(ValueError, match="not on the list"):
+    with pytest.raises(ValueError, match="unknown event"):
         Log(stream)(event)
     assert stream.getvalue() == ""
 

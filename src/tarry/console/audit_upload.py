@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from tarry.console.audit_parts import Part, Parts, plain_name
 from tarry.console.texts import texts
-from tarry.gateway.incoming import SILENCE_S, pieces
+from tarry.gateway.http_service import SILENCE_S, read_pieces
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["drain", "receive"]
@@ -73,7 +73,7 @@ async def drain(request: Request) -> None:
 
 def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
     words = texts()["audit"]
-    return pieces(
+    return read_pieces(
         request,
         most + _AROUND,
         SILENCE_S + most / _LEAST_PER_S,

@@ -50,7 +50,7 @@ def fill_with_an_evening(gateway: Gateway, space: str, *, seed: int = 1) -> int:
         if last is not None and last["position"]:
             return 0
         now = gateway.vault.now(transaction) // 1_000_000
-        policy = gateway.book.space(space).version.policy
+        policy = gateway.catalog.space(space).version.policy
         told = _released(gateway, space, _ticks(policy, now - _BACK_S, seed), policy.tick)
         FeedOutlet(space).record(transaction, told)
     return len(told)

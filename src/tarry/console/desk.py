@@ -15,15 +15,14 @@ from tarry.console.pages import page
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.console.texts import texts
 from tarry.core.promise import promise
-from tarry.gateway.book import SCOPES, Space, Version
+from tarry.gateway.catalog import SCOPES, PolicyVersion, Space, find_token
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
-from tarry.gateway.tokens import find_token
 from tarry.keep.errors import Unavailable
 from tarry.keep.moments import moment
 
 if TYPE_CHECKING:
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = ["ROUTES"]
 
@@ -64,7 +63,7 @@ async def _new_token(request: Request) -> Response:
     """Show a token that was just made; it goes from the browser as it is shown."""
     session = signed_in(request)
     secret = request.cookies.get(NEW_TOKEN, "")
-    made = find_token(request.app.state.door.gateway.book, secret)
+    made = find_token(request.app.state.service.gateway.catalog, secret)
     if made is None or not session.may_everywhere("admin"):
         return RedirectResponse("/desk", 303)
     answer = page(request, "desk_token.html", {"made": made, "secret": secret})
@@ -74,17 +73,17 @@ async def _new_token(request: Request) -> Response:
 
 async def _promise(request: Request) -> Response:
     """What one policy of a space promises, or promised."""
-    session, door = signed_in(request), request.app.state.door
+    session, service = signed_in(request), request.app.state.service
     if not session.may("operate", request.path_params["space"]):
         raise Forbidden("operate")
-    space: Space = door.space(request)
+    space: Space = service.space(request)
     version = _version(space, request.path_params["number"])
-    told = await door.call(partial(promise, version.policy))
+    told = await service.call(partial(promise, version.policy))
     values = {"space": space, "version": version, "promise": told}
     return page(request, "desk_promise.html", values)
 
 
-def _version(space: Space, number: str) -> Version:
+def _version(space: Space, number: str) -> PolicyVersion:
     found = next((each for each in space.versions if str(each.number) == number), None)
     if found is None:
         raise BadRequest(404, NOTHING_HERE)
@@ -92,10 +91,10 @@ def _version(space: Space, number: str) -> Version:
 
 
 async def _look(request: Request, session: Session) -> _Seen:
-    door: Door = request.app.state.door
+    service: HttpService = request.app.state.service
     ledger: Ledger | None = request.app.state.ledger if session.may_everywhere("operate") else None
     try:
-        return await door.call(partial(_seen, door.gateway, ledger))
+        return await service.call(partial(_seen, service.gateway, ledger))
     except Unavailable:
         return _Seen(None)
 
@@ -109,7 +108,7 @@ def _seen(gateway: Gateway, ledger: Ledger | None) -> _Seen:
 
 
 def _values(request: Request, session: Session, seen: _Seen) -> dict[str, Any]:
-    book, standing = request.app.state.door.gateway.book, seen.standing
+    book, standing = request.app.state.service.gateway.catalog, seen.standing
     spaces = [space for space in book.spaces.values() if session.may("operate", space.name)]
     found = parked(standing, {space.name for space in spaces})
     is_admin = session.may_everywhere("admin")

@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from tarry.console.sessions import Session
 from tarry.console.texts import texts
 from tarry.core.errors import BadInput
-from tarry.gateway.book import SCOPES
-from tarry.gateway.door import Door
+from tarry.gateway.catalog import SCOPES
+from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import BadRequest, Forbidden
 from tarry.keep.errors import NoSuchPost, TooLate
 
@@ -34,21 +34,21 @@ def _then(done: str, **more: int) -> Response:
     return RedirectResponse(f"/desk?{urlencode({'done': done, **more})}", 303)
 
 
-def _space(request: Request, session: Session, fields: Fields) -> tuple[Door, str]:
+def _space(request: Request, session: Session, fields: Fields) -> tuple[HttpService, str]:
     """The space that a form names, if they may operate it."""
-    door: Door = request.app.state.door
+    service: HttpService = request.app.state.service
     name = fields.get("space", "")
     if not session.may("operate", name):
         raise Forbidden("operate")
-    return door, door.gateway.book.space(name).name
+    return service, service.gateway.catalog.space(name).name
 
 
-def _admin(request: Request, session: Session) -> Door:
+def _admin(request: Request, session: Session) -> HttpService:
     """Tokens are the gateway's: an administrator of some spaces could make one for the others."""
     if not session.may_everywhere("admin"):
         raise Forbidden("admin")
-    door: Door = request.app.state.door
-    return door
+    service: HttpService = request.app.state.service
+    return service
 
 
 def _post(fields: Fields) -> int:
@@ -59,56 +59,56 @@ def _post(fields: Fields) -> int:
 
 
 async def _pause(request: Request, session: Session, fields: Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await door.change(partial(door.gateway.open_space, space, is_open=False))
+    service, space = _space(request, session, fields)
+    await service.change(partial(service.gateway.open_space, space, is_open=False))
     return _then("paused")
 
 
 async def _open(request: Request, session: Session, fields: Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await door.change(partial(door.gateway.open_space, space, is_open=True))
+    service, space = _space(request, session, fields)
+    await service.change(partial(service.gateway.open_space, space, is_open=True))
     return _then("opened")
 
 
 async def _retry(request: Request, session: Session, fields: Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await _parked(door, partial(door.gateway.retry, space, _post(fields)))
+    service, space = _space(request, session, fields)
+    await _parked(service, partial(service.gateway.retry, space, _post(fields)))
     return _then("retried")
 
 
 async def _withdraw(request: Request, session: Session, fields: Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await _parked(door, partial(door.gateway.withdraw_parked, space, _post(fields)))
+    service, space = _space(request, session, fields)
+    await _parked(service, partial(service.gateway.withdraw_parked, space, _post(fields)))
     return _then("withdrawn")
 
 
-async def _parked(door: Door, change: Callable[[], None]) -> None:
+async def _parked(service: HttpService, change: Callable[[], None]) -> None:
     try:
-        await door.change(change)
+        await service.change(change)
     except (NoSuchPost, TooLate):
         raise BadRequest(409, texts()["desk"]["not_parked"]) from None
 
 
 async def _withdraw_on(request: Request, session: Session, fields: Fields) -> Response:
-    door, space = _space(request, session, fields)
+    service, space = _space(request, session, fields)
     target = fields.get("target", "")
     if not 0 < len(target) <= _MOST_TARGET or "\0" in target:
         raise BadRequest(422, texts()["desk"]["withdraw_empty"])
-    count = await door.change(partial(door.gateway.withdraw_on, space, target))
+    count = await service.change(partial(service.gateway.withdraw_on, space, target))
     return _then("withdrawn_on", count=count)
 
 
 async def _make(request: Request, session: Session, fields: Fields) -> Response:
-    door = _admin(request, session)
+    service = _admin(request, session)
     scopes = [scope for scope in SCOPES if fields.get(f"scope-{scope}") == "yes"]
-    spaces = [name for name in door.gateway.book.spaces if fields.get(f"space-{name}") == "yes"]
+    spaces = [name for name in service.gateway.catalog.spaces if fields.get(f"space-{name}") == "yes"]
     if not scopes:
         raise BadRequest(422, texts()["desk"]["make_no_scope"])
     # No space means all of them: nobody gets that by forgetting to choose.
     if (fields.get("everywhere") == "yes") == bool(spaces):
         raise BadRequest(422, texts()["desk"]["make_no_where"])
     name = fields.get("name", "").strip()
-    _, token = await door.change(partial(door.gateway.add_token, name, scopes, spaces))
+    _, token = await service.change(partial(service.gateway.add_token, name, scopes, spaces))
     answer = RedirectResponse(_SHOWN_AT, 303)
     answer.set_cookie(
         NEW_TOKEN,
@@ -123,9 +123,9 @@ async def _make(request: Request, session: Session, fields: Fields) -> Response:
 
 
 async def _revoke(request: Request, session: Session, fields: Fields) -> Response:
-    door = _admin(request, session)
+    service = _admin(request, session)
     try:
-        await door.change(partial(door.gateway.revoke_token, fields.get("token", "")))
+        await service.change(partial(service.gateway.revoke_token, fields.get("token", "")))
     except BadInput:
         raise BadRequest(409, texts()["desk"]["revoke_unknown"]) from None
     return _then("revoked")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from tarry.console.desk_figures import Standing
-from tarry.gateway.book import Space
+from tarry.gateway.catalog import Space
 from tarry.keep.moments import moment
 
 __all__ = ["Card", "Held", "Waiting", "cards"]
@@ -40,7 +40,7 @@ class Card(NamedTuple):
     """A space, as its operator sees it.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> (card,) = cards(None, small_gateway().book.spaces.values())
+    >>> (card,) = cards(None, small_gateway().catalog.spaces.values())
     >>> card.policies
     [Held(number=1, held_from=None, state='holds')]
     """

@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 from tarry.console.texts import texts
 from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
-from tarry.gateway.metrics import last_hour
-from tarry.gateway.report import report
+from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import hour_ticks
 from tarry.keep.moments import moment
@@ -42,7 +41,7 @@ class Standing:
     lag: Fraction  # seconds of ticks that are over and not closed
     late: Fraction  # seconds since the first release that is due and has not happened
     paused: bool  # brought back from a backup, and not resumed yet
-    hour: tuple[float, int]  # the last one that is told: its beginning, and its admissions
+    hour: AdmissionHour  # the last one that is shown
     counted_at: Fraction  # the beginning of the hour in which `ahead` and the ledger were counted
     hour_s: Fraction  # how long an hour is here: whole ticks
     ahead: Sequence[Row]  # posts by space and hour of release
@@ -95,7 +94,7 @@ class Ledger:
         with self._lock:
             here = place(transaction)
             if (hour := here.closed // hour_ticks(here.settings)) != self._hour:
-                self._hour, self._spent = hour, report(transaction, clock).spent
+                self._hour, self._spent = hour, read_status(transaction, clock).spent
             return self._spent
 
 
@@ -135,8 +134,8 @@ def health(standing: Standing | None, spent: int | None) -> list[Line]:
         lines.append(Line(t["overdue"], "note", t["overdue_late"].format(late=_words(standing.late))))
     elif not standing.paused:
         lines.append(Line(t["overdue"], "good", t["overdue_good"]))
-    start, admissions = standing.hour
-    lines.append(Line(t["admitted"], "good", _many("admitted", admissions), moment(start)))
+    hour = standing.hour
+    lines.append(Line(t["admitted"], "good", _many("admitted", hour.admissions), moment(hour.at)))
     told = _many("ledger", spent) if spent else t["ledger_good"]
     state: State = "note" if spent else "good"
     counted = moment(standing.counted_at)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from tarry.console.pages import same_origin
 from tarry.console.texts import texts
-from tarry.gateway.incoming import body
+from tarry.gateway.http_service import read_body
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["check_origin", "read_form"]
@@ -27,8 +27,8 @@ def check_origin(request: Request) -> None:
 async def read_form(request: Request, most: int = _MOST_BYTES) -> dict[str, str]:
     """The fields of a form, the last of each name."""
     check_origin(request)
-    limits = request.app.state.door.limits
-    sent = await body(request, most, limits.body_s, too_large="this form holds too much")
+    limits = request.app.state.service.limits
+    sent = await read_body(request, most, limits.body_s, too_large="this form holds too much")
     try:
         fields = parse_qs(
             sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"

@@ -14,7 +14,7 @@ from tarry.console.sessions import NotSignedIn
 from tarry.console.static_files import static_url
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
-from tarry.gateway.door import check_host
+from tarry.gateway.http_service import check_host
 from tarry.gateway.problems import refuse
 
 if TYPE_CHECKING:

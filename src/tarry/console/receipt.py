@@ -17,7 +17,7 @@ from tarry.keep.errors import NoSuchPost, TooLate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = ["ROUTES"]
 
@@ -25,12 +25,12 @@ _MOST_CONTENT = 20_000
 
 
 async def _read(request: Request) -> Response:
-    door: Door = request.app.state.door
-    secret, receipts = request.path_params["secret"], door.gateway.receipts
+    service: HttpService = request.app.state.service
+    secret, receipts = request.path_params["secret"], service.gateway.receipts
     try:
-        status = await door.call(partial(receipts.status, secret))
-        space, content = await door.call(partial(receipts.reading, secret))
-        can_be_filled = await door.call(partial(receipts.can_be_filled, secret))
+        status = await service.call(partial(receipts.status, secret))
+        space, content = await service.call(partial(receipts.reading, secret))
+        can_be_filled = await service.call(partial(receipts.can_be_filled, secret))
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     told = {
@@ -45,29 +45,29 @@ async def _read(request: Request) -> Response:
 
 
 async def _edit(request: Request) -> Response:
-    door: Door = request.app.state.door
+    service: HttpService = request.app.state.service
     secret = request.path_params["secret"]
-    await door.call(partial(door.gateway.receipts.status, secret))  # nothing is read of who has none
+    await service.call(partial(service.gateway.receipts.status, secret))  # nothing is read of who has none
     fields = await read_form(request)
     content = fields.get("content", "").strip()
     if not 0 < len(content) <= _MOST_CONTENT:
         raise BadRequest(422, texts()["board"]["too_long"])
-    change = partial(door.gateway.replace, secret, content.encode(), None, {})
+    change = partial(service.gateway.replace, secret, content.encode(), None, {})
     return await _then(request, change, f"/receipt/{secret}?changed")
 
 
 async def _withdraw(request: Request) -> Response:
-    door: Door = request.app.state.door
+    service: HttpService = request.app.state.service
     secret = request.path_params["secret"]
-    await door.call(partial(door.gateway.receipts.status, secret))
+    await service.call(partial(service.gateway.receipts.status, secret))
     await read_form(request)
-    take_back = partial(door.gateway.receipts.withdraw, secret)
+    take_back = partial(service.gateway.receipts.withdraw, secret)
     return await _then(request, take_back, f"/receipt/{secret}")
 
 
 async def _then(request: Request, change: "Callable[[], object]", there: str) -> Response:
     try:
-        await request.app.state.door.change(change)
+        await request.app.state.service.change(change)
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     except TooLate as late:

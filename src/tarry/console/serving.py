@@ -35,7 +35,7 @@ def with_pages(config: Config) -> Callable[..., Starlette]:
     """Builds the app of a gateway with the pages beside its API.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> with_pages(Config())(small_gateway()).state.door.close()
+    >>> with_pages(Config())(small_gateway()).state.service.close()
     """
 
     def make(

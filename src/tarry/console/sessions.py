@@ -17,8 +17,8 @@ from starlette.responses import Response
 
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
-from tarry.gateway.book import Scope, Token
-from tarry.gateway.limits import Buckets, Limits
+from tarry.gateway.catalog import Scope, Token
+from tarry.gateway.limits import Limits, RateLimiter
 from tarry.gateway.problems import BadRequest, Forbidden
 
 __all__ = ["NotSignedIn", "Session", "Sessions", "begin", "check_csrf", "end", "signed_in"]
@@ -73,11 +73,12 @@ class Sessions:
     >>> sessions.fail("another one")
     >>> sessions.fail("a client")
     Traceback (most recent call last):
-    tarry.gateway.limits.TooMany: too many wrong tokens came from your network address: try again in 5 s
+    tarry.gateway.limits.TooManyRequests: too many wrong tokens came from your network address: try again \
+in 5 s
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._wrong = Buckets(_WRONG, now, why=texts()["desk"]["too_many"])
+        self._wrong = RateLimiter(_WRONG, now, reason=texts()["desk"]["too_many"])
         self._ended: dict[str, int] = {}  # until when each would have lasted
 
     def fail(self, client: str) -> None:
@@ -107,11 +108,11 @@ def begin(request: Request, response: Response, token: Token) -> None:
     >>> gateway = small_gateway()
     >>> new_token(gateway, "operate").startswith("tarry_")
     True
-    >>> site, (token,), response = create_site(gateway), gateway.book.tokens.values(), Response()
+    >>> site, (token,), response = create_site(gateway), gateway.catalog.tokens.values(), Response()
     >>> begin(Request({"type": "http", "headers": [], "app": site}), response, token)
     >>> response.headers["set-cookie"].partition("; ")[2]
     'HttpOnly; Max-Age=43200; Path=/; SameSite=strict'
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     said = f"{token.hash.hex()}.{int(time.time()) + _LONGEST_S}.{secrets.token_hex(16)}"
     response.set_cookie(
@@ -133,7 +134,7 @@ def end(request: Request, response: Response) -> None:
     >>> end(Request({"type": "http", "headers": [], "app": site}), response)
     >>> "Max-Age=0" in response.headers["set-cookie"]
     True
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     if (said := _said(request)) is not None:
         request.app.state.sessions.end(said)
@@ -148,7 +149,7 @@ def signed_in(request: Request, scope: Scope = "operate") -> Session:
     >>> from tarry.console.site import create_site
     >>> from tarry.gateway.testing import small_gateway
     >>> site = create_site(small_gateway())
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     >>> signed_in(Request({"type": "http", "headers": [(b"cookie", b"tarry_desk=x.1.y.z")], "app": site}))
     Traceback (most recent call last):
     tarry.console.sessions.NotSignedIn: sign in first
@@ -156,7 +157,7 @@ def signed_in(request: Request, scope: Scope = "operate") -> Session:
     said = _said(request)
     if said is None or request.app.state.sessions.has_ended(said):
         raise NotSignedIn
-    token = request.app.state.door.gateway.book.tokens.get(bytes.fromhex(said.partition(".")[0]))
+    token = request.app.state.service.gateway.catalog.tokens.get(bytes.fromhex(said.partition(".")[0]))
     if token is None or not 0 < _until(said) - time.time() <= _LONGEST_S + _SKEW_S:
         raise NotSignedIn
     session = Session(token=token, csrf=_signature(request, "form", said))
@@ -195,5 +196,5 @@ def _until(said: str) -> int:
 
 
 def _signature(request: Request, purpose: str, said: str) -> str:
-    key = request.app.state.door.gateway.keys.secret(f"{purpose}s of the desk")
+    key = request.app.state.service.gateway.keys.secret(f"{purpose}s of the desk")
     return blake2b(said.encode(), key=key, digest_size=32).hexdigest()

@@ -12,11 +12,11 @@ from tarry.console.pages import page
 from tarry.console.sessions import NotSignedIn, begin, check_csrf, end, signed_in
 from tarry.console.texts import texts
 from tarry.core.errors import TarryError
-from tarry.gateway.limits import TooMany
-from tarry.gateway.tokens import find_token
+from tarry.gateway.catalog import find_token
+from tarry.gateway.limits import TooManyRequests
 
 if TYPE_CHECKING:
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = ["ROUTES", "local_path"]
 
@@ -47,19 +47,19 @@ async def _ask(request: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
-    door: Door = request.app.state.door
+    service: HttpService = request.app.state.service
     fields = await read_form(request, _MOST_BYTES)
     then = local_path(fields.get("then", ""))
     secret = fields.get("token", "").strip()
-    await door.learn_token(request, secret)
-    token = find_token(door.gateway.book, secret)
+    await service.learn_token(request, secret)
+    token = find_token(service.gateway.catalog, secret)
     if token is not None and {"operate", "admin"} & token.scopes:
         answer = RedirectResponse(then, 303)
         begin(request, answer, token)
         return answer
     try:
-        request.app.state.sessions.fail(door.clients.name(request.scope))
-    except TooMany as error:
+        request.app.state.sessions.fail(service.clients.name(request.scope))
+    except TooManyRequests as error:
         answered = _form(request, then, str(error), status=429)
         answered.headers["Retry-After"] = str(error.wait_s)
         return answered

@@ -28,7 +28,7 @@ def create_site(
 
     >>> from tarry.gateway.testing import small_gateway
     >>> site = create_site(small_gateway())
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     app = create_app(gateway, limits=limits, tell=tell)
     app.state.settings, app.state.tell = settings or ConsoleSettings(), tell
