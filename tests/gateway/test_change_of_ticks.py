@@ -133,7 +133,7 @@ def test_what_was_counted_in_ticks_is_counted_anew(house):
     house.change(
         lambda transaction: (
             transaction.tell("insert_version", space="free", version=1, policy=text, first_tick=7),
-            transaction.tell("turn_page"),
+            transaction.tell("count_change"),
         )
     )
     keys, clock = house.gateway.keys, house.clock

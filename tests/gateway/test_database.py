@@ -10,7 +10,7 @@ from tarry.gateway.config import Config
 from tarry.gateway.database import (
     ROOMS,
     applied_migrations,
-    is_file,
+    database_path,
     migrate,
     open_database,
     open_gateway,
@@ -58,9 +58,9 @@ def test_a_broken_url_is_not_quoted_by_the_store_itself():
 
 
 def test_a_path_is_a_path_with_sqlite_before_it_or_without():
-    assert is_file("sqlite:///srv/g.db") == is_file("/srv/g.db") == Path("/srv/g.db")
-    assert is_file("a:b/c.db") == Path("a:b/c.db")
-    assert is_file("postgres://db/x") is is_file("postgresql://db/x") is None
+    assert database_path("sqlite:///srv/g.db") == database_path("/srv/g.db") == Path("/srv/g.db")
+    assert database_path("a:b/c.db") == Path("a:b/c.db")
+    assert database_path("postgres://db/x") is database_path("postgresql://db/x") is None
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_public_answers_read_the_releases_and_the_book_alone(watched):
     """Every public address is served by connections that may not read a post, an arrival or a ledger."""
     house, read = watched
     with house.store.transaction("closing") as transaction:
-        transaction.tell("turn_page")  # so that the book is read again
+        transaction.tell("count_change")  # so that the book is read again
 
     for path in (*PUBLIC, *SELDOM):
         assert ask(house, path) in {200, 401, 404}, path

@@ -103,7 +103,7 @@ def _receipts(config: Config, store: Store) -> Receipts:
 
 def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
     if arguments.json:
-        print_json({"parked": [post.plain() for post in posts]})
+        print_json({"parked": [post.as_json() for post in posts]})
     elif not posts:
         print("nothing is parked")
     else:

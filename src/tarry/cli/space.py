@@ -30,7 +30,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.config import Config
-from tarry.gateway.database import first_keys, is_file, keys_of, opened_database
+from tarry.gateway.database import database_path, first_keys, keys_of, opened_database
 from tarry.gateway.outlets import webhook_secret
 from tarry.gateway.policy_changes import change_all_policies
 from tarry.gateway.space_changes import (
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     config, arguments.chosen = config_from(arguments), _policies(arguments)
     if arguments.action == "add":
         new_space(**_wanted(arguments))  # refused before a database or a key is made
-        if (path := is_file(config.database)) is not None and not path.exists():
+        if (path := database_path(config.database)) is not None and not path.exists():
             _is_to_be_encrypted(arguments)
     with opened_database(config, make=arguments.action == "add") as store:
         action.do(arguments, config, store)

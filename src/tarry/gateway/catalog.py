@@ -294,7 +294,7 @@ def add_token(
         scopes=json.dumps(scopes),
         spaces=json.dumps(spaces),
     )
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
     return token_id, token
 
 
@@ -310,4 +310,4 @@ them
     """
     if not transaction.run("revoke_token", id=token_id):
         raise NoSuchToken(token_id)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")

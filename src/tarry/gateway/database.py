@@ -30,8 +30,8 @@ __all__ = [
     "ROOMS",
     "applied_migrations",
     "check_not_newer",
+    "database_path",
     "first_keys",
-    "is_file",
     "keys_of",
     "migrate",
     "open_database",
@@ -51,14 +51,14 @@ def open_store(where: str, rooms: tuple[str, ...] = ROOMS) -> Store:
     >>> open_store(":memory:").path
     ':memory:'
     """
-    path = is_file(where)
+    path = database_path(where)
     return PostgresStore(where, rooms) if path is None else SqliteStore(path, rooms)
 
 
-def is_file(where: str) -> Path | None:
+def database_path(where: str) -> Path | None:
     """The path of a database that is a file; None for a server's.
 
-    >>> is_file("gateway.db"), is_file("postgresql://tarry@db/tarry")
+    >>> database_path("gateway.db"), database_path("postgresql://tarry@db/tarry")
     (PosixPath('gateway.db'), None)
     """
     scheme = _SCHEME.match(where)
@@ -83,7 +83,7 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     tarry.core.errors.NotPossible: there is no database '/nowhere/gateway.db': tarry space add makes one
     """
     where = config.database
-    if (path := is_file(where)) and not make and not path.exists():
+    if (path := database_path(where)) and not make and not path.exists():
         raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
     if path and path.exists():
         _check_private(path)
@@ -174,7 +174,7 @@ def applied_migrations(where: str) -> list[int]:
     >>> applied_migrations("/nowhere/gateway.db")
     []
     """
-    path = is_file(where)
+    path = database_path(where)
     return _applied_in_server(where) if path is None else _applied_in_file(path)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, TextIO, get_args
 
-__all__ = ["EVENTS", "Event", "Log", "Mishaps", "code_location"]
+__all__ = ["EVENTS", "ErrorCounter", "Event", "Log", "code_location"]
 
 #: Everything that may be logged:
 #: started    it listens, with its address; or a worker has begun
@@ -62,16 +62,16 @@ class Log:
         self("keeper", sentence)
 
 
-class Mishaps(logging.Handler):
+class ErrorCounter(logging.Handler):
     """Counts the warnings and errors of libraries, and logs the counts after the hour.
 
     A request that breaks something is not logged at once: the line would show when it came. What is counted
     is the kind of the error and the place in the code; texts may hold what somebody has sent.
 
-    >>> mishaps = Mishaps(Log(sys.stdout, now=lambda: "12:00"), hour=lambda: 7)
-    >>> mishaps.handle(logging.makeLogRecord({"name": "uvicorn.error", "levelno": logging.ERROR}))
+    >>> errors = ErrorCounter(Log(sys.stdout, now=lambda: "12:00"), hour=lambda: 7)
+    >>> errors.handle(logging.makeLogRecord({"name": "uvicorn.error", "levelno": logging.ERROR}))
     True
-    >>> mishaps.tell(last=True)
+    >>> errors.log(last=True)
     {"time": "12:00", "event": "mishap", "detail": "1 x ERROR of uvicorn.error"}
     """
 
@@ -84,13 +84,13 @@ class Mishaps(logging.Handler):
         """Count a record of `logging`."""
         self._counts[f"{logging.getLevelName(record.levelno)} of {record.name}{_error_of(record)}"] += 1
 
-    def note(self, what: str) -> None:
+    def count(self, what: str) -> None:
         """Count an error that is described by us, without what was sent."""
         self.acquire()
         self._counts[what] += 1
         self.release()
 
-    def tell(self, *, last: bool = False) -> None:
+    def log(self, *, last: bool = False) -> None:
         """Log the errors of an hour that is over, or those so far if this is the last chance."""
         if not last and self._hour_now() == self._hour:
             return

@@ -40,7 +40,7 @@ class ParkedPost:
         """Whether it may have left."""
         return is_doubt(self.problem)
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The post as JSON."""
         return {
             "post": str(self.post),
@@ -129,9 +129,9 @@ def exported(receipts: Receipts, posts: Iterable[ParkedPost]) -> Iterator[dict[s
         except (TooLate, NoSuchPost):  # somebody else has just seen to it
             continue
         except Exception:  # noqa: BLE001 - whatever the cipher says: one post must not hide the others
-            yield {**post.plain(), "content": None, "options": None}
+            yield {**post.as_json(), "content": None, "options": None}
             continue
-        yield {**post.plain(), **_text(content), "options": dict(options)}
+        yield {**post.as_json(), **_text(content), "options": dict(options)}
 
 
 def _text(content: bytes) -> dict[str, str]:

@@ -51,7 +51,7 @@ def change_policy(
     """
     version = next_version(transaction, clock, name, policy, accept_straddle=accept_straddle)
     insert_version(transaction, name, version)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
     return version
 
 
@@ -226,7 +226,7 @@ def change_all_policies(
     }
     for name, version in changed.items():
         insert_version(transaction, name, version)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
     return changed
 
 

@@ -21,7 +21,7 @@ from tarry.gateway.config import Config
 from tarry.gateway.connection import connection_class
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import ClientNames, ConnectionSlots, Limits
-from tarry.gateway.logs import Log, Mishaps, code_location
+from tarry.gateway.logs import ErrorCounter, Log, code_location
 from tarry.keep.errors import Unavailable
 from tarry.keep.keeper import Keeper
 
@@ -113,11 +113,11 @@ def serve(
     >>> config = Config(port=0, workers_in_server=0)
     >>> serve(small_gateway(), config, log, group, lambda address: group.stop())
     """
-    mishaps, ended = Mishaps(log), threading.Event()
-    listeners = _listeners(gateway, config, mishaps, make_app)
+    errors, ended = ErrorCounter(log), threading.Event()
+    listeners = _listeners(gateway, config, errors, make_app)
     keeper = Keeper(gateway.vault, workers=config.workers_in_server, tell=log.keeper)
-    with mishaps.listening():
-        group.begin("refresher", lambda: _refresh(gateway, log, mishaps, ended))
+    with errors.listening():
+        group.begin("refresher", lambda: _refresh(gateway, log, errors, ended))
         for number, listener in enumerate(listeners):
             group.begin(f"listener {number}", listener.run)
         if config.workers_in_server:
@@ -144,9 +144,9 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
     >>> work(small_gateway(), Log(io.StringIO()), group)
     """
     keeper = Keeper(gateway.vault, workers=threads, tell=log.keeper)
-    mishaps, ended = Mishaps(log), threading.Event()
-    with mishaps.listening():
-        group.begin("refresher", lambda: _refresh(gateway, log, mishaps, ended))
+    errors, ended = ErrorCounter(log), threading.Event()
+    with errors.listening():
+        group.begin("refresher", lambda: _refresh(gateway, log, errors, ended))
         group.begin("keeper", keeper.run)
         log("started", f"releasing with {threads} threads")
         group.wait()
@@ -154,7 +154,9 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
         _end(group, keeper, ended, log)
 
 
-def _listeners(gateway: Gateway, config: Config, mishaps: Mishaps, make_app: MakeApp) -> "list[Listener]":
+def _listeners(
+    gateway: Gateway, config: Config, errors: ErrorCounter, make_app: MakeApp
+) -> "list[Listener]":
     """The main listener, and perhaps one for metrics."""
     main = bind(config.host, config.port)
     try:
@@ -162,7 +164,7 @@ def _listeners(gateway: Gateway, config: Config, mishaps: Mishaps, make_app: Mak
     except NotPossible:
         main.close()
         raise
-    app = make_app(gateway, limits=config.limits, tell=mishaps.note)
+    app = make_app(gateway, limits=config.limits, tell=errors.count)
     listeners = [Listener(app, main, app.state.service)]
     if other is not None:
         listeners.append(Listener(create_metrics_app(gateway, config.own_hosts), other))
@@ -251,11 +253,11 @@ def _slots(service: "HttpService | None") -> ConnectionSlots:
     return ConnectionSlots(max(1, min(most, limits.connections)), clients)
 
 
-def _refresh(gateway: Gateway, log: Log, mishaps: Mishaps, ended: threading.Event) -> None:
+def _refresh(gateway: Gateway, log: Log, errors: ErrorCounter, ended: threading.Event) -> None:
     """Look once a second for new spaces, policies and tokens."""
     away = False
     while not ended.wait(_REFRESH_S):
-        mishaps.tell()
+        errors.log()
         try:
             gateway.refresh()
         except Unavailable as trouble:
@@ -266,7 +268,7 @@ def _refresh(gateway: Gateway, log: Log, mishaps: Mishaps, ended: threading.Even
             if away:
                 log("store", "the store is back")
             away = False
-    mishaps.tell(last=True)
+    errors.log(last=True)
     gateway.store.close()
 
 

@@ -81,7 +81,7 @@ def add_space(
         adoption=adoption,
     )
     insert_version(transaction, name, space.version)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
     return space
 
 
@@ -177,7 +177,7 @@ def end_space(transaction: Transaction, clock: Clock, name: str) -> Space:
         raise NotPossible(f"space {name!r} has ended already: nothing was changed")
     tick = arrival_tick(place(transaction), clock)
     transaction.tell("end_space", name=name, tick=tick)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
     return replace(space, is_open=False, ended_tick=tick)
 
 
@@ -228,7 +228,7 @@ def remove_space(transaction: Transaction, clock: Clock, name: str) -> None:
     transaction.tell("forget_releases", space=name)
     transaction.tell("forget_versions", space=name)
     transaction.tell("forget_space", space=name)
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
 
 
 # --- accounts -------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def _update(transaction: Transaction, space: Space, *, is_open: bool) -> None:
         outlet=json.dumps(dict(space.outlet), sort_keys=True),
         is_open=int(is_open),
     )
-    transaction.tell("turn_page")
+    transaction.tell("count_change")
 
 
 def _removable_from(transaction: Transaction, here: Place, space: Space) -> int:

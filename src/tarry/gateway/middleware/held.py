@@ -147,8 +147,8 @@ def place_in_app(error: BaseException) -> str:
     True
     """
     frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    own = [(name, line) for name, line in frames if not any(Path(name).is_relative_to(p) for p in _NOT_APP)]
-    name, line = (own or frames or [("", 0)])[-1]
+    in_app = [frame for frame in frames if not any(Path(frame[0]).is_relative_to(p) for p in _NOT_APP)]
+    name, line = (in_app or frames or [("", 0)])[-1]
     return f"{'/'.join(Path(name).parts[-2:])}:{line}"
 
 
