@@ -18,10 +18,10 @@ import keep as ours
 from tarry.core.policy import Policy
 from tarry.gateway.app import create_app
 from tarry.gateway.bodies import PostIn, ReceiptOut
+from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep.clock import SystemClock
 from tarry.keep.keys import Keys
@@ -137,25 +137,25 @@ def no_insert(_: str) -> Starlette:
         return [RECEIPT]
 
     app = tarry(":memory:")
-    app.state.door.admissions.admit = admit
+    app.state.service.group_commit.admit = admit
     return app
 
 
 def handed_over(_: str) -> Starlette:
     """Through the thread that admits, and back."""
     app = tarry(":memory:")
-    app.state.door.gateway.admit = lambda requests: [[RECEIPT]] * len(requests)
+    app.state.service.gateway.admit = lambda requests: [[RECEIPT]] * len(requests)
     return app
 
 
 def prepared(_: str) -> Starlette:
     """And with all that is done before the transaction."""
     app = tarry(":memory:")
-    here = app.state.door.gateway
+    here = app.state.service.gateway
 
     def admit(requests: list) -> list[list[Receipt]]:
         for request in requests:
-            here._prepare(here.book, request)  # noqa: SLF001 - a bench may look inside
+            here._prepare(here.catalog, request)  # noqa: SLF001 - a bench may look inside
         return [[RECEIPT]] * len(requests)
 
     here.admit = admit
@@ -227,9 +227,9 @@ DOORS: dict[str, Callable[[str], Any]] = {
 def serve(name: str, where: str) -> None:
     """Serve until terminated; the port and a token are told first."""
     app = DOORS[name](where)
-    door = getattr(getattr(app, "state", None), "door", None)
+    service = getattr(getattr(app, "state", None), "service", None)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    token = new_token(door.gateway) if door is not None else "none"
+    token = new_token(service.gateway) if service is not None else "none"
     print(listener.getsockname()[1], token, flush=True)
     config = uvicorn.Config(
         app,

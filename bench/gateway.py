@@ -25,7 +25,7 @@ from _measure import print_speeds
 from keep_peers import installed
 
 import keep as ours
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
 from tarry.keep.keeper import Keeper
 from tarry.keep.releaser import Claim, Releaser
 from tarry.keep.store import Store

@@ -36,12 +36,12 @@ from contracts.postgres_server import PostgresServer
 from contracts.stalls import ALPHA, Poll, chance_of, slowest
 from tarry.core.policy import Policy
 from tarry.gateway.app import create_app
+from tarry.gateway.database import open_store
 from tarry.gateway.feed import Feed, FeedOutlet
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
-from tarry.gateway.server import _Door, bind
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.server import Listener, bind
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep import sqlite
 from tarry.keep.clock import SystemClock
@@ -80,7 +80,7 @@ def serve(where: str, items: int, talk: Connection, *, planted: bool) -> None:
     app = create_app(gateway, limits=Limits(rate_per_s=1e6, burst=10**6))
     if planted:
         plant_a_stall(gateway)
-    door, keeper = _Door(app, bind("127.0.0.1", 0)), Keeper(gateway.vault)
+    door, keeper = Listener(app, bind("127.0.0.1", 0), app.state.service), Keeper(gateway.vault)
     threads = [threading.Thread(target=door.run), threading.Thread(target=keeper.run)]
     for thread in threads:
         thread.start()

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tarry.gateway.openapi import openapi
+from tarry.gateway.operations import openapi
 
 PAGE = Path(__file__).with_name("http.md")
 #: What a reader looks for first.

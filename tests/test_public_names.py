@@ -55,7 +55,7 @@ COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
 WITHOUT_EXAMPLE = {
     **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__ if not name.isupper()},
     **{f"tarry.console.{name}": REQUEST for name in NEED_A_REQUEST},
-    "tarry.gateway.middleware.django_call.call_view": "needs a site: see tests/gateway/middleware",
+    "tarry.gateway.middleware.django.call_view": "needs a site: see tests/gateway/middleware",
     "tarry.core.entropy.Entropy": PROTOCOL,
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,

@@ -23,16 +23,13 @@ import psycopg.rows  # noqa: F401 - imported once, here, and not by each process
 
 from tarry.cli.signals import end_on_signals
 from tarry.core.policy import Policy
-from tarry.gateway import migrations  # noqa: F401 - likewise
-from tarry.gateway.book import read_book
+from tarry.gateway.catalog import add_token, read_catalog
 from tarry.gateway.config import Config
+from tarry.gateway.database import first_keys, open_database, open_gateway
 from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.logs import Log
-from tarry.gateway.opening import first_keys, open_database, open_gateway
-from tarry.gateway.running import Running
-from tarry.gateway.server import serve, work
-from tarry.gateway.spaces import add_space
-from tarry.gateway.tokens import add_token
+from tarry.gateway.server import ThreadGroup, serve, work
+from tarry.gateway.space_changes import add_space
 from tarry.keep import keeper, releaser
 from tarry.keep.posts import Release
 from tarry.keep.releaser import LEASE_S
@@ -58,7 +55,7 @@ def found_gateway(folder: Path, where: str, **outlets: dict[str, Any]) -> str:
     with store.transaction("closing") as transaction:
         for name, outlet in (outlets or {"talk": {"kind": "feed"}}).items():
             add_space(transaction, keys, store.clock(), name, POLICY, outlet=outlet)
-        token = add_token(transaction, read_book(transaction), "a test", ["admin"])[1]
+        token = add_token(transaction, read_catalog(transaction), "a test", ["admin"])[1]
     store.close()
     return token
 
@@ -158,7 +155,7 @@ def _start(folder: Path, where: str, what: str, number: int, *, hasty: bool) -> 
 def _become(folder: Path, where: str, what: str, number: int, ready: int) -> None:
     try:
         with (folder / "log").open("a", encoding="utf-8") as file:
-            running, log = Running(), Log(file)
+            running, log = ThreadGroup(), Log(file)
             end_on_signals(running)
             if what == "serve":
                 config = config_at(folder, where, number)

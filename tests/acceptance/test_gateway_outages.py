@@ -14,9 +14,9 @@ from contracts.http_receiver import HttpReceiver, says
 from contracts.postgres_server import PostgresServer
 from tarry.core.policy import Policy
 from tarry.gateway.app import create_app
+from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys

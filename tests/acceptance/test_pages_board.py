@@ -67,7 +67,7 @@ def test_the_same_person_has_another_name_on_each_thread(browser, site):
 def test_a_declared_batch_waits_longer_than_a_lone_post_can(browser, site):
     """Said in advance, a post is one of a batch: it never leaves before batched delays begin."""
     with visited(browser, f"{site.url}/board/talk") as author:
-        start = site.gateway.book.space("talk").version.policy.start_ticks("1") * 0.1
+        start = site.gateway.catalog.space("talk").version.policy.start_ticks("1") * 0.1
         before = site.gateway.clock.read().wall / 1e6
         hand_in(author.page, "batch", "the first of two", more=True)
         at = author.page.get_attribute("[data-countdown]", "data-until")

@@ -10,7 +10,8 @@ import pytest
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
 from tarry.core.policy import Policy
-from tarry.gateway.spaces import add_space, change_policy
+from tarry.gateway.policy_changes import change_policy
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep.closing import hour_ticks
 from tarry.keep.errors import Refused
@@ -37,7 +38,7 @@ def outlet():
 @pytest.fixture(scope="module")
 def site(outlet):
     """Talk refuses what it is sent, notes publishes, in reviews posts wait for hours."""
-    with console_site(spaces=("notes", "talk"), own={"talk": outlet}) as served:
+    with console_site(spaces=("notes", "talk"), outlets={"talk": outlet}) as served:
         gateway = served.gateway
         with gateway.store.transaction("closing") as transaction:
             add_space(transaction, gateway.keys, gateway.clock, "reviews", LONG, title="Reviews of 2026")
@@ -85,7 +86,7 @@ def post(api, token, target, space="talk", **more):
 def park(site, api, page, target):
     """A post that is refused; the row in which the desk shows it."""
     assert post(api, new_token(site.gateway, "submit"), target).status_code == 202
-    until(lambda: any(row["target"] == target for row in site.gateway.parked("talk")))
+    until(lambda: any(parked.target == target for parked in site.gateway.parked("talk")))
     page.goto(f"{site.url}/desk")
     return page.locator(f"tr:has(th:text-is('{target}'))")
 
@@ -223,14 +224,14 @@ def test_revoking_an_operators_token_ends_the_session(browser, site, at_desk):
     with visited(browser, f"{site.url}/desk") as other:
         sign_in(other.page, token)
         other.page.wait_for_selector("h1:has-text('Desk')")
-        (number,) = [each.id for each in site.gateway.book.tokens.values() if each.hash == hashed(token)]
+        (number,) = [each.id for each in site.gateway.catalog.tokens.values() if each.hash == hashed(token)]
         at_desk.page.reload()
         confirm(at_desk.page, at_desk.page.locator(f"tr:has(code:text-is('{number}')) button"))
         at_desk.page.wait_for_url("**/desk?done=revoked")
         confirm(other.page, other.page.locator("[aria-label='Pause notes']"))
         other.page.wait_for_url("**/desk/sign-in?then=/desk")
 
-        assert site.gateway.book.space("notes").is_open
+        assert site.gateway.catalog.space("notes").is_open
 
 
 # --- forms from elsewhere -------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def test_a_form_without_the_sessions_mark_is_refused(site, at_desk):
 
     assert moved.value.status == 403
     assert at_desk.page.inner_text("[role=alert]").startswith("this form is too old or not yours")
-    assert site.gateway.book.space("notes").is_open
+    assert site.gateway.catalog.space("notes").is_open
     assert at_desk.complaints == [REFUSED]
     at_desk.complaints.clear()
 
@@ -280,7 +281,7 @@ def test_a_form_from_another_origin_is_refused_even_with_the_sessions_mark(brows
 
     assert moved.value.status == 403
     assert moved.value.request.headers.get("sec-fetch-site", "cross-site") == "cross-site"
-    assert site.gateway.book.space("notes").is_open
+    assert site.gateway.catalog.space("notes").is_open
 
 
 # --- without scripts, for everybody, and small ----------------------------------------------------------
@@ -313,7 +314,7 @@ def test_health_is_refreshed_while_the_page_stays_open(browser, site):
             page.clock.run_for(31_000)
         page.wait_for_selector("[data-health] dd:has-text('reached')")
 
-        (number,) = [each.id for each in site.gateway.book.tokens.values() if each.hash == hashed(token)]
+        (number,) = [each.id for each in site.gateway.catalog.tokens.values() if each.hash == hashed(token)]
         site.gateway.revoke_token(number)
         with page.expect_request("**/desk/health"):
             page.clock.run_for(31_000)
@@ -328,7 +329,7 @@ def asks_nothing(found) -> bool:
 
 
 def hashed(token: str) -> bytes:
-    from tarry.gateway.tokens import token_hash
+    from tarry.gateway.catalog import token_hash
 
     return token_hash(token)
 

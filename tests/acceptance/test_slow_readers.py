@@ -18,8 +18,8 @@ import pytest
 
 from acceptance.gateway_process import ask_http, found_gateway
 from tarry.gateway.config import Config
+from tarry.gateway.database import open_database
 from tarry.gateway.feed import FeedOutlet
-from tarry.gateway.opening import open_database
 from tarry.keep.posts import Release
 
 READERS = int(os.environ.get("TARRY_READERS", "150"))

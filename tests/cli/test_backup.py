@@ -93,7 +93,7 @@ def test_what_is_not_there_yet_is_made_by_adding_a_space(operator):
         (["backup"], "tarry backup: the following arguments are required: FILE"),
         (
             ["backup", "there"],
-            "tarry backup: a backup is written to a new file, found 'there', which is there",
+            "tarry backup: 'there' already exists: write the backup to a new file",
         ),
         (
             ["backup", "no/where"],
@@ -101,11 +101,11 @@ def test_what_is_not_there_yet_is_made_by_adding_a_space(operator):
         ),
         (
             ["restore", "none"],
-            "tarry restore: a backup is a file that tarry backup has written, found 'none'",
+            "tarry restore: 'none' is no backup: give a file that tarry backup has written",
         ),
         (
             ["restore", "gateway.db"],
-            "tarry restore: a backup is a file that tarry backup has written, found a database that is",
+            "tarry restore: 'gateway.db' is a database in use, no backup: tarry backup makes one of it",
         ),
         (["restore", "there"], "tarry restore: the store cannot be opened: file is not a database"),
         (["resume"], "tarry resume: this gateway is not paused: there is nothing to resume"),

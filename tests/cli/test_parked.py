@@ -5,9 +5,9 @@ import json
 import pytest
 
 from contracts.operating import FAST
-from tarry.gateway.gateway import Gateway, Request
+from tarry.gateway.database import open_store
+from tarry.gateway.gateway import Gateway, Submission
 from tarry.gateway.keyfile import read_key
-from tarry.gateway.stores import open_store
 from tarry.keep.errors import Refused
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
@@ -36,7 +36,7 @@ def house(operator):
     store = open_store(operator.database)
     operator.outlet = Moody()
     own = {"talk": operator.outlet, "reviews": operator.outlet}
-    operator.gateway = Gateway(store, read_key(operator.key), own=own)
+    operator.gateway = Gateway(store, read_key(operator.key), outlets=own)
     yield operator
     store.close()
 
@@ -46,7 +46,7 @@ def hand_in(house, *contents, space="talk", target="p1"):
     posts = [
         Post(actor=f"actor-{n}", target=target, outlet="", content=text) for n, text in enumerate(contents)
     ]
-    (answer,) = house.gateway.admit([Request(space=space, posts=posts)])
+    (answer,) = house.gateway.admit([Submission(space=space, posts=posts)])
     assert [receipt.status.state for receipt in answer] == ["waiting"] * len(posts)
     keep(house)
     return [receipt.post for receipt in answer]

@@ -39,10 +39,13 @@ def test_what_is_old_goes_and_a_dry_run_counts_it(old):
     ("words", "sentence"),
     [
         (["feed"], "the following arguments are required: --older-than (see tarry prune --help)"),
-        (["feed", "--older-than", "6d"], "the age of what is pruned must be 7d or more, found 6d"),
+        (["feed", "--older-than", "6d"], "only what is 7d old or older may be pruned, not 6d"),
         (["feed", "--older-than", "old"], "--older-than "),
         (["posts", "--older-than", "30d"], "argument WHAT: invalid choice: 'posts'"),
-        (["hours", "--space", "talk", "--older-than", "30d"], "hours belongs to all spaces, found space"),
+        (
+            ["hours", "--space", "talk", "--older-than", "30d"],
+            "hours cannot be pruned for space 'talk' alone",
+        ),
         (["feed", "--space", "none", "--older-than", "30d"], "this gateway has no space 'none'"),
     ],
 )

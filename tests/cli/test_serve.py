@@ -74,7 +74,7 @@ def test_a_port_that_is_taken_is_told(operator):
     port = json.loads(server.stdout.readline())["listening"].rpartition(":")[2]
     sentence = operator.refusal("serve", "--port", port)
 
-    assert sentence == f"tarry serve: nothing can listen at 127.0.0.1, port {port}: Address already in use"
+    assert sentence == f"tarry serve: cannot listen at 127.0.0.1, port {port}: Address already in use"
 
 
 def test_settings_come_from_a_file_as_well(operator, monkeypatch, tmp_path):
@@ -84,5 +84,5 @@ def test_settings_come_from_a_file_as_well(operator, monkeypatch, tmp_path):
 
     assert operator.ask("space", "list", "--config", path)["spaces"][0]["name"] == "talk"
     wrong = operator.file("wrong.toml", "prot = 1\n")
-    told = "tarry serve: a setting has a known name, found prot: is port meant?"
+    told = "tarry serve: unknown setting prot: did you mean port?"
     assert operator.refusal("serve", "--config", wrong) == told

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.operating import FAST, SLOW
 from contracts.shell import wait_until
-from tarry.gateway.book import read_book
+from tarry.gateway.catalog import read_catalog
 from tarry.gateway.keyfile import read_key
 from tarry.gateway.outlets import make_outlet
 from tarry.keep.store import place
@@ -229,7 +229,7 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     )
     assert refusal.endswith("this store has tick 1m, window 10m, labels 'held'")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
-    assert "waits until every space is paused" in operator.refusal(*both)
+    assert "only while every space is paused" in operator.refusal(*both)
     for name in ("talk", "reviews"):
         operator.tell("space", "pause", name)
 
@@ -241,7 +241,7 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
 def test_the_secret_of_a_webhook_is_what_signs_it(operator):
     operator.add_space("hook", SLOW, "--webhook", "http://127.0.0.1:1/in")
     secret = operator.tell("space", "secret", "hook").strip()
-    hook = make_outlet(operator.look(read_book).space("hook"), read_key(operator.key))
+    hook = make_outlet(operator.look(read_catalog).space("hook"), read_key(operator.key))
 
     assert operator.ask("space", "secret", "hook") == {"space": "hook", "secret_hex": secret}
     assert hook._secret == bytes.fromhex(secret)
@@ -274,17 +274,17 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         ),
         (["secret", "talk"], "a signing secret belongs to a webhook, found a feed"),
         (["secret", "none"], "this gateway has no space 'none'"),
-        (["add", "Talk", "--policy", "talk.toml"], "the name of a space is 1 to 63 small letters"),
-        (["add", "talk", "--policy", "talk.toml"], "a new space has a name of its own, found another"),
+        (["add", "Talk", "--policy", "talk.toml"], "the name of a space must be 1 to 63 small letters"),
+        (["add", "talk", "--policy", "talk.toml"], "space 'talk' already exists: choose another name"),
         (["add", "x", "--policy", "talk.toml", "--webhook", "ftp://x"], "the address of a webhook"),
         (["add", "x", "--policy", "none.toml"], "the policy file must be a file one can read"),
         ([], "the following arguments are required: ACTION (see"),
         (["set", "talk"], "tarry space set changes something, found nothing to change: give --title,"),
-        (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
+        (["set", "talk", "--title", ""], "the title of a space must have 1 to 200 characters"),
         (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
         (["set", "talk", "--circle", "x"], "tarry space set has no such option, found --circle"),
         (["pause", "talk", "--dry-run"], "tarry space pause has no such option, found --dry-run"),
-        (["remove", "talk"], "space 'talk' has not ended: tarry space end talk goes first"),
+        (["remove", "talk"], "space 'talk' has not ended: run tarry space end talk first"),
         (["end", "nowhere"], "this gateway has no space 'nowhere'"),
         (["forget", "talk"], "argument ACTION: invalid choice: 'forget'"),
     ],

@@ -6,8 +6,8 @@ import pytest
 
 from contracts.operating import SLOW
 from contracts.shell import ALL_GONE
+from tarry.gateway.database import open_store
 from tarry.gateway.keyfile import read_key
-from tarry.gateway.stores import open_store
 from tarry.keep.store import place
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
@@ -158,7 +158,7 @@ def test_what_is_known_of_one_account_is_erased_on_request(operator, tmp_path):
             transaction.tell("adopt_delays", account=account, first_tick=1, delayed=0)
     store.close()
     asked = ("store", "forget", "ann", "--space", "talk")
-    assert "the account's choice about delays holds" in operator.refusal(*asked)
+    assert "this account's choice about delays is in force" in operator.refusal(*asked)
     assert operator.tell(*asked, "--at-once") == "forgotten\n"
 
     raw = raw_bytes(tmp_path)

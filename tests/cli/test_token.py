@@ -2,12 +2,11 @@
 
 import pytest
 
-from tarry.gateway.book import read_book
-from tarry.gateway.tokens import find_token
+from tarry.gateway.catalog import find_token, read_catalog
 
 
 def found(operator, token):
-    return find_token(operator.look(read_book), token)
+    return find_token(operator.look(read_catalog), token)
 
 
 @pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
@@ -29,7 +28,7 @@ def test_a_token_is_made_listed_and_revoked(operator):
     assert operator.ask("token", "revoke", made["id"]) == {"id": made["id"], "revoked": True}
     assert found(operator, made["token"]) is None
     assert operator.tell("token", "list") == "there is no token\n"
-    assert "is one that is in use" in operator.refusal("token", "revoke", made["id"])
+    assert "no token in use has the id" in operator.refusal("token", "revoke", made["id"])
 
 
 def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
@@ -47,7 +46,10 @@ def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
         (["add", "me"], "a new token has a scope, found none: give --scope submit|operate|admin"),
         (["add", "me", "--scope", "all"], "argument --scope: invalid choice: 'all'"),
         (["add", "me", "--scope", "submit", "--space", "none"], "this gateway has no space 'none'"),
-        (["add", "a\nb", "--scope", "submit"], "the name of a token is 1 to 100 characters on one line"),
+        (
+            ["add", "a\nb", "--scope", "submit"],
+            "the name of a token must have 1 to 100 characters on one line",
+        ),
         (["list", "x"], "tarry token list is called without a name, found 'x'"),
         (
             ["list", "--scope", "submit"],

@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 from tarry.console.board import EVENING, fill_with_an_evening, name_on
 from tarry.console.site import ConsoleSettings, create_site
 from tarry.gateway.feed import Feed
-from tarry.gateway.gateway import Request
+from tarry.gateway.gateway import Submission
 from tarry.gateway.limits import Limits
-from tarry.gateway.spaces import open_space
+from tarry.gateway.space_changes import open_space
 from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unreachable
@@ -205,7 +205,7 @@ def test_markup_in_posts_and_threads_stays_text(gateway, visitor):
 def test_posts_that_came_another_way_are_shown_too(gateway, visitor, options):
     """What was handed in over the API has no name of the board's, or any that its sender chose."""
     post = Post(actor="ann", target="cats", outlet="", content=b'{"score": 3}', options=options)
-    gateway.admit([Request(space="talk", posts=[post])])
+    gateway.admit([Submission(space="talk", posts=[post])])
     pass_ticks(gateway, 200)
     answer = visitor.get("/board/talk")
 

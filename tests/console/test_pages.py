@@ -26,7 +26,7 @@ def site():
     )
     made.state.told = told
     yield made
-    made.state.door.close()
+    made.state.service.close()
 
 
 def send(site, path, receive) -> int:

@@ -8,9 +8,9 @@ from starlette.testclient import TestClient
 from contracts.at_desk import OURS, AtDesk
 from tarry.console import sessions
 from tarry.console.sessions import Sessions, local_path
-from tarry.gateway.limits import TooMany
+from tarry.gateway.catalog import add_token
+from tarry.gateway.limits import TooManyRequests
 from tarry.gateway.testing import new_token
-from tarry.gateway.tokens import add_token
 
 WRONG = "tarry_" + "0" * 64
 
@@ -40,7 +40,7 @@ def test_a_form_without_a_session_leads_to_the_sign_in_and_then_to_the_page(desk
     answer = desk.http.post("/desk", data={"act": "pause", "space": "talk"})
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/desk/sign-in?then=/desk")
-    assert desk.gateway.book.space("talk").is_open
+    assert desk.gateway.catalog.space("talk").is_open
 
 
 @pytest.mark.parametrize("scopes", [("operate",), ("admin",), ("submit", "operate")])
@@ -194,7 +194,7 @@ def test_revoking_a_token_ends_its_sessions_and_no_others(desk):
     desk.sign_in("operate")
     first = cookie(desk)
     desk.sign_in("admin")
-    (number,) = [t.id for t in desk.gateway.book.tokens.values() if t.scopes == {"operate"}]
+    (number,) = [t.id for t in desk.gateway.catalog.tokens.values() if t.scopes == {"operate"}]
     desk.gateway.revoke_token(number)
 
     assert desk.http.get("/desk").status_code == 200
@@ -205,7 +205,7 @@ def test_revoking_a_token_ends_its_sessions_and_no_others(desk):
 def test_a_cookie_that_was_changed_is_nobodys(desk):
     desk.sign_in()
     hashed, until, number, signature = (good := cookie(desk)).split(".")
-    other = desk.gateway.book.tokens
+    other = desk.gateway.catalog.tokens
     (another,) = [key.hex() for key, token in other.items() if token.scopes == {"submit"}]
     desk.http.cookies.clear()
     forged = [
@@ -273,7 +273,7 @@ def test_a_form_from_elsewhere_is_refused_though_it_knows_everything(desk, from_
     answer = desk.http.post(path, data=fields, headers=given)
 
     assert answer.status_code == 403
-    assert desk.gateway.book.space("talk").is_open
+    assert desk.gateway.catalog.space("talk").is_open
     assert desk.http.get("/desk").status_code == 200
 
 
@@ -285,7 +285,7 @@ def test_a_form_without_the_sessions_own_mark_is_refused(desk, csrf):
 
     assert answer.status_code == 403
     assert "this form is too old or not yours: load the page again" in answer.text
-    assert desk.gateway.book.space("talk").is_open
+    assert desk.gateway.catalog.space("talk").is_open
 
 
 def test_one_operators_form_is_not_anothers(desk):
@@ -329,7 +329,7 @@ def test_one_clients_wrong_tokens_show_to_no_other(desk):
 def test_a_token_that_was_made_a_moment_ago_signs_in(desk):
     """Also before this server has looked for new ones."""
     with desk.gateway.store.transaction("closing") as transaction:
-        token = add_token(transaction, desk.gateway.book, "new", ["operate"])[1]
+        token = add_token(transaction, desk.gateway.catalog, "new", ["operate"])[1]
 
     assert desk.try_token(token).status_code == 303
 
@@ -339,11 +339,11 @@ def test_a_while_later_a_wrong_token_is_told_so_again():
     tries = Sessions(now=lambda: now[0])
     for _ in range(10):
         tries.fail("me")
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         tries.fail("me")
     now[0] = 5.0
     tries.fail("me")
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         tries.fail("me")
 
 

@@ -92,7 +92,7 @@ class AtAudit:
     def close(self) -> None:
         """End what is under way."""
         self.audits.close()
-        self.site.state.door.close()
+        self.site.state.service.close()
 
     def read(self, path="/audit") -> str:
         """A page."""

@@ -13,7 +13,7 @@ from contracts.browser import Opened
 from tarry.console.site import ConsoleSettings, create_site
 from tarry.core.policy import Policy
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.server import _Door, bind
+from tarry.gateway.server import Listener, bind
 from tarry.gateway.testing import small_gateway
 from tarry.keep.clock import SystemClock
 from tarry.keep.keeper import Keeper
@@ -44,7 +44,7 @@ def console_site(
     gateway = small_gateway(policy, SystemClock(), **others)
     site = create_site(gateway, settings=settings or ConsoleSettings(boards=("talk",)))
     listener = bind("127.0.0.1", 0)
-    door, keeper = _Door(site, listener), Keeper(gateway.vault, workers=1)
+    door, keeper = Listener(site, listener, site.state.service), Keeper(gateway.vault, workers=1)
     threads = [threading.Thread(target=door.run)]
     if keep:
         threads.append(threading.Thread(target=keeper.run))

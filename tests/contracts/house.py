@@ -2,9 +2,9 @@
 
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
+from tarry.gateway.database import open_store
 from tarry.gateway.feed import Feed
-from tarry.gateway.gateway import Request
-from tarry.gateway.stores import open_store
+from tarry.gateway.gateway import Submission
 from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
 from tarry.keep.posts import Post
@@ -38,14 +38,14 @@ class House:
     def admit(self, actor="ann", target="p1", content=b"hello", space="talk"):
         """Hand a post in: its receipt."""
         post = Post(actor=actor, target=target, outlet="", content=content)
-        (answer,) = self.gateway.admit([Request(space=space, posts=[post])])
+        (answer,) = self.gateway.admit([Submission(space=space, posts=[post])])
         assert isinstance(answer, list), answer
         return answer[0]
 
     def admit_many(self, actors, target="p1", space="talk"):
         """Hand a post in for each of these, together: quicker."""
         posts = [Post(actor=actor, target=target, outlet="", content=b"\0\xff") for actor in actors]
-        (answer,) = self.gateway.admit([Request(space=space, posts=posts)])
+        (answer,) = self.gateway.admit([Submission(space=space, posts=posts)])
         assert isinstance(answer, list), answer
         return answer
 

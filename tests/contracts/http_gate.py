@@ -1,4 +1,4 @@
-"""The keeper's world with a door of HTTP: the same gate, but every word of it goes over real connections.
+"""The keeper's world behind HTTP: the same gate, but every word of it goes over real connections.
 
 Two uvicorn servers stand before one database and are asked in turn; four workers close ticks and release,
 in turn as well. A test cannot tell this world from `keeping.World`, but for what has no meaning over HTTP.
@@ -21,7 +21,7 @@ from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
-from tarry.gateway import book, spaces
+from tarry.gateway import catalog, policy_changes, space_changes
 from tarry.gateway.app import create_app
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
@@ -77,8 +77,9 @@ def policies_without_files(replace: Callable[[object, str, object], None]):
         number = text.removeprefix("# on the shelf: ")
         return read_policy(text) if number == text else shelf[int(number)]
 
-    replace(spaces, "write_policy", write)
-    replace(book, "_policy", read)
+    for module in (space_changes, policy_changes):
+        replace(module, "write_policy", write)
+    replace(catalog, "_policy", read)
     yield
 
 
@@ -265,7 +266,7 @@ class HttpWorld(World):
         self.gateways = [self._gateway(real) for _ in range(_SERVERS + _WORKERS)]
         for server, gateway in zip(self._servers, self.gateways, strict=False):
             server.app = create_app(gateway, limits=_NO_LIMITS)
-            self._open.callback(server.app.state.door.close)
+            self._open.callback(server.app.state.service.close)
         if self._token is None:
             self._token = new_token(self.gateways[0], "submit", "operate")
             self.gateways[1].refresh()
@@ -276,13 +277,13 @@ class HttpWorld(World):
 
     def _make_spaces(self, keys: Keys) -> None:
         with self.store.transaction("closing") as transaction:
-            for name in set(SPACES) - book.read_book(transaction).spaces.keys():
-                spaces.add_space(transaction, keys, self.clock, name, self.policy)
+            for name in set(SPACES) - catalog.read_catalog(transaction).spaces.keys():
+                space_changes.add_space(transaction, keys, self.clock, name, self.policy)
 
     def _gateway(self, keys: Keys) -> Gateway:
         store = self._reopen()
         self._open.callback(store.close)
-        return Gateway(store, keys, self.clock, own=self.outlets, entropy=self._entropy)
+        return Gateway(store, keys, self.clock, outlets=self.outlets, entropy=self._entropy)
 
     @property
     def releaser(self) -> Releaser:
@@ -322,7 +323,7 @@ class HttpWorld(World):
         """The same gate, once both spaces have been given another policy, at once."""
         with self.store.transaction("closing") as transaction:
             for name in SPACES:
-                spaces.change_policy(transaction, self.clock, name, policy, accept_straddle=True)
+                policy_changes.change_policy(transaction, self.clock, name, policy, accept_straddle=True)
         return self.gate
 
     def close(self) -> Closed:

@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 from tarry.cli.main import main
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
 
 __all__ = ["FAST", "SLOW", "Operator"]
 

@@ -21,14 +21,12 @@ from contracts.asgi import SCOPE, Answer, call
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.gateway.app import create_app
-from tarry.gateway.book import read_book
+from tarry.gateway.catalog import add_token, read_catalog
+from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
-from tarry.gateway.metrics import metrics
-from tarry.gateway.report import report
-from tarry.gateway.spaces import add_space, adopt_delays
-from tarry.gateway.stores import open_store
-from tarry.gateway.tokens import add_token
+from tarry.gateway.monitoring import metrics, read_status
+from tarry.gateway.space_changes import add_space, adopt_delays
 from tarry.keep.errors import Refused
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
@@ -104,7 +102,9 @@ class Town:
         self.tick, self.first = 0, self.clock.wall // 1_000_000 // int(policy.tick)
         self._aims = aims(write_policy(policy))
         self._found()
-        self.gateway = Gateway(self.store, self.keys, self.clock, own={"desk": Desk()}, entropy=self.coins)
+        self.gateway = Gateway(
+            self.store, self.keys, self.clock, outlets={"desk": Desk()}, entropy=self.coins
+        )
         self.app = create_app(self.gateway, limits=limits, tell=self.lines.append)
         self.keeper = Keeper(self.gateway.vault, tell=self.lines.append)
         self.releaser, self.patiently = Releaser(self.gateway.vault), Patience(Event(), self.lines.append)
@@ -115,7 +115,7 @@ class Town:
             for name, adoption in (("talk", "everyone"), ("desk", "everyone"), ("choice", "opt-out")):
                 add_space(transaction, self.keys, self.clock, name, self.policy, adoption=adoption)
             adopt_delays(transaction, self.keys, self.clock, "choice", actor="open", delayed=False)
-            book, self.tokens = read_book(transaction), dict[str, str]()
+            book, self.tokens = read_catalog(transaction), dict[str, str]()
             for name in ("submit", "probe", "operate", "noisy"):
                 scope = "operate" if name == "operate" else "submit"
                 self.tokens[name] = add_token(transaction, book, name, [scope])[1]
@@ -165,7 +165,7 @@ class Town:
             self.note(f"operator {path}", told)
         self.note("metrics", metrics(self.gateway))
         with self.store.transaction("reading") as transaction:
-            told = report(transaction, self.clock)
+            told = read_status(transaction, self.clock)
         self.note("accounts", (told.accounts, told.spent))
         self.note("status", replace(told, accounts=0, spent=0))
         await self._catch_up()
@@ -202,7 +202,7 @@ class Town:
             root.removeHandler(listener)
             leaving.set()
             await follower
-            await asyncio.to_thread(self.app.state.door.close)
+            await asyncio.to_thread(self.app.state.service.close)
 
     async def _follow(self, leaving: asyncio.Event) -> None:
         asked = deque([{"type": "http.request", "body": b"", "more_body": False}])
@@ -235,8 +235,10 @@ def live(steps: Sequence[tuple[int, Step]], ticks: int = 22, **more) -> Transcri
     """Let a town live through some steps, each at its tick; what was seen meanwhile."""
     with ExitStack() as patches:
         number = count(1)
-        patches.enter_context(patch("tarry.gateway.streams._LOOK_S", 0.01))
-        fixed = patch("tarry.gateway.tokens.secrets.token_hex", lambda size: f"{next(number):0{2 * size}x}")
+        patches.enter_context(patch("tarry.gateway.feed_streams._LOOK_S", 0.01))
+        fixed = patch(
+            "tarry.gateway.catalog.secrets.token_hex", lambda size: f"{next(number):0{2 * size}x}"
+        )
         with fixed:
             town = Town(**more)
         patches.enter_context(patch("tarry.keep.candidates.new_receipt", town.coins.receipts.popleft))

@@ -12,8 +12,9 @@ from starlette.testclient import TestClient
 from tarry.core.policy import Policy
 from tarry.gateway.app import create_app
 from tarry.gateway.limits import Limits
-from tarry.gateway.server import _Door, bind
-from tarry.gateway.spaces import add_space, change_policy
+from tarry.gateway.policy_changes import change_policy
+from tarry.gateway.server import Listener, bind
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.closing import close_ticks
 from tarry.keep.releaser import Releaser
@@ -130,7 +131,7 @@ class Server:
 
     def __init__(self, app) -> None:
         self.app = app
-        self._server = _Door(app, bind("127.0.0.1", 0))
+        self._server = Listener(app, bind("127.0.0.1", 0), app.state.service)
         self.url = self._server.url
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()

@@ -6,7 +6,7 @@ import pytest
 
 from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks
-from tarry.gateway.spaces import forget_account
+from tarry.gateway.space_changes import forget_account
 
 POLICY = Policy(epsilon="1", gap="8s", window="3s")
 QUIET = quiet_ticks(POLICY, POLICY)

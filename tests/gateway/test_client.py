@@ -147,13 +147,13 @@ def test_an_answer_of_something_else_is_told_in_one_sentence():
     client = Client("http://x", "tarry_a", http=httpx2.Client(transport=script))
 
     for _ in range(2):
-        with pytest.raises(Refusal, match="what answers at http://x is no gateway"):
+        with pytest.raises(Refusal, match="the server at http://x is no gateway: check the address"):
             client.policy("talk")
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8420", "localhost", "ftp://x", "http://", ""])
 def test_an_address_that_is_none_is_refused_at_once(url):
-    with pytest.raises(BadInput, match="begins with http:// or https://"):
+    with pytest.raises(BadInput, match="must begin with http:// or https://"):
         Client(url)
 
 

@@ -51,21 +51,21 @@ def test_without_anything_all_is_as_documented():
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"TARRY_PROT": "1"}, "a setting has a known name, found TARRY_PROT: is TARRY_PORT meant?"),
-        ({"TARRY_port": "1"}, "a setting has a known name, found TARRY_port: is TARRY_PORT meant?"),
+        ({"TARRY_PROT": "1"}, "unknown setting TARRY_PROT: did you mean TARRY_PORT?"),
+        ({"TARRY_port": "1"}, "unknown setting TARRY_port: did you mean TARRY_PORT?"),
         (
             {"TARRY_XYZZY": "1"},
-            "a setting has a known name, found TARRY_XYZZY: docs/operating.md lists them",
+            "unknown setting TARRY_XYZZY: docs/operating.md lists them",
         ),
-        ({"TARRY_FOO": "1"}, "a setting has a known name, found TARRY_FOO: docs/operating.md lists them"),
-        ({"TARRY_PAGES": "0"}, "TARRY_PAGES is one of the words true and false, found '0'"),
-        ({"TARRY_PORT": "tcp://10.0.0.1:80"}, "TARRY_PORT is a whole number, found 'tcp://10.0.0.1:80'"),
-        ({"TARRY_PORT": ""}, "TARRY_PORT is a whole number, found ''"),
-        ({"TARRY_PORT": "٣"}, "TARRY_PORT is a whole number, found '٣'"),
-        ({"TARRY_PORT": "70000"}, "TARRY_PORT lies between 0 and 65535, found 70000"),
-        ({"TARRY_METRICS_PORT": "-1"}, "TARRY_METRICS_PORT lies between 0 and 65535, found -1"),
-        ({"TARRY_RATE_PER_S": "nan"}, "TARRY_RATE_PER_S is a number, found 'nan'"),
-        ({"TARRY_DATABASE": ""}, "TARRY_DATABASE is not empty, and has no zero byte, found ''"),
+        ({"TARRY_FOO": "1"}, "unknown setting TARRY_FOO: docs/operating.md lists them"),
+        ({"TARRY_PAGES": "0"}, "TARRY_PAGES must be one of the words true and false, not '0'"),
+        ({"TARRY_PORT": "tcp://10.0.0.1:80"}, "TARRY_PORT must be a whole number, not 'tcp://10.0.0.1:80'"),
+        ({"TARRY_PORT": ""}, "TARRY_PORT must be a whole number, not ''"),
+        ({"TARRY_PORT": "٣"}, "TARRY_PORT must be a whole number, not '٣'"),
+        ({"TARRY_PORT": "70000"}, "TARRY_PORT must be between 0 and 65535, not 70000"),
+        ({"TARRY_METRICS_PORT": "-1"}, "TARRY_METRICS_PORT must be between 0 and 65535, not -1"),
+        ({"TARRY_RATE_PER_S": "nan"}, "TARRY_RATE_PER_S must be a number, not 'nan'"),
+        ({"TARRY_DATABASE": ""}, "TARRY_DATABASE must not be empty"),
     ],
 )
 def test_a_wrong_variable_gets_one_sentence(environment, sentence):
@@ -75,25 +75,25 @@ def test_a_wrong_variable_gets_one_sentence(environment, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("prot = 1", "a setting has a known name, found prot: is port meant?"),
-        ("PORT = 1", "a setting has a known name, found PORT"),
-        ('port = "1"', "port is a whole number, found '1'"),
-        ("port = true", "port is a whole number, found True"),
-        ("port = 1.0", "port is a whole number, found 1.0"),
-        ("rate_per_s = nan", "rate_per_s lies between 1 and 1000000, found nan"),
-        ("host = 1", "host is text, found 1"),
-        ("[limits]\nburst = 1", "a setting has a known name, found limits"),
-        ("port: 1", "the settings file is TOML, found "),
-        (b"\xff", "the settings file is UTF-8 text, found "),
-        ("#" * (1 << 20) + "\n", "the settings file is at most 1 MiB, found more"),
+        ("prot = 1", "unknown setting prot: did you mean port?"),
+        ("PORT = 1", "unknown setting PORT"),
+        ('port = "1"', "port must be a whole number, not '1'"),
+        ("port = true", "port must be a whole number, not True"),
+        ("port = 1.0", "port must be a whole number, not 1.0"),
+        ("rate_per_s = nan", "rate_per_s must be between 1 and 1000000, not nan"),
+        ("host = 1", "host must be text, not 1"),
+        ("[limits]\nburst = 1", "unknown setting limits"),
+        ("port: 1", "must be TOML ("),
+        (b"\xff", "must be UTF-8 text"),
+        ("#" * (1 << 20) + "\n", "must have at most 1048576 bytes"),
     ],
 )
 def test_a_wrong_file_gets_one_sentence(file, text, sentence):
-    assert refusal({}, file(text)).startswith(sentence)
+    assert sentence in refusal({}, file(text))
 
 
 def test_a_file_that_cannot_be_read_is_named():
-    told = "the settings file must be a file one can read, found '/nowhere': No such file or directory"
+    told = "the settings file '/nowhere' cannot be read (No such file or directory): name one in --config"
     assert refusal({"TARRY_CONFIG": "/nowhere"}) == told
 
 
@@ -114,8 +114,8 @@ def test_a_file_with_a_password_that_others_may_read_is_refused(file, database, 
     told = refusal({"TARRY_DATABASE": "gateway.db"}, path)
 
     assert told == (
-        "the settings file holds a database's password and must be closed to others, "
-        f"found rights {rights:o}: chmod o= {path!r}"
+        f"the settings file {path!r} holds a database's password and is open to others (mode {rights:o}): "
+        f"chmod o= {path}"
     )
     assert "secret" not in told
 

@@ -18,7 +18,7 @@ from contracts.keeping import WINDOW, lively_policy
 from contracts.kinship_contract import KinshipContract
 from contracts.releaser_contract import ReleaserContract
 from tarry.core.entropy import Seeded
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
 from tarry.keep.errors import AlreadyUsed, Paused, Refused, Unreachable
 from tarry.keep.posts import Post
 

@@ -8,9 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tarry.gateway.app import create_app
-from tarry.gateway.clients import read_networks
 from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
-from tarry.gateway.limits import Limits
+from tarry.gateway.limits import Limits, read_networks
 from tarry.gateway.testing import small_gateway
 from tarry.keep.posts import Release
 from tarry.keep.sqlite import SqliteStore
@@ -99,7 +98,7 @@ def test_odd_places_and_limits_are_refused(site, query):
     answer = site.http.get(f"/v1/spaces/talk/feed?{query}")
 
     assert answer.status_code == 422
-    assert "is a whole number from" in answer.json()["detail"]
+    assert "must be a whole number from" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -293,14 +292,14 @@ def test_a_slow_listener_gets_everything_in_the_end(served, listen, events):
 def test_one_listener_too_many_is_told_to_come_back(served, listen, wait_until):
     """And when somebody has gone there is room again."""
     server, _ = served
-    streams = server.app.state.door.streams
+    streams = server.app.state.service.streams
     answers = [listen() for _ in range(3)]
     wait_until(lambda: streams.listeners == 3)
     with server.client() as client:
         refused = client.get("/v1/spaces/talk/feed/events")
 
         assert refused.status_code == 429
-        assert refused.json()["detail"] == "too many listen to releases at this moment: try again in 60 s"
+        assert refused.json()["detail"] == "too many streams are open at this moment: try again in 60 s"
         assert refused.headers["retry-after"] == "60"
 
         answers[0].close()
@@ -313,7 +312,7 @@ def test_one_client_has_a_share_of_the_streams(tmp_path, new_server, wait_until)
     gateway = small_gateway(store=SqliteStore(tmp_path / "store", ("tarry.keep", "tarry.gateway")))
     limits = Limits(open_streams=3, client_streams=2, trusted_proxies=read_networks("127.0.0.1"))
     server = new_server(create_app(gateway, limits=limits))
-    streams, path = server.app.state.door.streams, "/v1/spaces/talk/feed/events"
+    streams, path = server.app.state.service.streams, "/v1/spaces/talk/feed/events"
     mine, yours = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.1, 192.0.2.2"}
     with server.client() as client, ExitStack() as opened:
         for _ in range(2):
@@ -330,15 +329,15 @@ def test_one_client_has_a_share_of_the_streams(tmp_path, new_server, wait_until)
 
 def test_a_stream_ends_before_its_client_is_forgotten(served, listen, events, monkeypatch):
     """It would be counted for nobody; whoever comes back goes on where they were."""
-    monkeypatch.setattr("tarry.gateway.streams.LONGEST_S", 0.0)
-    monkeypatch.setattr("tarry.gateway.streams._COMMENT_S", 0.01)
+    monkeypatch.setattr("tarry.gateway.feed_streams.LONGEST_S", 0.0)
+    monkeypatch.setattr("tarry.gateway.feed_streams._COMMENT_S", 0.01)
 
     assert list(listen().iter_lines()) == [": here", ""]
 
 
 def test_whoever_goes_is_forgotten(served, listen, wait_until):
     """No listener, no task is left."""
-    streams = served[0].app.state.door.streams
+    streams = served[0].app.state.service.streams
     answer = listen()
     wait_until(lambda: streams.listeners == 1)
     answer.close()
@@ -349,7 +348,7 @@ def test_whoever_goes_is_forgotten(served, listen, wait_until):
 def test_a_server_that_ends_lets_its_listeners_go(served, listen, wait_until):
     """They would keep it from ending for ever."""
     answer = listen()
-    wait_until(lambda: served[0].app.state.door.streams.listeners == 1)
+    wait_until(lambda: served[0].app.state.service.streams.listeners == 1)
     served[0].stop()
 
     assert list(answer.iter_lines()) == [": here", ""]
@@ -361,7 +360,7 @@ def test_asking_for_the_head_of_a_stream_ends(site):
 
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert site.app.state.door.streams.listeners == 0
+    assert site.app.state.service.streams.listeners == 0
 
 
 @pytest.mark.parametrize("path", ["feed", "feed.atom", "feed/events"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tarry.gateway.spaces import change_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
+from tarry.gateway.space_changes import change_space
 from tarry.keep.errors import Unreachable
 from tarry.keep.posts import Release
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tarry.gateway.app import create_app
+from tarry.gateway.database import open_store
 from tarry.gateway.limits import Limits
-from tarry.gateway.stores import open_store
 from tarry.gateway.testing import new_token, small_gateway
 
 LONGEST = 60
@@ -355,7 +355,7 @@ def test_a_body_that_never_ends_is_let_go(served):
             heard = talk(served, head(served, *lines), start)
             assert others.get("/healthz").status_code == 200
         assert heard.startswith(b"HTTP/1.1 408")
-        assert b"a request comes within 0.3 s" in heard
+        assert b"a request must arrive within 0.3 s" in heard
 
 
 def test_a_body_that_says_it_is_too_large_is_refused_unread(served):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
 
 LONGEST = 60
 KEY = {"Idempotency-Key": "a1"}

@@ -50,7 +50,7 @@ def test_anything_else_is_no_key(path, content):
 def test_a_key_that_others_may_read_is_refused(path, rights):
     write(path, KEY, rights)
 
-    with pytest.raises(BadInput, match=rf"the key file is private, found rights {rights:o}: chmod 600"):
+    with pytest.raises(BadInput, match=rf"is open to others \(mode {rights:o}\): chmod 600"):
         read_key(path)
 
 
@@ -65,7 +65,7 @@ def test_a_missing_key_and_a_folder_are_told_apart(tmp_path):
     with pytest.raises(NotPossible, match="there is no key file"):
         read_key(tmp_path / "none")
     tmp_path.chmod(0o700)
-    with pytest.raises(BadInput, match="the key file is a plain file"):
+    with pytest.raises(BadInput, match="the key file must be a plain file"):
         read_key(tmp_path)
 
 

@@ -11,11 +11,11 @@ from contracts.asgi import call
 from contracts.watching import Town, Transcript, differences, live
 from tarry.gateway.app import _HEADERS
 from tarry.gateway.bodies import HealthOut
-from tarry.gateway.door import answer
 from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.limits import Buckets, Limits
-from tarry.gateway.metrics import metrics
+from tarry.gateway.http_service import json_response
+from tarry.gateway.limits import Limits, RateLimiter
+from tarry.gateway.monitoring import metrics
 
 A, B, C = (Wanted(name=n, actor="ann", target=f"paper {n}", at=12) for n in "abc")
 
@@ -81,14 +81,14 @@ def counted(patch, tell):
 
 def count_in_metrics(patch, numbers):
     """A counter in the metrics."""
-    patch("tarry.gateway.metrics.metrics", lambda gateway: f"{metrics(gateway)}admissions {numbers[0]}\n")
+    patch("tarry.gateway.app.metrics", lambda gateway: f"{metrics(gateway)}admissions {numbers[0]}\n")
 
 
 def count_in_readiness(patch, numbers):
     """A health answer that is larger when more has come."""
     patch(
-        "tarry.gateway.routes.health.answer",
-        lambda body, status=200: answer(HealthOut(status=f"ok{numbers[0]}"), status),
+        "tarry.gateway.app.json_response",
+        lambda body, status=200: json_response(HealthOut(status=f"ok{numbers[0]}"), status),
     )
 
 
@@ -136,8 +136,8 @@ def test_what_leaks_is_found(monkeypatch, leak):
 
 def test_a_limit_that_others_use_up_is_found(monkeypatch):
     """Were there one limit for all tokens, one that asks too often would be felt by all."""
-    take = Buckets.take
-    monkeypatch.setattr(Buckets, "take", lambda self, _, drops=1: take(self, "all", drops))
+    take = RateLimiter.take
+    monkeypatch.setattr(RateLimiter, "take", lambda self, _, drops=1: take(self, "all", drops))
 
     one, other = (seen((2, (A,)), limits=LIMITS, loud=loud) for loud in (False, True))
 

@@ -6,9 +6,9 @@ import pytest
 
 from contracts.lockout_contract import LoginOutlet
 from tarry.core.policy import Policy
-from tarry.gateway.gateway import Gateway, Request
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.database import open_store
+from tarry.gateway.gateway import Gateway, Submission
+from tarry.gateway.space_changes import add_space
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import LockedOut
 from tarry.keep.keeper import _failed
@@ -30,7 +30,7 @@ def wiki():
 @pytest.fixture
 def site(new_site, wiki):
     """A gateway whose space goes there."""
-    return new_site(own={"talk": wiki})
+    return new_site(outlets={"talk": wiki})
 
 
 def moments(site, receipt) -> list[float]:
@@ -99,14 +99,14 @@ def test_no_column_groups_what_waits_by_its_account(wiki, tmp_path):
     with store.transaction("closing") as transaction:
         policy = Policy(epsilon="1", gap="30s", window="2s")
         add_space(transaction, keys, clock, "talk", policy, sealed=True)
-    gateway = Gateway(store, keys, clock, own={"talk": wiki})
+    gateway = Gateway(store, keys, clock, outlets={"talk": wiki})
     whose = {}
     for number in range(60):
         name = ("nymphaea", "nemophila")[number % 2]
         post = Post(
             actor=f"a{number}", target=f"p{number}", outlet="", content=b"!", options={"account": name}
         )
-        ((receipt,),) = gateway.admit([Request(space="talk", posts=[post])])
+        ((receipt,),) = gateway.admit([Submission(space="talk", posts=[post])])
         whose[receipt.post] = name
     wiki.troubles = dict.fromkeys(("nymphaea", "nemophila"), LockedOut(NO_LOGIN))
     for _ in range(LONGEST):

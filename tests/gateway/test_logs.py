@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tarry.gateway.logs import EVENTS, Log, Mishaps
+from tarry.gateway.logs import EVENTS, ErrorCounter, Log
 
 
 class Hours:
@@ -31,7 +31,7 @@ def hours():
 
 @pytest.fixture
 def mishaps(stream, hours):
-    mishaps = Mishaps(Log(stream), hours)
+    mishaps = ErrorCounter(Log(stream), hours)
     with mishaps.listening():
         yield mishaps
 
@@ -53,7 +53,7 @@ def test_every_line_is_one_object_with_the_same_keys(stream):
 
 @pytest.mark.parametrize("event", ["request", "admitted", ""])
 def test_what_is_not_on_the_list_is_not_logged(stream, event):
-    with pytest.raises(ValueError, match="not on the list"):
+    with pytest.raises(ValueError, match="unknown event"):
         Log(stream)(event)
     assert stream.getvalue() == ""
 
@@ -72,12 +72,12 @@ def test_a_mishap_is_counted_and_told_after_the_hour_without_its_text(stream, mi
         raise KeyError("ann")  # noqa: TRY301 - somewhere it has to be raised
     except KeyError:
         logging.getLogger("uvicorn.error").exception("for ann")
-    mishaps.note("submit_post broke: KeyError")
-    mishaps.tell()
+    mishaps.count("submit_post broke: KeyError")
+    mishaps.log()
     assert stream.getvalue() == ""
 
     hours.hour += 1
-    mishaps.tell()
+    mishaps.log()
     told = [line["detail"] for line in lines(stream)]
 
     assert told[:1] == [
@@ -85,14 +85,14 @@ def test_a_mishap_is_counted_and_told_after_the_hour_without_its_text(stream, mi
     ]
     assert told[1:] == ["2 x WARNING of uvicorn.error", "1 x submit_post broke: KeyError"]
     assert "ann" not in stream.getvalue()
-    mishaps.tell(last=True)
+    mishaps.log(last=True)
     assert len(lines(stream)) == 3  # each is told once
 
 
 def test_what_is_no_mishap_is_not_even_counted(stream, mishaps):
     logging.getLogger("uvicorn.error").info("Started server process [1]")
     logging.getLogger("uvicorn.access").info('10.0.0.1 - "POST /v1/spaces/talk/posts" 202')
-    mishaps.tell(last=True)
+    mishaps.log(last=True)
 
     assert stream.getvalue() == ""
 
@@ -100,6 +100,6 @@ def test_what_is_no_mishap_is_not_even_counted(stream, mishaps):
 def test_whoever_has_listened_before_listens_again_afterwards(stream):
     root = logging.getLogger()
     before = root.handlers[:], root.level
-    with Mishaps(Log(stream)).listening():
+    with ErrorCounter(Log(stream)).listening():
         assert len(root.handlers) == 1
     assert (root.handlers[:], root.level) == before

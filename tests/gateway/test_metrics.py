@@ -5,9 +5,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from tarry.gateway.app import create_app
-from tarry.gateway.gateway import Request
-from tarry.gateway.metrics import create_metrics_app, metrics
+from tarry.gateway.app import create_app, create_metrics_app
+from tarry.gateway.gateway import Submission
+from tarry.gateway.monitoring import metrics
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Refused
@@ -30,7 +30,7 @@ def numbers(text):
 
 def admit(gateway, actor, target, space="talk"):
     post = Post(actor=actor, target=target, outlet="", content=b"words")
-    return gateway.admit([Request(space=space, posts=[post])])[0][0]
+    return gateway.admit([Submission(space=space, posts=[post])])[0][0]
 
 
 def pass_ticks(gateway, ticks, *, release=True):
@@ -44,7 +44,7 @@ def pass_ticks(gateway, ticks, *, release=True):
 
 def test_releases_and_parked_posts_are_counted_by_space():
     broken = ListOutlet(delivery="at most once", broken=Refused("never"))
-    gateway = small_gateway(spaces=("talk", "hook"), own={"hook": broken})
+    gateway = small_gateway(spaces=("talk", "hook"), outlets={"hook": broken})
     for n in range(3):
         admit(gateway, f"a{n}", "p")
     admit(gateway, "b", "p", space="hook")
@@ -133,4 +133,6 @@ def test_a_name_that_points_here_without_our_knowing_gets_nothing(host, status):
 
     assert answer.status_code == status
     if status == 421:
-        assert answer.json()["detail"].startswith("this gateway does not know the name in this address")
+        assert answer.json()["detail"].startswith(
+            "this gateway does not answer to the host name in this address"
+        )

@@ -11,7 +11,7 @@ LONGEST = 60
 def site(new_site, broken):
     """A space whose outlet refuses everything for now, and one that works."""
     broken.broken = Refused("the forum says no")
-    return new_site(spaces=("talk", "wiki"), own={"talk": broken})
+    return new_site(spaces=("talk", "wiki"), outlets={"talk": broken})
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_nothing_an_operator_does_makes_a_post_leave_early(site):
 
 def test_withdrawals_on_postgresql_count_the_same(new_site, postgres_server):
     """By target."""
-    from tarry.gateway.stores import open_store
+    from tarry.gateway.database import open_store
 
     site = new_site(store=open_store(postgres_server.new_schema()))
     for actor, target in (("ann", "p1"), ("bob", "p1"), ("ann", "p2")):

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.gateway.book import Book, Space
+from tarry.gateway.catalog import Catalog, Space
 from tarry.gateway.guarded import Guarded
 from tarry.gateway.outlets import KINDS, SpaceOutlets, check_outlets, make_outlet, may_take_over
-from tarry.gateway.spaces import change_space
+from tarry.gateway.space_changes import change_space
 from tarry.keep.keys import Keys
 
 KEYS = Keys(bytes(32))
@@ -93,7 +93,7 @@ def test_what_cannot_work_is_refused_in_one_sentence(files, outlet, sentence):
     assert "\n" not in str(refused.value)
 
     with pytest.raises(BadInput, match=r"^space 'wiki': "):
-        check_outlets(Book(generation=1, spaces={"wiki": space("wiki", **told)}), KEYS)
+        check_outlets(Catalog(generation=1, spaces={"wiki": space("wiki", **told)}), KEYS)
 
 
 def test_a_password_file_that_others_may_read_is_refused(files, tmp_path):
@@ -109,7 +109,7 @@ def test_one_bad_file_does_not_keep_the_other_spaces_from_their_outlets(files, t
     """A space that appears while the gateway runs, or loses its file, is its own trouble."""
     spaces = {name: space(name, **outlet) for name, outlet in good(files).items()}
     (tmp_path / "accounts.toml").unlink()
-    outlets = SpaceOutlets(lambda: Book(generation=1, spaces=spaces), KEYS)
+    outlets = SpaceOutlets(lambda: Catalog(generation=1, spaces=spaces), KEYS)
 
     assert list(outlets) == list(KINDS)
     assert [isinstance(outlets[name], Guarded) for name in KINDS] == [False, False, True, True, True]
@@ -118,7 +118,7 @@ def test_one_bad_file_does_not_keep_the_other_spaces_from_their_outlets(files, t
 def test_an_outlet_that_was_changed_is_made_anew(files):
     """From the next delivery on it is the new one."""
     book = {"talk": space(**good(files)["mediawiki"])}
-    outlets = SpaceOutlets(lambda: Book(generation=1, spaces=dict(book)), KEYS)
+    outlets = SpaceOutlets(lambda: Catalog(generation=1, spaces=dict(book)), KEYS)
     options = {"account": "nym", "page": "Owls", "action": "create"}
     before = outlets["talk"].account(options)
     book["talk"] = space(**{**good(files)["mediawiki"], "api": "https://other.example/api.php"})
@@ -188,7 +188,9 @@ def test_while_something_waits_it_is_not_sent_elsewhere(wiki, files, outlet, par
             transaction.tell("fix_release", id=post, release=1)
             transaction.tell("park_overdue", tick=1 << 60, problem="it was refused")
 
-    with pytest.raises(NotPossible, match="posts for the old place wait or are parked: pause the space"):
+    with pytest.raises(
+        NotPossible, match="posts for the old outlet of 'talk' wait or are parked: pause the space"
+    ):
         change(wiki, **outlet)
     assert wiki.gateway.refresh().space("talk").outlet["kind"] == "mediawiki"
     assert wiki.ask(receipt).json()["state"] == ("parked" if parked else "waiting")

@@ -179,7 +179,7 @@ def test_every_answer_to_an_author_has_one_length(site):
 
 def test_a_gateway_on_postgresql_takes_and_shows_the_same(new_site, postgres_server):
     """Odd names and content included."""
-    from tarry.gateway.stores import open_store
+    from tarry.gateway.database import open_store
 
     site = new_site(store=open_store(postgres_server.new_schema()))
     content = {"a": "\0\u2028", "b": [10**30, 1e300]}

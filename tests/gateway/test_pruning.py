@@ -8,10 +8,10 @@ from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.gateway import pruning
-from tarry.gateway.ending import end_space
 from tarry.gateway.feed import Feed
+from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.pruning import prune
-from tarry.gateway.spaces import add_space, adopt_delays, change_policy
+from tarry.gateway.space_changes import add_space, adopt_delays, end_space
 
 DAY_S = 24 * 3600
 OLD = Fraction(30 * DAY_S)
@@ -131,7 +131,9 @@ def test_the_ledger_of_replaced_policies_and_ended_spaces_goes(house):
 
 
 def test_what_is_young_or_belongs_to_all_spaces_is_refused(house):
-    with pytest.raises(BadInput, match="must be 7d or more"):
+    with pytest.raises(BadInput, match="only what is 7d old or older may be pruned"):
         prune(house.store, house.clock, "feed", Fraction(7 * DAY_S - 1))
-    with pytest.raises(BadInput, match="hours belongs to all spaces, found space 'talk'"):
+    with pytest.raises(
+        BadInput, match="hours cannot be pruned for space 'talk' alone: leave the space out"
+    ):
         pruned(house, "hours", space="talk")

@@ -92,7 +92,7 @@ def test_a_parked_post_tells_its_author_only_that_it_is(new_site, broken):
     from tarry.keep.errors import Refused
 
     broken.broken = Refused("the disk of the operator is full")
-    site = new_site(own={"talk": broken})
+    site = new_site(outlets={"talk": broken})
     receipt = site.receipt()
     site.pass_ticks(LONGEST)
     answer = site.ask(receipt)
@@ -106,7 +106,7 @@ def test_a_post_that_may_have_left_tells_its_author_so(new_site, broken):
     from tarry.keep.errors import Unreachable
 
     broken.broken = Unreachable("the receiver hung up", sent=True)
-    site = new_site(own={"talk": broken})
+    site = new_site(outlets={"talk": broken})
     receipt = site.receipt()
     before = site.ask(receipt)
     site.pass_ticks(LONGEST)

@@ -4,8 +4,7 @@ import pytest
 
 from contracts.house import ALL_GONE, KINDS, House, new_database
 from tarry.core.errors import NotPossible
-from tarry.gateway.backup import back_up
-from tarry.gateway.resume import may_have_left, resume
+from tarry.gateway.backup import back_up, may_have_left, resume
 
 
 @pytest.fixture(params=KINDS)
@@ -58,9 +57,9 @@ def test_what_has_left_since_the_backup_is_parked_and_never_published_twice(hous
     assert states.count("parked") == parked
     assert states.count("released") == len(left)
     assert {each.space for each in overdue} == {"talk"}
-    due = {row["id"]: row for row in old.gateway.parked("talk")}
-    assert {each.post: each.at for each in overdue} == {post: row["release"] for post, row in due.items()}
-    assert all("may have left: look, then retry or withdraw" in row["problem"] for row in due.values())
+    due = {post.post: post for post in old.gateway.parked("talk")}
+    assert {each.post: each.at for each in overdue} == {number: post.at for number, post in due.items()}
+    assert all("may have left: look, then retry or withdraw" in post.problem for post in due.values())
 
 
 def test_what_had_no_label_yet_may_have_left_as_well(house, bring_back):
@@ -98,8 +97,8 @@ def test_an_operator_retries_what_has_not_left(house, bring_back):
     old = bring_back(house)
     house.clock.sleep(ALL_GONE)
     resumed(old)
-    (row,) = old.gateway.parked("talk")
-    old.gateway.retry("talk", row["id"])
+    (parked,) = old.gateway.parked("talk")
+    old.gateway.retry("talk", parked.post)
     old.jump(1)
 
     assert old.feed() == [b"late"]

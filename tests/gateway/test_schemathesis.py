@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from schemathesis.config import SchemathesisConfig
 
 from tarry.gateway.limits import Limits
-from tarry.gateway.openapi import openapi
+from tarry.gateway.operations import openapi
 
 LONGEST = 60
 CONFIG = {

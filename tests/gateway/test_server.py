@@ -15,12 +15,11 @@ import pytest
 from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.config import Config
+from tarry.gateway.database import open_store
 from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.logs import EVENTS, Log
-from tarry.gateway.running import Running
-from tarry.gateway.server import bind, serve, work
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.server import ThreadGroup, bind, serve, work
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.clock import SystemClock
 from tarry.keep.errors import Unavailable
@@ -45,7 +44,7 @@ class Runner:
 
     def __init__(self, gateway, **settings):
         self.gateway, self.stream, self.told = gateway, io.StringIO(), []
-        self.running, self.failure = Running(), None
+        self.running, self.failure = ThreadGroup(), None
         self._config = Config(port=0, **settings)
         self._thread = threading.Thread(target=self._run)
 
@@ -235,9 +234,9 @@ def test_who_listens_to_a_stream_does_not_hold_the_end_up(server):
 def test_a_port_that_is_taken_is_told_in_one_sentence():
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        gateway, running = small_gateway(), Running()
+        gateway, running = small_gateway(), ThreadGroup()
         for config in (Config(port=port), Config(port=0, metrics_port=port)):
-            with pytest.raises(NotPossible, match=f"nothing can listen at 127.0.0.1, port {port}: Address"):
+            with pytest.raises(NotPossible, match=f"cannot listen at 127.0.0.1, port {port}: Address"):
                 serve(gateway, config, Log(io.StringIO()), running, print)
 
 
@@ -268,7 +267,7 @@ def test_a_part_that_breaks_ends_the_server_and_is_told(monkeypatch):
 def test_workers_release_what_a_server_without_any_takes_in(tmp_path):
     where = str(tmp_path / "gateway.db")
     gateway = small_gateway(FAST, SystemClock(), store=open_store(where))
-    stream, running = io.StringIO(), Running()
+    stream, running = io.StringIO(), ThreadGroup()
     with served(gateway, workers_in_server=0) as server:
         token = new_token(gateway, "submit")
         with server.client(headers={"Authorization": f"Bearer {token}"}) as client:

@@ -109,7 +109,7 @@ class Site:
         return [asyncio.create_task(each) for each in calls]
 
     def close(self) -> None:
-        self.app.state.door.close()
+        self.app.state.service.close()
         self.house.store.close()
 
 

@@ -16,11 +16,11 @@ from contracts.watching import PUBLIC, SELDOM
 from tarry.core.policy import Policy
 from tarry.gateway.app import create_app
 from tarry.gateway.backup import back_up
-from tarry.gateway.gateway import Gateway, Request
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.catalog import token_hash
+from tarry.gateway.database import open_store
+from tarry.gateway.gateway import Gateway, Submission
+from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
-from tarry.gateway.tokens import token_hash
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys, post_key, receipt_hash
 from tarry.keep.releaser import Releaser
@@ -92,7 +92,7 @@ class House:
             with self.store.transaction("closing") as transaction:
                 close_ticks(transaction, self.keys, self.clock)
             Releaser(self.gateway.vault).release()
-        self.app.state.door.close()
+        self.app.state.service.close()
 
     def rows(self, table: str) -> list[dict[str, object]]:
         """A table as it lies there."""
@@ -133,7 +133,7 @@ def new_house() -> Iterator:
         def build(where: object, **more) -> House:
             house = House(str(where), **more)
             ends.callback(house.store.close)
-            ends.callback(house.app.state.door.close)
+            ends.callback(house.app.state.service.close)
             return house
 
         yield build
@@ -216,7 +216,9 @@ def test_who_has_store_and_key_cannot_make_the_receipts_of_keys_they_guess(new_h
     known = {row["id"] for row in house.rows("posts")}
 
     def posts_of(sender: bytes) -> set[int]:
-        guesses = (Request(space="talk", posts=(), key=f"the-key-of-{n}", sender=sender) for n in range(3))
+        guesses = (
+            Submission(space="talk", posts=(), key=f"the-key-of-{n}", sender=sender) for n in range(3)
+        )
         return {post_key(receipt_hash(house.gateway._secret(guess, 0))) for guess in guesses}
 
     assert posts_of(house.token.encode()) == known
@@ -250,7 +252,7 @@ def watched(monkeypatch, new_house, tmp_path):
     monkeypatch.setattr(SqliteStore, "_connect", staticmethod(guarded))
     house.app = create_app(house.gateway)  # its threads have no connection yet
     yield house, read
-    house.app.state.door.close()
+    house.app.state.service.close()
 
 
 def ask(house: House, path: str, **headers: str) -> int:
@@ -262,7 +264,7 @@ def test_public_answers_read_the_releases_and_the_book_alone(watched):
     """Every public address is served by connections that may not read a post, an arrival or a ledger."""
     house, read = watched
     with house.store.transaction("closing") as transaction:
-        transaction.tell("turn_page")  # so that the book is read again
+        transaction.tell("count_change")  # so that the book is read again
 
     for path in (*PUBLIC, *SELDOM):
         assert ask(house, path) in {200, 401, 404}, path

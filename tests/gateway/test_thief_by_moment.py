@@ -20,10 +20,10 @@ from psycopg.rows import dict_row
 from contracts.house import KINDS, House, new_database
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
-from tarry.gateway.gateway import Gateway, Request
+from tarry.gateway.database import open_store
+from tarry.gateway.gateway import Gateway, Submission
 from tarry.gateway.logs import Log
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
+from tarry.gateway.space_changes import add_space
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys, receipt_hash, under_receipt
@@ -54,7 +54,7 @@ class Life:
             Post(actor=who, target=target, outlet="", content=self.contents[who, target].encode())
             for who, target in ACTS
         ]
-        (receipts,) = self.house.gateway.admit([Request(space=SPACE, posts=posts)])
+        (receipts,) = self.house.gateway.admit([Submission(space=SPACE, posts=posts)])
         self.receipts = dict(zip(ACTS, receipts, strict=True))
         self.arrivals = {
             row["id"]: {row[name] for name in ("arrival", "unbatched", "batched")}
@@ -83,7 +83,7 @@ class Life:
     def fail(self, why: Exception) -> None:
         """All fall due, and nothing can be delivered."""
         self.outlet.broken = why
-        self.house.gateway = Gateway(self.house.store, KEYS, self.clock, own={SPACE: self.outlet})
+        self.house.gateway = Gateway(self.house.store, KEYS, self.clock, outlets={SPACE: self.outlet})
         self.house.jump(2 * DAY)
         self.live_on(0)
 
@@ -359,7 +359,7 @@ def test_the_log_tells_nothing_of_what_could_not_be_delivered(where):
     with a_life(where, "erased, waiting") as life:
         life.house.clock.sleep(4 * DAY)
         life.outlet.broken = Refused("no")
-        life.house.gateway = Gateway(life.house.store, KEYS, life.clock, own={SPACE: life.outlet})
+        life.house.gateway = Gateway(life.house.store, KEYS, life.clock, outlets={SPACE: life.outlet})
         Keeper(life.house.gateway.vault, tell=Log(log).keeper).run(until_empty=True)
         states = {row["state"] for row in life.house.rows("posts")}
 
@@ -380,7 +380,7 @@ def answer_on_a_copy(where: str, path: Path, life: Life, who: str, target: str) 
         entropy = Seeded(7).stream("a thief", "tries names", time=0)
         gateway = Gateway(store, KEYS, life.clock, entropy=entropy)
         post = Post(actor=who, target=target, outlet="", content=b"!")
-        (answer,) = gateway.admit([Request(space=SPACE, posts=[post])])
+        (answer,) = gateway.admit([Submission(space=SPACE, posts=[post])])
         return (answer[0].status.earliest, answer[0].status.latest)
     finally:
         store.close()

@@ -9,8 +9,8 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from tarry.gateway.catalog import add_token
 from tarry.gateway.operations import OPERATIONS
-from tarry.gateway.tokens import add_token
 
 LONGEST = 60
 
@@ -39,7 +39,7 @@ def test_a_token_has_256_random_bits_and_is_told_once(site):
 
 def test_the_store_holds_the_sha_256_of_a_token_and_nothing_else_of_it(tmp_path, new_site):
     """Neither as text nor as bytes, anywhere in the file."""
-    from tarry.gateway.stores import open_store
+    from tarry.gateway.database import open_store
 
     site = new_site(store=open_store(str(tmp_path / "store")))
     token = make(site, "submit").json()["token"]
@@ -87,7 +87,7 @@ def test_a_token_that_is_not_there_cannot_be_revoked(site, number):
 @pytest.mark.parametrize("number", ["0" * 12, "%00", "x"])
 def test_nor_in_postgresql(new_site, postgres_server, number):
     """Which knows no NUL in a text."""
-    from tarry.gateway.stores import open_store
+    from tarry.gateway.database import open_store
 
     site = new_site(store=open_store(postgres_server.new_schema()))
 
@@ -99,7 +99,7 @@ def test_nor_in_postgresql(new_site, postgres_server, number):
 def new_elsewhere(site, scope="submit") -> str:
     """A token that another process has made: this one has not read it yet."""
     with site.gateway.store.transaction("closing") as transaction:
-        return add_token(transaction, site.gateway.book, "new", [scope])[1]
+        return add_token(transaction, site.gateway.catalog, "new", [scope])[1]
 
 
 def test_a_token_that_was_made_a_moment_ago_is_known(site):
@@ -131,7 +131,7 @@ def test_what_cannot_be_a_token_is_not_looked_up(site, monkeypatch):
 
 def test_all_who_wait_for_an_unknown_token_wait_for_one_reading(site):
     """However many clients there are; what was asked for while a reading went on is read after it."""
-    door, began = site.app.state.door, []
+    service, began = site.app.state.service, []
     has_begun, goes_on = threading.Event(), threading.Event()
 
     def read():
@@ -141,7 +141,7 @@ def test_all_who_wait_for_an_unknown_token_wait_for_one_reading(site):
 
     async def ask(number):
         scope = {"type": "http", "client": (f"192.0.2.{number}", 1), "headers": []}
-        await door.learn_token(Request(scope), f"tarry_{number:064x}")
+        await service.learn_token(Request(scope), f"tarry_{number:064x}")
 
     async def crowd():
         first = asyncio.create_task(ask(0))

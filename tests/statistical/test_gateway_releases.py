@@ -128,7 +128,7 @@ async def _through(policy: Policy, made: Traffic, entropy, *, refer: bool) -> Ap
         after = await _look(asked, after, partial(_note, made, found, tick))
         tick += 1
         assert tick < 10 * TICKS
-    await asyncio.to_thread(app.state.door.close)
+    await asyncio.to_thread(app.state.service.close)
     return found
 
 

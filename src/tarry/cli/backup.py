@@ -12,7 +12,7 @@ import argparse
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
 from tarry.gateway.backup import back_up
-from tarry.gateway.opening import opened
+from tarry.gateway.database import opened_database
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a backup."""
-    with opened(config_from(arguments)) as store:
+    with opened_database(config_from(arguments)) as store:
         rows = back_up(store, arguments.file)
     if arguments.json:
         print_json({"file": arguments.file, "rows": rows})

@@ -10,7 +10,7 @@ import argparse
 
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
-from tarry.gateway.migrations import bring_up_to_date
+from tarry.gateway.database import migrate
 
 __all__ = ["add_arguments", "run"]
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Apply what is missing."""
-    new, now = bring_up_to_date(config_from(arguments).database)
+    new, now = migrate(config_from(arguments).database)
     if arguments.json:
         print_json({"applied": new, "known": now})
     else:

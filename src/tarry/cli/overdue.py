@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tarry.cli.settings import told_at
 from tarry.cli.show import print_table, printable
-from tarry.gateway.resume import MayHaveLeft
+from tarry.gateway.backup import MayHaveLeft
 
 __all__ = ["tell_overdue"]
 

@@ -26,10 +26,10 @@ from tarry.cli.frames import unless_there
 from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible
-from tarry.gateway.book import read_book
+from tarry.gateway.catalog import read_catalog
 from tarry.gateway.config import Config
+from tarry.gateway.database import keys_of, opened_database
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.opening import keys_of, opened
 from tarry.gateway.parked import ParkedPost, change_each, exported, parked_posts, split_doubt
 from tarry.keep.receipts import Receipts
 from tarry.keep.store import Store
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do one of the actions."""
     ids = _check(arguments)
     config = config_from(arguments)
-    with opened(config) as store:
+    with opened_database(config) as store:
         posts = _chosen(arguments, ids, store)
         if arguments.action == "list":
             _list(arguments, posts)
@@ -89,7 +89,7 @@ def _check(arguments: argparse.Namespace) -> list[int]:
 
 def _chosen(arguments: argparse.Namespace, ids: Sequence[int], store: Store) -> list[ParkedPost]:
     with store.transaction("reading") as transaction:
-        book = read_book(transaction)
+        book = read_catalog(transaction)
         if not book.spaces:
             return []
         if arguments.space is not None:
@@ -103,7 +103,7 @@ def _receipts(config: Config, store: Store) -> Receipts:
 
 def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
     if arguments.json:
-        print_json({"parked": [post.plain() for post in posts]})
+        print_json({"parked": [post.as_json() for post in posts]})
     elif not posts:
         print("nothing is parked")
     else:

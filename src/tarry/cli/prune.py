@@ -21,7 +21,7 @@ import argparse
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
 from tarry.core.durations import parse_duration
-from tarry.gateway.opening import opened
+from tarry.gateway.database import opened_database
 from tarry.gateway.pruning import PRUNED, prune
 
 __all__ = ["add_arguments", "run"]
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prune."""
     age, counts = parse_duration(arguments.older_than, "--older-than"), dict[str, int]()
-    with opened(config_from(arguments)) as store:
+    with opened_database(config_from(arguments)) as store:
         for what in dict.fromkeys(arguments.what):
             counts[what] = prune(
                 store, store.clock(), what, age, space=arguments.space, dry=arguments.dry_run

@@ -12,9 +12,8 @@ import argparse
 from tarry.cli.overdue import tell_overdue
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
-from tarry.gateway.backup import restore
-from tarry.gateway.opening import opened
-from tarry.gateway.resume import MayHaveLeft, may_have_left
+from tarry.gateway.backup import MayHaveLeft, may_have_left, restore
+from tarry.gateway.database import opened_database
 
 __all__ = ["add_arguments", "run"]
 
@@ -27,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Bring it back."""
-    with opened(config_from(arguments), make=True) as store:
+    with opened_database(config_from(arguments), make=True) as store:
         rows = restore(store, arguments.file)
         with store.transaction("reading") as transaction:
             overdue = may_have_left(transaction, store.clock())

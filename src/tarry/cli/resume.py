@@ -10,8 +10,8 @@ import argparse
 
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
-from tarry.gateway.opening import keys_of, opened
-from tarry.gateway.resume import resume
+from tarry.gateway.backup import resume
+from tarry.gateway.database import keys_of, opened_database
 
 __all__ = ["add_arguments", "run"]
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Resume."""
     config = config_from(arguments)
-    with opened(config) as store:
+    with opened_database(config) as store:
         keys = keys_of(config, store)
         with store.transaction("closing") as transaction:
             parked = resume(transaction, keys, store.clock())

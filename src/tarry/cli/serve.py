@@ -28,12 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve."""
     from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.app import create_app  # noqa: PLC0415 - likewise
+    from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
     from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
-    from tarry.gateway.opening import open_gateway  # noqa: PLC0415 - likewise
-    from tarry.gateway.running import Running  # noqa: PLC0415 - likewise
-    from tarry.gateway.server import serve  # noqa: PLC0415 - likewise
+    from tarry.gateway.server import ThreadGroup, serve  # noqa: PLC0415 - likewise
 
-    config, running = config_from(arguments), Running()
+    config, running = config_from(arguments), ThreadGroup()
 
     def told(address: str) -> None:
         print(

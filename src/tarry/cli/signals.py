@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:  # only the commands of a gateway have one
-    from tarry.gateway.running import Running
+    from tarry.gateway.server import ThreadGroup
 
 __all__ = ["end_on_signals", "stopping_like_ctrl_c"]
 
 
-def end_on_signals(running: "Running") -> None:
+def end_on_signals(running: "ThreadGroup") -> None:
     """SIGTERM and Ctrl-C end the parts of a process; what they have begun is done first.
 
-    >>> from tarry.gateway.running import Running
-    >>> running, old = Running(), signal.getsignal(signal.SIGTERM)
+    >>> from tarry.gateway.server import ThreadGroup
+    >>> running, old = ThreadGroup(), signal.getsignal(signal.SIGTERM)
     >>> end_on_signals(running)
     >>> signal.raise_signal(signal.SIGTERM)
     >>> running.is_ending, signal.signal(signal.SIGTERM, old) is None

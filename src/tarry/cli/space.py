@@ -28,14 +28,19 @@ from tarry.cli.space_policy import change
 from tarry.cli.spaces import list_spaces, resumes_at
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
-from tarry.gateway.book import Space, read_book
+from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.config import Config
-from tarry.gateway.ending import end_space, remove_space
-from tarry.gateway.opening import first_keys, keys_of, opened
+from tarry.gateway.database import database_path, first_keys, keys_of, opened_database
 from tarry.gateway.outlets import webhook_secret
-from tarry.gateway.spaces import add_space, change_space, new_space, open_space
-from tarry.gateway.stores import is_file
-from tarry.gateway.together import change_together
+from tarry.gateway.policy_changes import change_all_policies
+from tarry.gateway.space_changes import (
+    add_space,
+    change_space,
+    end_space,
+    new_space,
+    open_space,
+    remove_space,
+)
 from tarry.keep.store import Store, place
 
 __all__ = ["add_arguments", "run"]
@@ -78,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     config, arguments.chosen = config_from(arguments), _policies(arguments)
     if arguments.action == "add":
         new_space(**_wanted(arguments))  # refused before a database or a key is made
-        if (path := is_file(config.database)) is not None and not path.exists():
+        if (path := database_path(config.database)) is not None and not path.exists():
             _is_to_be_encrypted(arguments)
-    with opened(config, make=arguments.action == "add") as store:
+    with opened_database(config, make=arguments.action == "add") as store:
         action.do(arguments, config, store)
     for policy in () if arguments.json else arguments.chosen.values():
         note_coarse_tick(policy)
@@ -140,7 +145,7 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _list(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     with store.transaction("reading") as transaction:
-        spaces = read_book(transaction).spaces.values()
+        spaces = read_catalog(transaction).spaces.values()
         here = place(transaction) if spaces else None
     list_spaces(list(spaces), here, store.clock(), as_json=arguments.json)
 
@@ -149,7 +154,7 @@ def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     (name,), opens = arguments.words, arguments.action == "open"
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
-        space, here = read_book(transaction).space(name), place(transaction)
+        space, here = read_catalog(transaction).space(name), place(transaction)
     resumes = resumes_at(space, here, store.clock())
     told = "takes nothing in; what waits leaves at its time"
     if opens:
@@ -186,7 +191,7 @@ def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
 def _together(arguments: argparse.Namespace, config: Config, store: Store) -> None:
     keys = keys_of(config, store)
     with store.transaction("closing") as transaction:
-        changed = change_together(transaction, keys, store.clock(), arguments.chosen)
+        changed = change_all_policies(transaction, keys, store.clock(), arguments.chosen)
     names = ", ".join(changed)
     told = f"{names}: the new policies hold; open them again with tarry space open"
     _done(arguments, told, versions={name: version.number for name, version in changed.items()})
@@ -195,7 +200,7 @@ def _together(arguments: argparse.Namespace, config: Config, store: Store) -> No
 def _secret(arguments: argparse.Namespace, config: Config, store: Store) -> None:
     (name,) = arguments.words
     with store.transaction("reading") as transaction:
-        space: Space = read_book(transaction).space(name)
+        space: Space = read_catalog(transaction).space(name)
     if space.outlet.get("kind") != "webhook":
         raise BadInput("a signing secret", "belongs to a webhook", found=f"a {space.outlet.get('kind')}")
     secret = webhook_secret(keys_of(config, store), space).hex()

@@ -7,10 +7,9 @@ from tarry.cli.spaces import tell_change, tell_plan, tell_straddle
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle
-from tarry.gateway.book import Space, read_book
+from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.config import Config
-from tarry.gateway.spaces import change_policy, next_version
-from tarry.gateway.straddling import check_unchanged, cost_at_once
+from tarry.gateway.policy_changes import change_policy, check_unchanged, cost_at_once, next_version
 from tarry.keep.store import Store, arrival_tick, place
 
 __all__ = ["change"]
@@ -40,13 +39,13 @@ def change(arguments: argparse.Namespace, _: Config, store: Store) -> None:
             "--accept-straddle out and wait, or give --yes too (--dry-run tells more)"
         )
     with store.transaction("closing") as transaction:
-        check_unchanged(space, read_book(transaction).space(name))
+        check_unchanged(space, read_catalog(transaction).space(name))
         version = change_policy(transaction, clock, name, policy, accept_straddle=True)
     tell_straddle(name, version.number, loss, as_json=as_json)
 
 
 def _cost(store: Store, name: str, policy: Policy) -> tuple[Space, Straddle]:
     with store.transaction("reading") as transaction:
-        space, here = read_book(transaction).space(name), place(transaction)
+        space, here = read_catalog(transaction).space(name), place(transaction)
     here.settings.check(policy)
     return space, cost_at_once(space, policy, arrival_tick(here, store.clock()))

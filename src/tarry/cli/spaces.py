@@ -7,7 +7,7 @@ from math import inf
 from tarry.cli.settings import told_at
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.straddle import Straddle
-from tarry.gateway.book import Space, Version
+from tarry.gateway.catalog import PolicyVersion, Space
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.store import Place
 
@@ -37,7 +37,7 @@ def list_spaces(spaces: Sequence[Space], here: Place | None, clock: Clock, *, as
     print_table(["space", "circle", "to", "delayed", "policy", "takes posts in"], rows)
 
 
-def tell_change(name: str, version: Version, *, as_json: bool) -> None:
+def tell_change(name: str, version: PolicyVersion, *, as_json: bool) -> None:
     """When a space with a new policy takes posts in again."""
     at = _begins(version)
     if as_json:
@@ -58,7 +58,9 @@ def tell_straddle(name: str, version: int, loss: Straddle, *, as_json: bool) -> 
     _print_loss(loss, "the change costs nothing")
 
 
-def tell_plan(name: str, version: Version, closed: Fraction, loss: Straddle, *, as_json: bool) -> None:
+def tell_plan(
+    name: str, version: PolicyVersion, closed: Fraction, loss: Straddle, *, as_json: bool
+) -> None:
     """What a new policy would mean, with a pause (`closed` seconds long) and without; nothing changes."""
     at = _begins(version)
     if as_json:
@@ -96,7 +98,7 @@ def resumes_at(space: Space, here: Place, clock: Clock) -> Fraction | None:
     >>> from tarry.keep.store import place
     >>> gateway = small_gateway()
     >>> with gateway.store.transaction("reading") as transaction:
-    ...     resumes_at(gateway.book.space("talk"), place(transaction), gateway.clock)
+    ...     resumes_at(gateway.catalog.space("talk"), place(transaction), gateway.clock)
     """
     return _resumes(space, _now_tick(here, clock))
 
@@ -125,7 +127,7 @@ def _resumes(space: Space, tick: int) -> Fraction | None:
     return _begins(space.version) if space.version.first_tick > tick else None
 
 
-def _begins(version: Version) -> Fraction:
+def _begins(version: PolicyVersion) -> Fraction:
     return version.first_tick * version.policy.tick
 
 

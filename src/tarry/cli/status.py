@@ -11,8 +11,8 @@ import argparse
 
 from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json, print_table, rounded
-from tarry.gateway.opening import opened
-from tarry.gateway.report import Report, report
+from tarry.gateway.database import opened_database
+from tarry.gateway.monitoring import GatewayStatus, read_status
 
 __all__ = ["add_arguments", "run"]
 
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tell how it stands."""
-    with opened(config_from(arguments)) as store, store.transaction("reading") as transaction:
-        found = report(transaction, store.clock())
+    with opened_database(config_from(arguments)) as store, store.transaction("reading") as transaction:
+        found = read_status(transaction, store.clock())
     if arguments.json:
         print_json(_plain(found))
     else:
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print(found: Report) -> None:
+def _print(found: GatewayStatus) -> None:
     if found.paused:
         print("paused since it was brought back from a backup: tarry resume lets it work again")
     print(f"clock     {told_at(found.now)}")
@@ -60,7 +60,7 @@ def _print(found: Report) -> None:
         print_table(["waiting in", "hour of release", "posts"], rows)
 
 
-def _plain(found: Report) -> dict[str, object]:
+def _plain(found: GatewayStatus) -> dict[str, object]:
     return {
         "clock_at": found.now,
         "closed_at": found.closed_at,

@@ -21,9 +21,9 @@ from tarry.cli.own import see_to_keeper
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput, NotPossible
+from tarry.gateway.database import opened_database
 from tarry.gateway.keyfile import make_key, read_key, swap_key
-from tarry.gateway.opening import opened
-from tarry.gateway.spaces import forget_account
+from tarry.gateway.space_changes import forget_account
 from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys
 from tarry.keep.own_key import check_key
@@ -148,7 +148,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[Store, Path]]:
     """The store and its key file."""
     if not arguments.own:
         config = config_from(arguments)
-        with opened(config) as store:
+        with opened_database(config) as store:
             yield store, Path(config.key_file)
         return
     home = Home.of(os.environ)

@@ -12,9 +12,8 @@ import argparse
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
 from tarry.core.errors import BadInput
-from tarry.gateway.book import SCOPES, read_book
-from tarry.gateway.opening import opened
-from tarry.gateway.tokens import add_token, revoke_token
+from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
+from tarry.gateway.database import opened_database
 from tarry.keep.store import Store
 
 __all__ = ["add_arguments", "run"]
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput(f"tarry token {action}", rule, found="none" if name is None else repr(name))
     if action != "add" and (arguments.scope or arguments.space):
         raise BadInput("--scope and --space", "belong to tarry token add", found=f"tarry token {action}")
-    with opened(config_from(arguments)) as store:
+    with opened_database(config_from(arguments)) as store:
         {"add": _add, "list": _list, "revoke": _revoke}[action](arguments, store)
     return 0
 
@@ -55,7 +54,7 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
     if not arguments.scope:
         raise BadInput("a new token", "has a scope", found="none", fix=f"give --scope {'|'.join(SCOPES)}")
     with store.transaction("closing") as transaction:
-        book = read_book(transaction)
+        book = read_catalog(transaction)
         number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space or ())
     if arguments.json:
         print_json({"id": number, "name": arguments.name, "token": token})
@@ -65,7 +64,7 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
 
 def _list(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("reading") as transaction:
-        tokens = sorted(read_book(transaction).tokens.values(), key=lambda token: token.id)
+        tokens = sorted(read_catalog(transaction).tokens.values(), key=lambda token: token.id)
     plain = [
         {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
         for each in tokens

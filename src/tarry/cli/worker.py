@@ -26,12 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Work."""
     from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
+    from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
     from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
-    from tarry.gateway.opening import open_gateway  # noqa: PLC0415 - likewise
-    from tarry.gateway.running import Running  # noqa: PLC0415 - likewise
-    from tarry.gateway.server import work  # noqa: PLC0415 - likewise
+    from tarry.gateway.server import ThreadGroup, work  # noqa: PLC0415 - likewise
 
-    config, threads, running = config_from(arguments), arguments.threads, Running()
+    config, threads, running = config_from(arguments), arguments.threads, ThreadGroup()
     if not (threads.isascii() and threads.isdecimal() and len(threads) < 4 and 0 < int(threads) <= _MOST):
         raise BadInput("--threads", f"is a whole number from 1 to {_MOST}", found=repr(threads))
     end_on_signals(running)

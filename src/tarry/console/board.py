@@ -19,16 +19,15 @@ from tarry.core.history import History
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
-from tarry.gateway.book import Space
-from tarry.gateway.feed import Feed, FeedOutlet, Item
-from tarry.gateway.gateway import Gateway
-from tarry.gateway.gateway import Request as AdmissionRequest
+from tarry.gateway.catalog import Space
+from tarry.gateway.feed import Feed, FeedItem, FeedOutlet
+from tarry.gateway.gateway import Gateway, Submission
 from tarry.gateway.problems import BadRequest
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post, Release
 
 if TYPE_CHECKING:
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = ["EVENING", "ROUTES", "fill_with_an_evening", "name_on"]
 
@@ -41,17 +40,17 @@ class _Thread(NamedTuple):
     """The posts on one target, oldest first."""
 
     target: str
-    posts: list[Item]
+    posts: list[FeedItem]
 
 
 async def _first(request: Request) -> Response:
-    book = request.app.state.door.gateway.book
+    book = request.app.state.service.gateway.catalog
     boards = [name for name in request.app.state.settings.boards if name in book.spaces]
     return RedirectResponse(f"/board/{(boards or list(book.spaces))[0]}", 303)
 
 
 async def _read(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     space = door.space(request)
     feed = Feed(door.gateway.store, space.name)
 
@@ -63,18 +62,18 @@ async def _read(request: Request) -> Response:
 
 
 async def _promise(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     space = door.space(request)
     promised = await door.call(partial(promise, space.version.policy))
     return page(request, "promise.html", {"space": space, "promise": promised})
 
 
 async def _post(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     space = door.space(request)
     if space.name not in request.app.state.settings.boards:
         raise BadRequest(403, texts()["board"]["closed"])
-    door.guests.take(door.clients.name(request.scope))
+    door.guest_rates.take(door.clients.name(request.scope))
     fields, actor = await read_form(request), _actor_of(request)
     target, content = fields.get("target", "").strip(), fields.get("content", "").strip()
     if not (0 < len(target) <= _MOST_TARGET and 0 < len(content) <= _MOST_CONTENT):
@@ -87,13 +86,13 @@ async def _post(request: Request) -> Response:
         options={"by": name_on(door.gateway.keys, actor, space.name, target)},
         more_to_come=fields.get("more") == "yes",
     )
-    (receipt,) = await door.admissions.admit(AdmissionRequest(space=space.name, posts=[post]))
+    (receipt,) = await door.group_commit.admit(Submission(space=space.name, posts=[post]))
     answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
     _remember(answer, actor, is_https=request.app.state.settings.is_https)
     return answer
 
 
-def _values(request: Request, space: Space, items: list[Item]) -> dict[str, Any]:
+def _values(request: Request, space: Space, items: list[FeedItem]) -> dict[str, Any]:
     policy = space.version.policy
     return {
         "space": space,
@@ -102,13 +101,15 @@ def _values(request: Request, space: Space, items: list[Item]) -> dict[str, Any]
         "may_post": space.name in request.app.state.settings.boards,
         "asks": policy.labels == "declared",
         "window": format_duration(policy.window),
-        "spaces": [each for each in request.app.state.door.gateway.book.spaces.values() if each != space],
+        "spaces": [
+            each for each in request.app.state.service.gateway.catalog.spaces.values() if each != space
+        ],
     }
 
 
-def _threads(items: list[Item]) -> list[_Thread]:
+def _threads(items: list[FeedItem]) -> list[_Thread]:
     """The thread with the newest release first; inside one, in the order of release."""
-    threads: dict[str, list[Item]] = {}
+    threads: dict[str, list[FeedItem]] = {}
     for item in items:
         threads.setdefault(item.target, []).insert(0, item)
     return [_Thread(target, posts) for target, posts in threads.items()]
@@ -187,7 +188,7 @@ def fill_with_an_evening(gateway: Gateway, space: str, *, seed: int = 1) -> int:
         if last is not None and last["position"]:
             return 0
         now = gateway.vault.now(transaction) // 1_000_000
-        policy = gateway.book.space(space).version.policy
+        policy = gateway.catalog.space(space).version.policy
         releases = _released(gateway, space, _ticks(policy, now - _BACK_S, seed), policy.tick)
         FeedOutlet(space).record(transaction, releases)
     return len(releases)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from tarry.console.assets import static_url, texts
-from tarry.gateway.incoming import body
+from tarry.gateway.http_service import read_body
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["check_origin", "error_page", "html", "page", "read_form"]
@@ -79,8 +79,8 @@ def check_origin(request: Request) -> None:
 async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str, str]:
     """The fields of a form, the last of each name."""
     check_origin(request)
-    limits = request.app.state.door.limits
-    sent = await body(request, most, limits.body_s, too_large=texts()["common"]["form_too_large"])
+    limits = request.app.state.service.limits
+    sent = await read_body(request, most, limits.body_s, too_large=texts()["common"]["form_too_large"])
     try:
         fields = parse_qs(
             sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"

@@ -16,7 +16,7 @@ from tarry.keep.errors import NoSuchPost, TooLate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = ["ROUTES"]
 
@@ -24,7 +24,7 @@ _MOST_CONTENT = 20_000
 
 
 async def _read(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     secret, receipts = request.path_params["secret"], door.gateway.receipts
     try:
         status = await door.call(partial(receipts.status, secret))
@@ -44,7 +44,7 @@ async def _read(request: Request) -> Response:
 
 
 async def _edit(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     secret = request.path_params["secret"]
     await door.call(
         partial(door.gateway.receipts.status, secret)
@@ -58,7 +58,7 @@ async def _edit(request: Request) -> Response:
 
 
 async def _withdraw(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     secret = request.path_params["secret"]
     await door.call(partial(door.gateway.receipts.status, secret))
     await read_form(request)
@@ -68,7 +68,7 @@ async def _withdraw(request: Request) -> Response:
 
 async def _then(request: Request, change: "Callable[[], object]", there: str) -> Response:
     try:
-        await request.app.state.door.change(change)
+        await request.app.state.service.change(change)
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     except TooLate as late:

@@ -21,13 +21,12 @@ from starlette.routing import Route
 from tarry.console.assets import texts
 from tarry.console.pages import check_origin, page, read_form
 from tarry.core.errors import TarryError
-from tarry.gateway.book import Scope, Token
-from tarry.gateway.limits import Buckets, Limits, TooMany
+from tarry.gateway.catalog import Scope, Token, find_token
+from tarry.gateway.limits import Limits, RateLimiter, TooManyRequests
 from tarry.gateway.problems import BadRequest, Forbidden
-from tarry.gateway.tokens import find_token
 
 if TYPE_CHECKING:
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
 __all__ = [
     "ROUTES",
@@ -92,11 +91,12 @@ class Sessions:
     >>> sessions.fail("another one")
     >>> sessions.fail("a client")
     Traceback (most recent call last):
-    tarry.gateway.limits.TooMany: too many wrong tokens came from your network address: try again in 5 s
+    tarry.gateway.limits.TooManyRequests: too many wrong tokens came from your network address: try again \
+in 5 s
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._wrong = Buckets(_WRONG, now, why=texts()["desk"]["too_many"])
+        self._wrong = RateLimiter(_WRONG, now, reason=texts()["desk"]["too_many"])
         self._ended: dict[str, int] = {}  # until when each would have lasted
 
     def fail(self, client: str) -> None:
@@ -126,11 +126,11 @@ def begin(request: Request, response: Response, token: Token) -> None:
     >>> gateway = small_gateway()
     >>> new_token(gateway, "operate").startswith("tarry_")
     True
-    >>> site, (token,), response = create_site(gateway), gateway.book.tokens.values(), Response()
+    >>> site, (token,), response = create_site(gateway), gateway.catalog.tokens.values(), Response()
     >>> begin(Request({"type": "http", "headers": [], "app": site}), response, token)
     >>> response.headers["set-cookie"].partition("; ")[2]
     'HttpOnly; Max-Age=43200; Path=/; SameSite=strict'
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     claim = f"{token.hash.hex()}.{int(time.time()) + _LONGEST_S}.{secrets.token_hex(16)}"
     response.set_cookie(
@@ -152,7 +152,7 @@ def end(request: Request, response: Response) -> None:
     >>> end(Request({"type": "http", "headers": [], "app": site}), response)
     >>> "Max-Age=0" in response.headers["set-cookie"]
     True
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     if (claim := _claim(request)) is not None:
         request.app.state.sessions.end(claim)
@@ -167,7 +167,7 @@ def signed_in(request: Request, scope: Scope = "operate") -> Session:
     >>> from tarry.console.site import create_site
     >>> from tarry.gateway.testing import small_gateway
     >>> site = create_site(small_gateway())
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     >>> signed_in(Request({"type": "http", "headers": [(b"cookie", b"tarry_desk=x.1.y.z")], "app": site}))
     Traceback (most recent call last):
     tarry.console.sessions.NotSignedIn: sign in first
@@ -175,7 +175,7 @@ def signed_in(request: Request, scope: Scope = "operate") -> Session:
     claim = _claim(request)
     if claim is None or request.app.state.sessions.has_ended(claim):
         raise NotSignedIn
-    token = request.app.state.door.gateway.book.tokens.get(bytes.fromhex(claim.partition(".")[0]))
+    token = request.app.state.service.gateway.catalog.tokens.get(bytes.fromhex(claim.partition(".")[0]))
     if token is None or not 0 < _expiry(claim) - time.time() <= _LONGEST_S + _SKEW_S:
         raise NotSignedIn
     session = Session(token=token, csrf=_signature(request, "form", claim))
@@ -214,7 +214,7 @@ def _expiry(claim: str) -> int:
 
 
 def _signature(request: Request, purpose: str, claim: str) -> str:
-    key = request.app.state.door.gateway.keys.secret(f"{purpose}s of the desk")
+    key = request.app.state.service.gateway.keys.secret(f"{purpose}s of the desk")
     return blake2b(claim.encode(), key=key, digest_size=32).hexdigest()
 
 
@@ -247,19 +247,19 @@ async def _show_form(request: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     fields = await read_form(request, _MOST_BYTES)
     then = local_path(fields.get("then", ""))
     secret = fields.get("token", "").strip()
     await door.learn_token(request, secret)
-    token = find_token(door.gateway.book, secret)
+    token = find_token(door.gateway.catalog, secret)
     if token is not None and {"operate", "admin"} & token.scopes:
         answer = RedirectResponse(then, 303)
         begin(request, answer, token)
         return answer
     try:
         request.app.state.sessions.fail(door.clients.name(request.scope))
-    except TooMany as error:
+    except TooManyRequests as error:
         form = _form(request, then, str(error), status=429)
         form.headers["Retry-After"] = str(error.wait_s)
         return form

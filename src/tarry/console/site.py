@@ -20,8 +20,8 @@ from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
 from tarry.gateway.app import create_app
 from tarry.gateway.config import Config
-from tarry.gateway.door import check_host
 from tarry.gateway.gateway import Gateway
+from tarry.gateway.http_service import check_host
 from tarry.gateway.limits import Limits
 from tarry.gateway.problems import refuse
 
@@ -72,7 +72,7 @@ def create_site(
 
     >>> from tarry.gateway.testing import small_gateway
     >>> site = create_site(small_gateway())
-    >>> site.state.door.close()
+    >>> site.state.service.close()
     """
     app = create_app(gateway, limits=limits, tell=tell)
     app.state.settings = settings or ConsoleSettings()
@@ -88,7 +88,7 @@ def with_pages(config: Config) -> Callable[..., Starlette]:
     """A function that builds the app of a gateway with the pages beside its API, for `tarry serve`.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> with_pages(Config())(small_gateway()).state.door.close()
+    >>> with_pages(Config())(small_gateway()).state.service.close()
     """
 
     def make(

@@ -1,4 +1,4 @@
-"""Backups: all tables at one moment, in a SQLite file that starts paused; and bringing one back.
+"""Backups: all tables at one moment, in a SQLite file that starts paused; restoring one, and resuming.
 
 Between a backup and its return posts have left that the backup still holds as waiting. So a store that was
 brought back lets nothing in or out until a person resumes it; what may have left already is then parked.
@@ -10,19 +10,25 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.gateway.migrations import applied, check_not_newer
-from tarry.gateway.stores import ROOMS
+from tarry.gateway.catalog import NO_SPACE
+from tarry.gateway.database import ROOMS, applied_migrations, check_not_newer
+from tarry.keep.clock import Clock, advance, last_past_tick
+from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
+from tarry.keep.keys import Keys
+from tarry.keep.prospects import status_of
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store, place
+from tarry.keep.store import Place, Store, Transaction, place
 
-__all__ = ["back_up", "restore"]
+__all__ = ["MayHaveLeft", "back_up", "may_have_left", "restore", "resume"]
 
-_IS_BACKUP = "is a file that tarry backup has written"
+_PARKED = "it was due while the store was away, and may have left: look, then retry or withdraw it"
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
@@ -45,7 +51,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     """
     path = Path(path)
     if path.exists():
-        raise BadInput("a backup", "is written to a new file", found=f"{str(path)!r}, which is there")
+        raise BadInput(f"{str(path)!r} already exists", "write the backup to a new file")
     if not path.parent.is_dir():
         raise NotPossible(f"no backup can be written to {str(path)!r}: there is no such folder")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -54,7 +60,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
         os.link(draft, path)  # whole or not at all, and never over another one
         _make_durable(path.parent)
     except FileExistsError:
-        raise BadInput("a backup", "is written to a new file", found="one that came meanwhile") from None
+        raise BadInput(f"somebody has just made {str(path)!r}", "write the backup to a new file") from None
     except OSError as error:
         raise NotPossible(f"no backup can be written to {str(path)!r}: {error.strerror}") from None
     finally:
@@ -67,7 +73,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
 def restore(store: Store, path: str | Path) -> dict[str, int]:
     """Bring a backup back into an empty database, which stays paused; the number of rows by table.
 
-    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.gateway.database import open_store
     >>> from tarry.gateway.testing import small_gateway
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = back_up(small_gateway().store, f"{folder}/backup.db")
@@ -76,12 +82,73 @@ def restore(store: Store, path: str | Path) -> dict[str, int]:
     """
     with _copy_of(Path(path)) as source, source.transaction("reading") as transaction:
         if transaction.place() is None or not place(transaction).settings.paused:
-            fix = "tarry backup makes one of it"
-            raise BadInput("a backup", _IS_BACKUP, found="a database that is in use", fix=fix)
+            raise BadInput(f"{str(path)!r} is a database in use, no backup", "tarry backup makes one of it")
         tables = _tables(source)
         with store.transaction("closing"):
             _check_empty(store, tables)
             return _copy(source, store, tables)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MayHaveLeft:
+    """A post that a backup holds as waiting, and that was to leave by now.
+
+    >>> MayHaveLeft(post=7, space="talk", target="paper 3", at=Fraction(60)).space
+    'talk'
+    """
+
+    post: int  # its random key
+    space: str
+    target: str
+    at: Fraction  # when it was to leave, at the earliest; seconds since 1970
+
+
+def may_have_left(transaction: Transaction, clock: Clock) -> list[MayHaveLeft]:
+    """The waiting posts whose release lies in the past, or may.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("reading") as transaction:
+    ...     may_have_left(transaction, gateway.clock)
+    []
+    """
+    here = place(transaction)
+    settings, past, posts = here.settings, _past(here, clock), []
+    for row in transaction.all("not_done"):
+        earliest = status_of(transaction, settings, row).earliest
+        if row["state"] == "waiting" and earliest is not None and earliest <= past:
+            at = earliest * settings.tick
+            posts.append(MayHaveLeft(post=row["id"], space=row["outlet"], target=row["target"], at=at))
+    return sorted(posts, key=lambda each: (each.at, each.post))
+
+
+def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
+    """Let a paused store work again, inside a closing transaction; how many posts were parked for it.
+
+    What was still without a label gets it when the ticks that were missed close, and its release may then
+    turn out to lie in the past as well.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> gateway = small_gateway()
+    >>> with gateway.store.transaction("closing") as transaction:
+    ...     transaction.tell("pause", paused=1)
+    ...     resume(transaction, gateway.keys, gateway.clock)
+    0
+    """
+    if transaction.place() is None:
+        raise NotPossible(NO_SPACE)
+    here = place(transaction)
+    if not here.settings.paused:
+        raise NotPossible("this gateway is not paused: there is nothing to resume")
+    # Before the ticks close, which would date them anew: a person needs to know when they were due.
+    parked = transaction.run("park_overdue", tick=_past(here, clock), problem=_PARKED)
+    transaction.tell("pause", paused=0)
+    closed = close_ticks(transaction, keys, clock)
+    return parked + transaction.run("park_overdue", tick=closed.tick, problem=_PARKED)
+
+
+def _past(here: Place, clock: Clock) -> int:
+    return last_past_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)
 
 
 def _write(store: Store, draft: Path) -> dict[str, int]:
@@ -122,27 +189,26 @@ def _pages(source: Store, table: _Table) -> Iterator[list[tuple[Any, ...]]]:
     last: tuple[Any, ...] = ()
     while True:
         query = f"SELECT {', '.join(table.columns)} FROM {table.name} {after if last else ''} ORDER BY {key} LIMIT {_PAGE}"  # noqa: S608, E501 - our own names
-        found = _connection(source).execute(query, last).fetchall()
-        rows = [tuple(row[column] for column in table.columns) for row in found]
+        rows = _connection(source).execute(query, last).fetchall()
         if not rows:
             return
-        yield rows
-        last = tuple(found[-1][column] for column in table.key)
+        yield [tuple(row[column] for column in table.columns) for row in rows]
+        last = tuple(rows[-1][column] for column in table.key)
 
 
 def _tables(store: SqliteStore) -> list[_Table]:
-    """What a store holds, as SQLite tells it; the list of migrations each store has for itself."""
+    """The tables of a store; the list of migrations is each store's own, and left out."""
     connection = store.connection()
     names = connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
         "AND name <> 'migrations' ORDER BY name"
     )
     tables = []
-    for (name,) in names.fetchall():
-        told = connection.execute(f"PRAGMA table_info({name})").fetchall()
-        key = sorted((each for each in told if each["pk"]), key=lambda each: each["pk"])
+    for name in [row["name"] for row in names.fetchall()]:
+        columns = connection.execute(f"PRAGMA table_info({name})").fetchall()
+        key = sorted((column for column in columns if column["pk"]), key=lambda column: column["pk"])
         tables.append(
-            _Table(name, tuple(each["name"] for each in told), tuple(each["name"] for each in key))
+            _Table(name, tuple(each["name"] for each in columns), tuple(each["name"] for each in key))
         )
     return tables
 
@@ -151,24 +217,21 @@ def _check_empty(store: Store, tables: list[_Table]) -> None:
     for table in tables:
         if table.name == "book":
             continue
-        query = f"SELECT 1 AS found FROM {table.name} LIMIT 1"  # noqa: S608 - our own names
+        query = f"SELECT 1 AS present FROM {table.name} LIMIT 1"  # noqa: S608 - our own names
         if _connection(store).execute(query).fetchone() is not None:
             raise BadInput(
-                "a backup",
-                "is brought back into an empty database",
-                found=f"rows in {table.name}",
-                fix="name a new one in the settings",
+                f"the database that the settings name is not empty (there are rows in {table.name})",
+                "name a new one to bring the backup back into",
             )
 
 
 @contextmanager
 def _copy_of(path: Path) -> Iterator[SqliteStore]:
     """A private copy, brought up to date: the backup itself is left as it is."""
-    if not path.is_file():
-        raise BadInput("a backup", _IS_BACKUP, found=repr(str(path)))
-    check_not_newer(applied(str(path)))
-    if not applied(str(path)):
-        raise BadInput("a backup", _IS_BACKUP, found=repr(str(path)))
+    applied = applied_migrations(str(path)) if path.is_file() else []
+    if not applied:
+        raise BadInput(f"{str(path)!r} is no backup", "give a file that tarry backup has written")
+    check_not_newer(applied)
     with tempfile.TemporaryDirectory(prefix="tarry-restore-") as folder:
         copy = Path(folder, "copy.db")
         os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -1,10 +1,10 @@
-"""What goes in and out over HTTP, as typed records: checked on the way in, and told in the OpenAPI page."""
+"""What goes in and out over HTTP, as typed records: checked on the way in, listed in the OpenAPI page."""
 
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from tarry.gateway.book import Scope
+from tarry.gateway.catalog import Scope
 from tarry.keep.candidates import Adoption
 from tarry.keep.posts import State
 
@@ -52,7 +52,7 @@ ReceiptOf = Annotated[
 
 
 class PostIn(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A post, as somebody hands it in."""
+    """A post that somebody submits."""
 
     actor: Annotated[Name, Meta(description="the hidden doer: an account, never shown to anybody")]
     target: Annotated[Name, Meta(description="the visible thing acted on: a paper, page or thread")]
@@ -144,9 +144,9 @@ class SpaceOut(Struct, kw_only=True):
     title: str
     version: Annotated[int, Meta(description="of its policy")]
     is_open: Annotated[bool, Meta(description="false: an operator has paused it, or it has ended")]
-    has_ended: Annotated[bool, Meta(description="true: it takes no more posts, for good")]
+    has_ended: Annotated[bool, Meta(description="true: it accepts nothing any more")]
     resumes_at: Annotated[
-        Moment | None, Meta(description="nothing is taken in until then: the policy changes")
+        Moment | None, Meta(description="nothing is accepted until then: the policy changes")
     ]
     window_s: float
     deadline_at: Moment | None
@@ -173,27 +173,27 @@ class PolicyOut(Struct, kw_only=True):
 
 
 class AccountIn(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Whether an account's posts are delayed: decided ahead of time, never for one post."""
+    """Whether an account's posts are delayed: chosen ahead of time, never for one post."""
 
     actor: Name
     delayed: bool
 
 
 class AccountOut(Struct, kw_only=True):
-    """When an account's choice begins to hold."""
+    """When an account's choice begins to apply."""
 
     delayed: bool
     holds_from: Moment
 
 
 class WithdrawIn(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What an operator takes back: everything that waits on a target."""
+    """What an operator withdraws: everything that waits on a target."""
 
     target: Name
 
 
 class WithdrawnOut(Struct, kw_only=True):
-    """How many posts were taken back."""
+    """How many posts were withdrawn."""
 
     withdrawn: int
 
@@ -201,7 +201,7 @@ class WithdrawnOut(Struct, kw_only=True):
 class ParkedOut(Struct, kw_only=True):
     """A post that could not be delivered and waits for a person."""
 
-    post: Annotated[str, Meta(description="to name it by: random")]
+    post: Annotated[str, Meta(description="its random id")]
     target: str
     release_at: Moment
     attempts: int
@@ -209,7 +209,7 @@ class ParkedOut(Struct, kw_only=True):
 
 
 class ParkedListOut(Struct, kw_only=True):
-    """What a person has to look at."""
+    """The posts that a person has to look at."""
 
     parked: list[ParkedOut]
 
@@ -232,7 +232,7 @@ class TokenOut(Struct, kw_only=True):
 
 
 class TokenMadeOut(TokenOut, kw_only=True):
-    """A token that was just made; nobody can be told it again."""
+    """A token that was just made; it cannot be shown again."""
 
     token: str
 

@@ -1,9 +1,9 @@
-"""A small client of the gateway, for programs that hand posts in.
+"""A small client of the gateway, for programs that submit posts.
 
-Each request brings a key of its own: one whose answer was lost is sent again, and not accepted twice.
+Each request has a key of its own: one whose answer was lost is sent again, and not accepted twice.
 
-Importing this lets the loggers of httpx2 and httpcore2 say warnings and nothing less: at a lower level they
-write a line for each request, with its time, into the logs of whoever hands posts in.
+Importing this sets the loggers of httpx2 and httpcore2 to warnings: at a lower level they write a line for
+each request, with its time, into the logs of the program that submits posts.
 """
 
 import logging
@@ -42,13 +42,13 @@ _FOLLOW_AGAIN_S = 1.0
 _AGAIN = frozenset({429, 502, 503, 504})
 T = TypeVar("T", bound=msgspec.Struct)
 
-for _name in ("httpx2", "httpcore2"):  # a line for each request would tell when somebody posted
+for _name in ("httpx2", "httpcore2"):  # a line for each request would show when somebody posted
     _logger = logging.getLogger(_name)
     _logger.setLevel(max(_logger.level, logging.WARNING))
 
 
 class Refusal(TarryError):
-    """The gateway has refused, in one sentence.
+    """The gateway has refused, with one sentence.
 
     >>> Refusal(404, "no post has this receipt").status
     404
@@ -62,8 +62,8 @@ class Refusal(TarryError):
 class Client:
     """One gateway, as one token sees it. Without a token: the feeds, and what a receipt allows.
 
-    Each call raises `Refusal` where the gateway says no, and `Unavailable` where it does not answer: then a
-    post may or may not have been accepted, and is best sent again with the same `key`.
+    Each call raises `Refusal` where the gateway refuses, and `Unavailable` where it does not answer: then a
+    post may or may not have been accepted, and should be sent again with the same `key`.
 
     >>> from starlette.testclient import TestClient
     >>> from tarry.gateway.app import create_app
@@ -95,19 +95,19 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._http.close()
 
-    # --- handing in -------------------------------------------------------------------------------
+    # --- submitting -------------------------------------------------------------------------------
 
     def submit(self, space: str, post: PostIn, *, key: str | None = None) -> ReceiptOut:
-        """Hand a post in. With a `key` of your own the same request may be sent again after a crash."""
+        """Submit a post. With a `key` of your own the same request may be sent again after a crash."""
         return self._send("POST", f"/v1/spaces/{space}/posts", ReceiptOut, body=post, key=_key(key))
 
     def submit_all(
         self, space: str, posts: Sequence[PostIn], *, key: str | None = None
     ) -> list[ReceiptOut]:
-        """Hand several posts in at once: all of them are accepted, or none."""
+        """Submit several posts at once: all of them are accepted, or none."""
         path = f"/v1/spaces/{space}/batches"
         return self._send(
             "POST", path, ReceiptsOut, body=BatchIn(posts=list(posts)), key=_key(key)
@@ -127,24 +127,24 @@ class Client:
     def replace(
         self, receipt: str, content: Content, options: Mapping[str, Any] | None = None
     ) -> StatusOut:
-        """Say something else; when it is said stays as it is."""
+        """Replace the content of a post; when it leaves stays as it is."""
         body = ReplaceIn(content=content, options=None if options is None else dict(options))
         return self._send("PUT", "/v1/receipt", StatusOut, body=body, receipt=receipt)
 
     def withdraw(self, receipt: str) -> StatusOut:
-        """Take a post back before it appears."""
+        """Withdraw a post before it appears."""
         return self._send("DELETE", "/v1/receipt", StatusOut, receipt=receipt)
 
     # --- what everybody may read ------------------------------------------------------------------
 
     def policy(self, space: str) -> PolicyOut:
-        """The policy that holds in a space, and what it promises."""
+        """The policy of a space, and what it promises."""
         return self._send("GET", f"/v1/spaces/{space}/policy", PolicyOut)
 
     def feed(self, space: str, *, after: int | None = None, limit: int | None = None) -> FeedOut:
         """Releases after a position, or else the latest."""
-        asked = {name: value for name, value in (("after", after), ("limit", limit)) if value is not None}
-        query = "&".join(f"{name}={value}" for name, value in asked.items())
+        parameters = {"after": after, "limit": limit}
+        query = "&".join(f"{name}={value}" for name, value in parameters.items() if value is not None)
         return self._send("GET", f"/v1/spaces/{space}/feed" + (f"?{query}" if query else ""), FeedOut)
 
     def follow(self, space: str, *, after: int = 0) -> Iterator[ItemOut]:
@@ -181,29 +181,30 @@ class Client:
         if receipt is not None:
             headers["Tarry-Receipt"] = receipt
         content = None if body is None else msgspec.json.encode(body)
-        # A withdrawal that is repeated would be told that it is too late.
+        # A withdrawal that is repeated would be refused as too late.
         tries = 1 if method == "DELETE" else _TRIES
         try:
-            answer = _patiently(
+            response = _patiently(
                 lambda: self._http.request(method, self._url + path, content=content, headers=headers),
                 tries,
             )
         except httpx2.TransportError as error:
-            why = str(error) or type(error).__name__
-            raise Unavailable(f"no answer from the gateway at {self._url}: {why}") from error
-        if answer.status_code >= 400:
-            raise _refusal(answer)
+            reason = str(error) or type(error).__name__
+            raise Unavailable(f"no answer from the gateway at {self._url}: {reason}") from error
+        if response.status_code >= 400:
+            raise _refusal(response)
         try:
-            return msgspec.json.decode(answer.content, type=kind)
+            return msgspec.json.decode(response.content, type=kind)
         except msgspec.DecodeError:
-            raise Refusal(answer.status_code, f"what answers at {self._url} is no gateway") from None
+            message = f"the server at {self._url} is no gateway: check the address"
+            raise Refusal(response.status_code, message) from None
 
 
 def _checked(url: str) -> str:
-    """An address without a scheme would be met as an error of another library, at the first request."""
+    """Without a scheme another library would raise its own error, at the first request."""
     if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-        rule, fix = "begins with http:// or https://", "write it like http://127.0.0.1:8420"
-        raise BadInput("the address of a gateway", rule, found=repr(url), fix=fix)
+        problem = f"the address of a gateway must begin with http:// or https://, not {url!r}"
+        raise BadInput(problem, "write it like http://127.0.0.1:8420")
     return url.rstrip("/")
 
 
@@ -211,28 +212,28 @@ def _key(key: str | None) -> str:
     return secrets.token_hex(16) if key is None else key
 
 
-def _patiently(ask: Callable[[], httpx2.Response], tries: int) -> httpx2.Response:
-    """Ask again, later and later, while the gateway is away or asks for patience."""
+def _patiently(send: Callable[[], httpx2.Response], tries: int) -> httpx2.Response:
+    """Send again, later and later, while the gateway is away or asks for patience."""
     for n in range(tries):
         last = n == tries - 1
         try:
-            answer = ask()
+            response = send()
         except httpx2.TransportError:
             if last:
                 raise
         else:
-            if last or answer.status_code not in _AGAIN:
-                return answer
+            if last or response.status_code not in _AGAIN:
+                return response
         time.sleep(_FIRST_WAIT_S * 2**n)
     raise AssertionError  # the last try returns or raises
 
 
-def _refusal(answer: httpx2.Response) -> Refusal:
+def _refusal(response: httpx2.Response) -> Refusal:
     try:
-        told = msgspec.json.decode(answer.content, type=Problem)
+        problem = msgspec.json.decode(response.content, type=Problem)
     except msgspec.DecodeError:
-        return Refusal(answer.status_code, f"the gateway answered {answer.status_code}")
-    return Refusal(told.status, told.detail)
+        return Refusal(response.status_code, f"the gateway answered {response.status_code}")
+    return Refusal(problem.status, problem.detail)
 
 
 def _items(lines: Iterator[str]) -> Iterator[ItemOut]:

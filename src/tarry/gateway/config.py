@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.gateway.clients import read_networks
-from tarry.gateway.limits import Limits
+from tarry.gateway.limits import Limits, read_networks
 
 __all__ = ["Config", "config_table", "read_config"]
 
@@ -37,13 +36,19 @@ def _setting(
     check: Callable[[str], object] | None = None,
 ) -> Any:
     """One line of the table; numbers lie between `least` and `most`, `check` refuses a text by raising."""
-    told = {"meaning": meaning, "least": least, "most": most, "kind": kind or type(default), "check": check}
-    return field(default=default, metadata=told)
+    rules = {
+        "meaning": meaning,
+        "least": least,
+        "most": most,
+        "kind": kind or type(default),
+        "check": check,
+    }
+    return field(default=default, metadata=rules)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What an operator has chosen for one gateway.
+    """The settings of one gateway.
 
     >>> Config(port=8000).address
     '127.0.0.1:8000'
@@ -135,10 +140,10 @@ class Config:
 
     @property
     def limits(self) -> Limits:
-        """What one request and one token may ask."""
-        shared = {each.name for each in fields(Config)} & {each.name for each in fields(Limits)}
-        values = {name: getattr(self, name) for name in shared}
-        return Limits(**{**values, "trusted_proxies": read_networks(self.trusted_proxies)})
+        """What one request, token and client may ask."""
+        names = {each.name for each in fields(Limits)}
+        shared = {name: value for name, value in vars(self).items() if name in names}
+        return Limits(**{**shared, "trusted_proxies": read_networks(self.trusted_proxies)})
 
 
 def read_config(environment: Mapping[str, str], path: str | None = None) -> Config:
@@ -148,20 +153,20 @@ def read_config(environment: Mapping[str, str], path: str | None = None) -> Conf
     8000
     >>> read_config({"TARRY_PROT": "8000"})
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: a setting has a known name, found TARRY_PROT: is TARRY_PORT meant?
+    tarry.core.errors.BadInput: unknown setting TARRY_PROT: did you mean TARRY_PORT?
     """
     settings = {each.name: each for each in fields(Config)}
-    shouted = {_PREFIX + name.upper(): name for name in settings}
+    variables = {_PREFIX + name.upper(): name for name in settings}
     file = path or environment.get(f"{_PREFIX}CONFIG")
     values = {}
     for name, value in (_read_file(file) if file else {}).items():
         _check_known(name, settings)
         values[name] = _checked(name, settings[name], value)
-    for told, text in environment.items():
-        if told.startswith(_PREFIX) and told.removeprefix(_PREFIX) not in _OTHERS:
-            _check_known(told, shouted)
-            setting = settings[shouted[told]]
-            values[setting.name] = _checked(told, setting, _read_text(setting, text))
+    for variable, text in environment.items():
+        if variable.startswith(_PREFIX) and variable.removeprefix(_PREFIX) not in _OTHERS:
+            _check_known(variable, variables)
+            setting = settings[variables[variable]]
+            values[setting.name] = _checked(variable, setting, _read_text(setting, text))
     return Config(**values)
 
 
@@ -174,8 +179,8 @@ def config_table() -> str:
     lines = ["| setting | in the environment | default | what it is |", "| --- | --- | --- | --- |"]
     for each in fields(Config):
         default = "none" if each.default is None else f"`{_as_in_toml(each.default)}`"
-        shouted = _PREFIX + each.name.upper()
-        lines.append(f"| `{each.name}` | `{shouted}` | {default} | {each.metadata['meaning']} |")
+        variable = _PREFIX + each.name.upper()
+        lines.append(f"| `{each.name}` | `{variable}` | {default} | {each.metadata['meaning']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -186,20 +191,23 @@ def _as_in_toml(value: object) -> str:
 def _read_file(path: str) -> dict[str, Any]:
     try:
         with Path(path).open("rb") as file:
-            text, rights = file.read(_LARGEST_FILE + 1), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            text, mode = file.read(_LARGEST_FILE + 1), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if len(text) > _LARGEST_FILE:
-            raise BadInput("the settings file", "is at most 1 MiB", found="more")
+            raise BadInput(f"the settings file {path!r} must have at most {_LARGEST_FILE} bytes, not more")
         values = tomllib.loads(text.decode())
     except OSError as error:
-        found = f"{path!r}: {error.strerror}"
-        raise BadInput("the settings file", "must be a file one can read", found=found) from None
+        raise BadInput(
+            f"the settings file {path!r} cannot be read ({error.strerror})", "name one in --config"
+        ) from None
     except UnicodeDecodeError:
-        raise BadInput("the settings file", "is UTF-8 text", found=repr(path)) from None
+        raise BadInput(f"the settings file {path!r} must be UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput("the settings file", "is TOML", found=str(error).rstrip(".")) from None
-    if rights & stat.S_IRWXO and _has_password(values.get("database")):
-        rule, fix = "holds a database's password and must be closed to others", f"chmod o= {path!r}"
-        raise BadInput("the settings file", rule, found=f"rights {rights:o}", fix=fix)
+        raise BadInput(f"the settings file {path!r} must be TOML ({str(error).rstrip('.')})") from None
+    if mode & stat.S_IRWXO and _has_password(values.get("database")):
+        raise BadInput(
+            f"the settings file {path!r} holds a database's password and is open to others (mode {mode:o})",
+            f"chmod o= {path}",
+        )
     return values
 
 
@@ -213,12 +221,12 @@ def _has_password(database: object) -> bool:
 
 def _check_known(name: str, known: Collection[str]) -> None:
     if name not in known:
-        # What all names begin with makes none of them more alike.
+        # The prefix makes no name more like another one.
         bare = {each.removeprefix(_PREFIX): each for each in known}
-        asked = name.removeprefix(_PREFIX).upper() if name.startswith(_PREFIX) else name
-        near = get_close_matches(asked, bare, n=1)
-        fix = f"is {bare[near[0]]} meant?" if near else "docs/operating.md lists them"
-        raise BadInput("a setting", "has a known name", found=name, fix=fix)
+        meant = name.removeprefix(_PREFIX).upper() if name.startswith(_PREFIX) else name
+        near = get_close_matches(meant, bare, n=1)
+        fix = f"did you mean {bare[near[0]]}?" if near else "docs/operating.md lists them"
+        raise BadInput(f"unknown setting {name}", fix)
 
 
 def _read_text(setting: "Field[Any]", text: str) -> object:
@@ -233,16 +241,18 @@ def _read_text(setting: "Field[Any]", text: str) -> object:
     return text
 
 
-def _checked(told: str, setting: "Field[Any]", value: Any) -> Any:
-    """The value, if it may be one."""
+def _checked(name: str, setting: "Field[Any]", value: Any) -> Any:
+    """The value of a setting, if it keeps the rules; `name` is how the operator has written it."""
     kind = setting.metadata["kind"]
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:  # and so no bool passes for a number
-        raise BadInput(told, f"is {_KINDS[kind]}", found=repr(value))
+        raise BadInput(f"{name} must be {_KINDS[kind]}, not {value!r}")
     if isinstance(value, str):
-        if not value or "\0" in value:
-            raise BadInput(told, "is not empty, and has no zero byte", found=repr(value))
+        if not value:
+            raise BadInput(f"{name} must not be empty")
+        if "\0" in value:
+            raise BadInput(f"{name} must not have a zero byte")
         if check := setting.metadata["check"]:
             check(value)
         return value
@@ -250,5 +260,5 @@ def _checked(told: str, setting: "Field[Any]", value: Any) -> Any:
         return value
     least, most = setting.metadata["least"], setting.metadata["most"]
     if not least <= value <= most:
-        raise BadInput(told, f"lies between {least} and {most}", found=value)
+        raise BadInput(f"{name} must be between {least} and {most}, not {value}")
     return value

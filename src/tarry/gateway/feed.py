@@ -1,7 +1,7 @@
 """The feed: what has been released, in the order of release.
 
-Written in the transaction that marks a post as released, so each release is there exactly once. Read by
-everybody: these rows are all that the public's questions are answered from.
+Written in the transaction that marks a post as released, so each release is there exactly once. Everybody
+may read it: what the public sees comes from these rows alone.
 """
 
 import json
@@ -20,20 +20,21 @@ from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction
 
-__all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedOutlet", "Item", "Size"]
+__all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedItem", "FeedOutlet", "ItemSize"]
 
 #: How many releases one answer holds at most, and how many bytes as JSON, unless a single one has more.
 MOST_ITEMS = 500
 MOST_BYTES = 7 << 20
 _MOST_OPTIONS = 16 << 10
-_DELETED = "this release was deleted while it was read"
+_DELETED = "this release was deleted while it was being read: start again at the feed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class FeedItem:
     """One release, as the public sees it.
 
-    >>> Item(position=1, id="ab", target="paper 3", content=b"I agree.", options={}, at=60_000_000).moment
+    >>> shown = {"target": "paper 3", "content": b"I agree.", "options": {}}
+    >>> FeedItem(position=1, id="ab", **shown, at=60_000_000).moment
     '1970-01-01T00:01:00Z'
     """
 
@@ -50,10 +51,10 @@ class Item:
         return moment(Fraction(self.at, MICROS))
 
 
-class Size(NamedTuple):
-    """How much a release is.
+class ItemSize(NamedTuple):
+    """How large a release is.
 
-    >>> Size(position=1, encoded=306).encoded
+    >>> ItemSize(position=1, encoded=306).encoded
     306
     """
 
@@ -75,9 +76,11 @@ class FeedOutlet(Outlet):
         self.space = space
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """What is shown beside the content is small."""
-        if options and len(json.dumps(dict(options))) > _MOST_OPTIONS:
-            raise BadInput("the options of a post to a feed", "are at most 16 KiB of JSON", found="more")
+        """Refuse options that are too large to be shown beside the content."""
+        if options and (size := len(json.dumps(dict(options)))) > _MOST_OPTIONS:
+            raise BadInput(
+                f"options for a feed must have at most {_MOST_OPTIONS} bytes of JSON, not {size}"
+            )
 
     def deliver(self, release: Release) -> None:
         """Nothing leaves the store before `record`."""
@@ -88,8 +91,7 @@ class FeedOutlet(Outlet):
             return
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
-        row = transaction.one("last_position", space=self.space)
-        last = 0 if row is None or row["position"] is None else int(row["position"])
+        last = _last_position(transaction, self.space)
         transaction.many("publish", [self._row(last + n, r) for n, r in enumerate(releases, 1)])
 
     def _row(self, position: int, release: Release) -> dict[str, object]:
@@ -107,7 +109,7 @@ class FeedOutlet(Outlet):
 class Feed:
     """Reads what has been released in one space.
 
-    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.gateway.database import open_store
     >>> Feed(open_store(":memory:"), "talk").latest(10)
     []
     """
@@ -115,69 +117,76 @@ class Feed:
     def __init__(self, store: Store, space: str) -> None:
         self._store, self.space = store, space
 
-    def after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
-        """What was released after a place in the order, first things first: fewer where they are large."""
+    def after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[FeedItem]:
+        """The releases after a position, oldest first: fewer where they are large."""
         sizes = self.sizes_after(position, most, enough)
         return self.between(sizes[0].position, sizes[-1].position) if sizes else []
 
-    def latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Item]:
-        """What was released last, last things first."""
+    def latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[FeedItem]:
+        """The last releases, newest first."""
         sizes = self.sizes_latest(most, enough)
         return self.between(sizes[-1].position, sizes[0].position)[::-1] if sizes else []
 
-    def sizes_after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Size]:
-        """How much one answer holds of what was released after a place, first things first."""
+    def sizes_after(
+        self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES
+    ) -> list[ItemSize]:
+        """The sizes of the releases after a position that fit into one answer, oldest first."""
         with self._store.transaction("reading") as transaction:
             rows = transaction.all("sizes_after", space=self.space, position=position, most=most)
         return _fitting(rows, enough)
 
-    def sizes_latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[Size]:
-        """How much one answer holds of what was released last, last things first."""
+    def sizes_latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[ItemSize]:
+        """The sizes of the last releases that fit into one answer, newest first."""
         with self._store.transaction("reading") as transaction:
             rows = transaction.all("sizes_latest", space=self.space, most=most)
         return _fitting(rows, enough)
 
-    def between(self, first: int, last: int) -> list[Item]:
-        """What was released from one position to another, both included."""
-        place = {"space": self.space, "position": first - 1, "most": last - first + 1}
+    def between(self, first: int, last: int) -> list[FeedItem]:
+        """The releases from one position to another, both included."""
+        most = last - first + 1
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("feed_after", **place)
+            rows = transaction.all("feed_after", space=self.space, position=first - 1, most=most)
         return [_item(row) for row in rows if row["position"] <= last]
 
-    def one(self, position: int) -> Item:
+    def one(self, position: int) -> FeedItem:
         """One release."""
         for item in self.between(position, position):
             return item
         raise Unavailable(_DELETED)
 
     def part(self, position: int, start: int, length: int) -> bytes:
-        """Some bytes of one content, from a place on."""
-        place = {"space": self.space, "position": position, "start": start + 1, "length": length}
+        """Some bytes of one content, from a byte on."""
         with self._store.transaction("reading") as transaction:
-            row = transaction.one("content_part", **place)
+            row = transaction.one(
+                "content_part", space=self.space, position=position, start=start + 1, length=length
+            )
         if row is None:
             raise Unavailable(_DELETED)
         return bytes(row["content"])
 
     def last_position(self) -> int:
-        """Where the feed ends."""
+        """The position of the last release; 0 in an empty feed."""
         with self._store.transaction("reading") as transaction:
-            row = transaction.one("last_position", space=self.space)
-        return 0 if row is None or row["position"] is None else int(row["position"])
+            return _last_position(transaction, self.space)
 
 
-def _fitting(rows: Sequence[Row], enough: int) -> list[Size]:
-    """As many of these as are not too much together; one at least, if there is one.
+def _last_position(transaction: Transaction, space: str) -> int:
+    row = transaction.one("last_position", space=space)
+    return 0 if row is None or row["position"] is None else int(row["position"])
 
-    Asked before they are read: nothing is taken into memory that would not be told.
+
+def _fitting(rows: Sequence[Row], enough: int) -> list[ItemSize]:
+    """The sizes of as many rows as fit together; of one at least, if there is one.
+
+    Looked up before the releases are read: nothing is taken into memory that would not be sent.
     """
-    sizes = [Size(int(row["position"]), int(row["encoded"])) for row in rows]
+    sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
     totals = accumulate(size.encoded for size in sizes)
     return sizes[: max(1, sum(total <= enough for total in totals))]
 
 
-def _item(row: Row) -> Item:
-    return Item(
+def _item(row: Row) -> FeedItem:
+    return FeedItem(
         position=row["position"],
         id=row["id"],
         target=row["target"],

@@ -3,65 +3,79 @@
 Everything here may block; nothing here knows HTTP.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import blake2b
 from threading import Lock
+from typing import Any, TypeVar
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import NotPossible, TarryError
-from tarry.gateway.book import NO_SPACE, Book, Space, read_book
-from tarry.gateway.changes import Changes
+from tarry.gateway import space_changes
+from tarry.gateway.catalog import (
+    NO_SPACE,
+    Catalog,
+    Scope,
+    Space,
+    add_token,
+    generation_of,
+    read_catalog,
+    revoke_token,
+)
 from tarry.gateway.outlets import SpaceOutlets
-from tarry.keep.admission import accept
+from tarry.gateway.parked import ParkedPost, parked_posts
+from tarry.keep.admission import CLOSED, accept
 from tarry.keep.candidates import Candidate, prepare
 from tarry.keep.clock import Clock, advance, now_tick
-from tarry.keep.errors import Paused
+from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
-from tarry.keep.posts import Post, Receipt
+from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.receipts import Receipts
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, Transaction, place
 from tarry.keep.vault import Vault
 
-__all__ = ["Answer", "Gateway", "Request"]
+__all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 
+#: The message for an id that no parked post of a space has.
+NOT_PARKED = "this space has no parked post with this id"
 _TRIES = 5
 _PUBLIC_ID = 32  # characters
+T = TypeVar("T")
 
-Answer = list[Receipt] | TarryError
+#: The receipts of a submission, or why it was refused.
+Outcome = list[Receipt] | TarryError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """Some posts that somebody hands in together: all of them are accepted, or none.
+class Submission:
+    """Posts that are submitted together: all of them are accepted, or none.
 
-    >>> Request(space="talk", posts=()).key is None
+    >>> Submission(space="talk", posts=()).key is None
     True
     """
 
     space: str
-    posts: Sequence[Post]  # their actor, target, content and wishes; where they go is the space's business
-    key: str | None = None  # the sender's own: the same request with it is accepted once
-    sender: bytes = b""  # the token, whose keys these are; it is stored nowhere
-    body: bytes = b""  # the whole request, to know it again
+    posts: Sequence[Post]  # their actor, target, content and options; the space decides on the outlet
+    key: str | None = None  # the sender's idempotency key: the same submission with it is accepted once
+    sender: bytes = b""  # the token whose keys these are; it is stored nowhere
+    body: bytes = b""  # the whole request, to recognise it when it is repeated
 
 
-class Gateway(Changes):
-    """A founded store with the gateway's tables. `own` outlets go before those that spaces ask for.
+class Gateway:
+    """A store with the gateway's tables and at least one space. `outlets` replace those of their spaces.
 
     >>> from tarry.core.policy import Policy
-    >>> from tarry.gateway.spaces import add_space
-    >>> from tarry.gateway.stores import open_store
+    >>> from tarry.gateway.database import open_store
     >>> from tarry.testing import ManualClock
     >>> store, keys, clock = open_store(":memory:"), Keys(bytes(32)), ManualClock()
     >>> policy = Policy(epsilon="1", gap="11m", window="5m")
     >>> with store.transaction("closing") as transaction:
-    ...     space = add_space(transaction, keys, clock, "talk", policy)
+    ...     space = space_changes.add_space(transaction, keys, clock, "talk", policy)
     >>> gateway = Gateway(store, keys, clock)
     >>> post = Post(actor="ann", target="paper 3", outlet="", content=b"I agree.")
-    >>> gateway.admit([Request(space="talk", posts=[post])])[0][0].status.state
+    >>> gateway.admit([Submission(space="talk", posts=[post])])[0][0].status.state
     'waiting'
     """
 
@@ -71,73 +85,65 @@ class Gateway(Changes):
         keys: Keys,
         clock: Clock | None = None,
         *,
-        own: Mapping[str, Outlet] | None = None,
+        outlets: Mapping[str, Outlet] | None = None,
         entropy: Entropy | None = None,
     ) -> None:
         self.store, self.keys = store, keys
         self._entropy, self._receipt_key = entropy or Secure(), keys.secret("receipts")
-        self._reading, self.book = Lock(), Book(generation=0)
-        self.refresh()
-        if not self.book.spaces:
+        self._refreshing = Lock()
+        with store.transaction("reading") as transaction:
+            self.catalog = read_catalog(transaction)
+        if not self.catalog.spaces:
             raise NotPossible(NO_SPACE)
-        # Outlets are asked for inside transactions: they look at the last reading, and never at the store.
-        self.vault = Vault(store, keys, SpaceOutlets(lambda: self.book, keys, own), clock)
+        # Outlets are looked up inside transactions: from the last reading, never from the store.
+        self.vault = Vault(store, keys, SpaceOutlets(lambda: self.catalog, keys, outlets), clock)
         self.clock: Clock = self.vault.clock
         self.receipts = Receipts(self.vault)
 
-    def refresh(self) -> Book:
-        """Read the book again if it has changed; the newest reading."""
-        with self._reading:
+    def refresh(self) -> Catalog:
+        """Read the catalog again if it has changed; the newest reading."""
+        with self._refreshing:
             with self.store.transaction("reading") as transaction:
-                row = transaction.one("generation")
-                if row is not None and row["generation"] != self.book.generation:
-                    self.book = read_book(transaction)
-                    self._count_anew()
-            return self.book
+                if generation_of(transaction) != self.catalog.generation:
+                    self.catalog = read_catalog(transaction)
+                    self._follow_policies()
+            return self.catalog
 
-    def _count_anew(self) -> None:
-        """Tick, window and labels may be others now; all policies have the same, so no table is asked."""
-        if hasattr(self, "vault"):
-            now = next(iter(self.book.spaces.values())).version.policy
-            self.vault.settings = replace(
-                self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
-            )
+    def _follow_policies(self) -> None:
+        """Take over tick, window and labels. All policies have the same, so no table is read."""
+        now = next(iter(self.catalog.spaces.values())).version.policy
+        self.vault.settings = replace(
+            self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
+        )
 
-    def resumes_at(self, space: Space) -> Fraction | None:
-        """When the pause before a new policy is over, in seconds since 1970; None: there is none."""
-        with self.store.transaction("reading") as transaction:
-            here = place(transaction)
-        length, first = here.settings.tick, space.version.first_tick
-        now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
-        return first * length if first > max(now, here.closed + 1) else None
+    # --- submitting -------------------------------------------------------------------------------
 
-    def admit(self, requests: Sequence[Request]) -> list[Answer]:
-        """Accept requests in one transaction, each whole or not at all; what each is answered."""
+    def admit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Accept submissions in one transaction, each whole or not at all; the outcome of each."""
         for _ in range(_TRIES):
-            book = self.book
-            prepared = [self._prepare(book, request) for request in requests]
+            catalog = self.catalog
+            prepared = [self._prepare(catalog, submission) for submission in submissions]
             ready = [each for each in prepared if not isinstance(each, TarryError)]
             if not ready:
                 return [each for each in prepared if isinstance(each, TarryError)]
             with self.store.transaction("admitting") as transaction:
-                row = transaction.one("generation")
-                fresh = row is not None and row["generation"] == book.generation
-                answers = accept(transaction, self.vault, ready) if fresh else []
-            if fresh:
-                rest = iter(answers)
-                told = (each if isinstance(each, TarryError) else next(rest) for each in prepared)
-                return [_or_ended(book, *pair) for pair in zip(requests, told, strict=True)]
+                is_fresh = generation_of(transaction) == catalog.generation
+                accepted = iter(accept(transaction, self.vault, ready) if is_fresh else [])
+            if is_fresh:
+                outcomes = (each if isinstance(each, TarryError) else next(accepted) for each in prepared)
+                pairs = zip(submissions, outcomes, strict=True)
+                return [_or_ended(catalog, submission, outcome) for submission, outcome in pairs]
             self.refresh()
         raise Paused("this gateway's spaces are being changed: try again")
 
-    def _prepare(self, book: Book, request: Request) -> list[Candidate] | TarryError:
+    def _prepare(self, catalog: Catalog, submission: Submission) -> list[Candidate] | TarryError:
         try:
-            space = book.space(request.space)
-            return [self._candidate(space, request, n, post) for n, post in enumerate(request.posts)]
+            space = catalog.space(submission.space)
+            return [self._candidate(space, submission, n, post) for n, post in enumerate(submission.posts)]
         except TarryError as refusal:
             return refusal
 
-    def _candidate(self, space: Space, request: Request, number: int, post: Post) -> Candidate:
+    def _candidate(self, space: Space, submission: Submission, number: int, post: Post) -> Candidate:
         placed = Post(
             actor=f"{space.circle}/{post.actor}" if post.actor else "",
             target=post.target,
@@ -146,33 +152,138 @@ class Gateway(Changes):
             options=post.options,
             track=post.track,
             more_to_come=post.more_to_come,
-            depends_on=self._first(space, post.depends_on),
+            depends_on=self._parent(space, post.depends_on),
             space=space.name,
         )
         secret = body = None
-        if request.key is not None:
-            secret = self._secret(request, number)
+        if submission.key is not None:
+            secret = self._secret(submission, number)
             # Keyed with what is not stored: even with the store's key nobody can test a guess.
-            body = blake2b(request.body, key=bytes.fromhex(secret), digest_size=16).digest()
+            body = blake2b(submission.body, key=bytes.fromhex(secret), digest_size=16).digest()
         return prepare(self.vault, space.terms, self._entropy, placed, secret=secret, body=body)
 
-    def _first(self, space: Space, first: str | int | None) -> str | int | None:
-        """What a post waits for; what is visible already needs no waiting for."""
-        if isinstance(first, str) and len(first) == _PUBLIC_ID:
+    def _parent(self, space: Space, parent: str | int | None) -> str | int | None:
+        """The post that another one waits for; None where it is visible already."""
+        if isinstance(parent, str) and len(parent) == _PUBLIC_ID:
             with self.store.transaction("reading") as transaction:
-                if transaction.one("is_released", space=space.name, id=first):
+                if transaction.one("is_released", space=space.name, id=parent):
                     return None
-        return first
+        return parent
 
-    def _secret(self, request: Request, number: int) -> str:
-        """The receipt of a request that may come again: always the same, and nobody else can tell it."""
-        parts = (request.sender, request.space.encode(), (request.key or "").encode(), str(number).encode())
+    def _secret(self, submission: Submission, number: int) -> str:
+        """The receipt of a submission that may be repeated: always the same, and nobody can guess it."""
+        parts = (
+            submission.sender,
+            submission.space.encode(),
+            (submission.key or "").encode(),
+            str(number).encode(),
+        )
         message = b"".join(len(part).to_bytes(8) + part for part in parts)
         return blake2b(message, key=self._receipt_key, digest_size=32).hexdigest()
 
+    # --- with a receipt ---------------------------------------------------------------------------
 
-def _or_ended(book: Book, request: Request, answer: Answer) -> Answer:
-    """A space that has ended takes posts in at no later time; what it has accepted it still knows."""
-    if isinstance(answer, Paused) and book.space(request.space).has_ended:
-        return Paused(f"space {request.space!r} has ended: it takes no more posts")
-    return answer
+    def replace(
+        self, receipt: str, content: bytes, options: Mapping[str, Any] | None, kind: Mapping[str, Any]
+    ) -> Status:
+        """Replace the content of a post; without new options it keeps the old ones, except its `kind`.
+
+        A post that an operator has withdrawn has none left, and a paused space accepts nothing for it.
+        """
+        if self.receipts.status(receipt).state == "withdrawn":
+            self._check_open(receipt)
+            options = options or {}
+        elif options is None:
+            if (post := self.receipts.key_of(receipt)) is None:
+                raise NoSuchPost
+            options = self.receipts.options_of(post)
+            options = {name: value for name, value in options.items() if name != "content_type"}
+        try:
+            return self.receipts.replace(receipt, content, {**options, **kind})
+        except KeyError:  # a space that another server has just made
+            self.refresh()
+            return self.receipts.replace(receipt, content, {**options, **kind})
+
+    def _check_open(self, receipt: str) -> None:
+        space, _ = self.receipts.reading(receipt)
+        if not self.refresh().space(space).is_open:
+            raise Paused(CLOSED)
+
+    # --- what operators and accounts may change: nothing leaves early -----------------------------
+
+    def parked(self, space: str) -> list[ParkedPost]:
+        """The posts of a space that a person has to look at."""
+        with self.store.transaction("reading") as transaction:
+            return parked_posts(transaction, space=space)
+
+    def retry(self, space: str, post: int) -> None:
+        """Put a parked post back: its release is past, so it leaves at the next chance."""
+        self._check_parked(space, post)
+        self.receipts.unpark_post(post)
+
+    def withdraw_parked(self, space: str, post: int) -> None:
+        """Withdraw a parked post."""
+        self._check_parked(space, post)
+        self.receipts.withdraw_post(post)
+
+    def withdraw_on(self, space: str, target: str) -> int:
+        """Withdraw what waits on a target; how many posts.
+
+        Not the posts of one actor: whoever could ask for that could try names on a stolen copy.
+        """
+        self.refresh().space(space)
+        with self.store.transaction("working") as transaction:
+            rows = transaction.all("waiting_on", space=space, target=target)
+            return sum(self.receipts.withdraw_within(transaction, row) for row in rows)
+
+    def adopt_delays(self, space: str, *, actor: str, delayed: bool) -> int:
+        """Let an account opt in or out of delays, ahead of time; the first tick of its choice."""
+        return self._change(
+            lambda transaction: space_changes.adopt_delays(
+                transaction, self.keys, self.clock, space, actor=actor, delayed=delayed
+            )
+        )
+
+    def open_space(self, space: str, *, is_open: bool) -> None:
+        """Open a space for posts, or pause it."""
+        self._change(lambda transaction: space_changes.open_space(transaction, space, is_open=is_open))
+
+    def add_token(self, name: str, scopes: Iterable[Scope], within: Iterable[str] = ()) -> tuple[str, str]:
+        """Make a token: its id and its secret."""
+        return self._change(
+            lambda transaction: add_token(transaction, read_catalog(transaction), name, scopes, within)
+        )
+
+    def revoke_token(self, token_id: str) -> None:
+        """Revoke a token."""
+        self._change(lambda transaction: revoke_token(transaction, token_id))
+
+    def resumes_at(self, space: Space) -> Fraction | None:
+        """When the pause before a new policy is over, in seconds since 1970; None: there is no pause."""
+        with self.store.transaction("reading") as transaction:
+            here = place(transaction)
+        length, first = here.settings.tick, space.version.first_tick
+        now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
+        return first * length if first > max(now, here.closed + 1) else None
+
+    def _change(self, change: Callable[[Transaction], T]) -> T:
+        with self.store.transaction("closing") as transaction:
+            changed = change(transaction)
+        self.refresh()
+        return changed
+
+    def _check_parked(self, space: str, post: int) -> None:
+        """Refuse a post that is not parked. One of another space counts as none."""
+        with self.store.transaction("reading") as transaction:
+            row = transaction.one("by_id", id=post)
+        if row is None or row["outlet"] != space:
+            raise NoSuchPost(NOT_PARKED)
+        if row["state"] != "parked":
+            raise TooLate(str(row["state"]))
+
+
+def _or_ended(catalog: Catalog, submission: Submission, outcome: Outcome) -> Outcome:
+    """A space that has ended accepts nothing later either; what it has accepted it still recognises."""
+    if isinstance(outcome, Paused) and catalog.space(submission.space).has_ended:
+        return Paused(f"space {submission.space!r} has ended: it takes no more posts")
+    return outcome

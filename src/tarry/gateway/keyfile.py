@@ -25,18 +25,19 @@ def read_key(path: str | Path) -> Keys:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        told = f"there is no key file {str(path)!r}: put it back, or name it in key_file"
-        raise NotPossible(told) from None
+        raise NotPossible(
+            f"there is no key file {str(path)!r}: put it back, or name it in key_file"
+        ) from None
     except OSError as error:
         raise NotPossible(f"the key file {str(path)!r} cannot be read: {error.strerror}") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise BadInput("the key file", "is a plain file", found=repr(str(path)))
+            raise BadInput(f"the key file must be a plain file, not {str(path)!r}")
         if status.st_mode & _TOO_OPEN:
-            rights = f"{stat.S_IMODE(status.st_mode):o}"
+            mode = f"{stat.S_IMODE(status.st_mode):o}"
             raise BadInput(
-                "the key file", "is private", found=f"rights {rights}", fix=f"chmod 600 {str(path)!r}"
+                f"the key file {str(path)!r} is open to others (mode {mode})", f"chmod 600 {path}"
             )
         return Keys(key_in(os.read(descriptor, 4 * KEY_BYTES)))
     finally:
@@ -44,7 +45,7 @@ def read_key(path: str | Path) -> Keys:
 
 
 def make_key(path: str | Path) -> Keys:
-    """A new key in a new file that only its owner may read; one that is there is left alone.
+    """A new key in a new file that only its owner may read; an existing file is left alone.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -52,7 +53,7 @@ def make_key(path: str | Path) -> Keys:
     ...     read_key(f"{folder}/key").actor("ann") == keys.actor("ann")
     True
     """
-    # Whole or not at all: a key that was cut off would be a key nobody has.
+    # Whole or not at all: a key that was cut off would be lost.
     path = Path(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -74,7 +75,7 @@ def make_key(path: str | Path) -> Keys:
 
 
 def swap_key(path: Path, new: Path, old: Path) -> None:
-    """Put a new key in the place of the one that is there, which is kept beside it.
+    """Replace a key by a new one; the old one is kept beside it.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -1,32 +1,49 @@
-"""Limits: how much one request, one answer, one token and one client may ask of a gateway.
+"""Limits: what one request, one token, one client and one connection may ask of a gateway.
 
 None of them depends on what others do: a refusal must not tell how busy anybody else is. Only the caps of a
 whole process do, on connections, streams and audits; each client has a share of them that is far smaller.
+
+A client is a network address: of IPv6 the first half, which one customer has for all of their machines. The
+address is hashed at once under a random key that changes every hour. Nothing here is logged or stored. That
+is why all of this is written here: libraries for rate limits remember addresses.
 """
 
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.gateway.clients import Network
 
-__all__ = ["Buckets", "Limits", "TooDeep", "TooMany", "check_nesting"]
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
-#: Buckets that are remembered: some memory, and more clients than most gateways have in an hour.
-_MOST_BUCKETS = 100_000
+__all__ = [
+    "KEY_S",
+    "ClientNames",
+    "ConnectionSlots",
+    "Limits",
+    "Network",
+    "RateLimiter",
+    "TooDeep",
+    "TooManyRequests",
+    "check_nesting",
+    "client_address",
+    "read_networks",
+]
 
-
-class TooMany(TarryError):
-    """One token asks more often than it may, or too many listen.
-
-    >>> print(TooMany(2))
-    this token asks too often: try again in 2 s
-    """
-
-    def __init__(self, wait_s: int, why: str = "this token asks too often") -> None:
-        self.wait_s = wait_s
-        super().__init__(f"{why}: try again in {wait_s} s")
+Network = IPv4Network | IPv6Network
+#: How long a key is used. Nothing that is counted for a client may last longer.
+KEY_S = 3600.0
+_NONE = "none"
+_SHARED = ""  # the name of connections that many clients may share
+_SHARES = 4
+#: Owners that are remembered: some memory, and more clients than most gateways have in an hour.
+_MOST_OWNERS = 100_000
+_TOO_OFTEN = "this token sends too many requests"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,53 +65,67 @@ class Limits:
     client_posts_per_min: int = 30  # of one client on boards, in the long run
     client_burst: int = 30  # and at once
     connections: int = 2000  # to one process
-    trusted_proxies: tuple[Network, ...] = ()  # whose word on the client's address is taken
+    trusted_proxies: tuple[Network, ...] = ()  # that report the client's address
+
+
+class TooManyRequests(TarryError):
+    """One token or client asks more often than it may, or too many streams are open.
+
+    >>> print(TooManyRequests(2))
+    this token sends too many requests: try again in 2 s
+    """
+
+    def __init__(self, wait_s: int, reason: str = _TOO_OFTEN) -> None:
+        self.wait_s = wait_s
+        super().__init__(f"{reason}: try again in {wait_s} s")
 
 
 class TooDeep(BadInput):
     """JSON that is nested too deeply for whoever will read it.
 
     >>> print(TooDeep(32))
-    a request's JSON is nested at most 32 deep, found more
+    the JSON of a request must be nested at most 32 deep
     """
 
     def __init__(self, most: int) -> None:
-        super().__init__("a request's JSON", f"is nested at most {most} deep", found="more")
+        super().__init__(f"the JSON of a request must be nested at most {most} deep")
 
 
-class Buckets:
+class RateLimiter:
     """A bucket for each token or client: it fills at a steady rate, and a request takes a drop out.
 
-    >>> buckets = Buckets(Limits(rate_per_s=1, burst=1), now=lambda: 0.0)
-    >>> buckets.take("ab")
-    >>> buckets.take("ab")
+    >>> limiter = RateLimiter(Limits(rate_per_s=1, burst=1), now=lambda: 0.0)
+    >>> limiter.take("ab")
+    >>> limiter.take("ab")
     Traceback (most recent call last):
-    tarry.gateway.limits.TooMany: this token asks too often: try again in 1 s
+    tarry.gateway.limits.TooManyRequests: this token sends too many requests: try again in 1 s
     """
 
     def __init__(
-        self,
-        limits: Limits,
-        now: Callable[[], float] = time.monotonic,
-        *,
-        why: str = "this token asks too often",
+        self, limits: Limits, now: Callable[[], float] = time.monotonic, *, reason: str = _TOO_OFTEN
     ) -> None:
-        self._rate, self._most, self._now, self._why = limits.rate_per_s, float(limits.burst), now, why
-        self._filled: dict[str, tuple[float, float]] = {}  # how full, and when that was
+        self._rate, self._most, self._now, self._reason = (
+            limits.rate_per_s,
+            float(limits.burst),
+            now,
+            reason,
+        )
+        self._levels: dict[str, tuple[float, float]] = {}  # how full, and when that was
 
     def take(self, owner: str, drops: int = 1) -> None:
-        """Take some out, or refuse."""
+        """Take some drops out, or refuse."""
         now = self._now()
-        level, then = self._filled.pop(owner, (self._most, now))
+        level, then = self._levels.pop(owner, (self._most, now))
         level = min(self._most, level + (now - then) * self._rate)
         # A request larger than the bucket needs a full one: it is slow, and not impossible.
         if level < min(drops, self._most):
-            self._filled[owner] = (level, now)
-            raise TooMany(max(1, -int(-(min(drops, self._most) - level) // self._rate)), self._why)
-        self._filled[owner] = (level - drops, now)
-        if len(self._filled) > _MOST_BUCKETS:
+            self._levels[owner] = (level, now)
+            wait_s = max(1, -int(-(min(drops, self._most) - level) // self._rate))
+            raise TooManyRequests(wait_s, self._reason)
+        self._levels[owner] = (level - drops, now)
+        if len(self._levels) > _MOST_OWNERS:
             # The one that was used longest ago. Its owner is refused less, and nobody is refused more.
-            del self._filled[next(iter(self._filled))]
+            del self._levels[next(iter(self._levels))]
 
 
 def check_nesting(value: object, most: int) -> None:
@@ -103,7 +134,7 @@ def check_nesting(value: object, most: int) -> None:
     >>> check_nesting({"a": [1]}, most=2)
     >>> check_nesting([[[1]]], most=2)
     Traceback (most recent call last):
-    tarry.gateway.limits.TooDeep: a request's JSON is nested at most 2 deep, found more
+    tarry.gateway.limits.TooDeep: the JSON of a request must be nested at most 2 deep
     """
     level = [value]
     for _ in range(most + 1):
@@ -112,3 +143,120 @@ def check_nesting(value: object, most: int) -> None:
             return
         level = [x for each in containers for x in (each.values() if isinstance(each, dict) else each)]
     raise TooDeep(most)
+
+
+# --- clients: who sends a request without a token -------------------------------------------------
+
+
+def read_networks(text: str) -> tuple[Network, ...]:
+    """Addresses and networks, separated by commas; or the word none.
+
+    >>> read_networks("127.0.0.1, 10.0.0.0/8")
+    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
+    >>> read_networks("proxy.example")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: trusted_proxies must be IP addresses or networks, separated by commas, or \
+none, not 'proxy.example'
+    """
+    names = [each.strip() for each in text.split(",")]
+    try:
+        return tuple(ip_network(name) for name in names if name != _NONE)
+    except ValueError:
+        rule = "must be IP addresses or networks, separated by commas, or none"
+        raise BadInput(f"trusted_proxies {rule}, not {text!r}") from None
+
+
+def client_address(scope: "Scope", proxies: Iterable[Network] = ()) -> str:
+    """The address that a request came from, or the network of an IPv6 address.
+
+    Where the peer is a proxy that the operator trusts, the last address in X-Forwarded-For counts: that one
+    the proxy has written itself. Those before it are whatever its client has sent.
+
+    >>> peer = {"type": "http", "client": ("2001:db8::7", 4711), "headers": []}
+    >>> client_address(peer)
+    '2001:db8::/64'
+    >>> proxied = {"client": ("127.0.0.1", 4711), "headers": [(b"x-forwarded-for", b"6.6.6.6, 192.0.2.1")]}
+    >>> client_address(proxied), client_address(proxied, read_networks("127.0.0.1"))
+    ('127.0.0.1', '192.0.2.1')
+    """
+    peer = (scope.get("client") or ("",))[0]
+    address = _parsed(peer)
+    if address is not None and any(address in network for network in proxies):
+        lists = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        last = b",".join(lists).rpartition(b",")[2].decode("latin-1").strip()
+        address = _parsed(last) or address
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((int(address) >> 64 << 64, 64)))
+    return peer if address is None else str(address)
+
+
+class ClientNames:
+    """Names clients by hashes that nobody can compare after an hour.
+
+    >>> clients, scope = ClientNames(), {"client": ("192.0.2.1", 4711), "headers": []}
+    >>> clients.name(scope) == clients.name(scope)
+    True
+    """
+
+    def __init__(self, proxies: Iterable[Network] = (), now: Callable[[], float] = time.monotonic) -> None:
+        self._proxies, self._now = tuple(proxies), now
+        self._key, self._since = secrets.token_bytes(32), now()
+
+    def connection(self, peer: str) -> str:
+        """The client of a connection. Behind a proxy, or on this machine, there may be many."""
+        address = _parsed(peer)
+        if address is None or address.is_loopback or any(address in each for each in self._proxies):
+            return _SHARED
+        return self.name({"client": (peer, 0), "headers": []})
+
+    def name(self, scope: "Scope") -> str:
+        """The client of a request."""
+        if self._now() - self._since >= KEY_S:
+            self._key, self._since = secrets.token_bytes(32), self._now()
+        address = client_address(scope, self._proxies)
+        return blake2b(address.encode(), key=self._key, digest_size=16).hexdigest()
+
+
+class ConnectionSlots:
+    """The connections of one process: a number in all, and a quarter of them for each client.
+
+    >>> slots = ConnectionSlots(4, ClientNames())
+    >>> client = slots.enter("192.0.2.1")
+    >>> slots.enter("192.0.2.1") is None, slots.enter("192.0.2.2") is None
+    (True, False)
+    >>> slots.leave(client)
+    """
+
+    def __init__(self, most: int, clients: ClientNames) -> None:
+        self._most, self._share, self._clients = most, max(1, most // _SHARES), clients
+        self._counts: dict[str, int] = {}
+        self._all = 0
+
+    def enter(self, peer: str) -> str | None:
+        """Take a slot: the name of its client, to be given back; None: there is no slot left."""
+        client = self._clients.connection(peer)
+        if self._all >= self._most:
+            return None
+        if client != _SHARED and self._counts.get(client, 0) >= self._share:
+            return None
+        self._counts[client] = self._counts.get(client, 0) + 1
+        self._all += 1
+        return client
+
+    def leave(self, client: str) -> None:
+        """Give a slot back."""
+        self._all -= 1
+        self._counts[client] -= 1
+        if not self._counts[client]:
+            del self._counts[client]
+
+
+def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+    """The address; an IPv4 one that is written as IPv6 is an IPv4 one."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

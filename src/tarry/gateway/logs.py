@@ -1,8 +1,8 @@
-"""What a gateway writes down for its operator: one JSON object a line, and nothing at an arrival.
+"""The log of a gateway, for its operator: one JSON object a line, and nothing at an arrival.
 
-`EVENTS` is all there is. None of them happens because somebody has posted, asked or looked: they come from
-starting and stopping, from the keeper's own clock and deliveries, and once an hour from a count of what has
-broken. No line holds an address, a path, a header or a name of anybody.
+`EVENTS` lists everything that may be logged. None of them is caused by a post, a request or a reader: they
+come from starting and stopping, from the keeper's clock and deliveries, and once an hour from a count of
+errors. No line holds an address, a path, a header or anybody's name.
 """
 
 import json
@@ -18,14 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, TextIO, get_args
 
-__all__ = ["EVENTS", "Event", "Log", "Mishaps", "place_of"]
+__all__ = ["EVENTS", "ErrorCounter", "Event", "Log", "code_location"]
 
 #: Everything that may be logged:
-#: started    it listens, with the operator's own address; or a worker has begun
-#: keeper     what the keeper says: outages of the store, ticks that were missed, deliveries that failed
-#: store      the store is away, or back, as the once-a-second look at the book has found
-#: mishap     something broke: which error, where in the code, how often in the hour that is over
-#: stopping   it was told to end, or a part of it broke
+#: started    it listens, with its address; or a worker has begun
+#: keeper     from the keeper: outages of the store, ticks that were missed, deliveries that failed
+#: store      the store is away, or back: the catalog is read once a second
+#: mishap     an error: which kind, where in the code, how often in the hour that is over
+#: stopping   it was told to stop, or a part of it broke
 #: stopped    everything that was begun is done
 Event = Literal["started", "keeper", "store", "mishap", "stopping", "stopped"]
 EVENTS: tuple[Event, ...] = get_args(Event)
@@ -49,7 +49,7 @@ class Log:
     def __call__(self, event: Event, detail: str = "") -> None:
         """Write one line."""
         if event not in EVENTS:
-            raise ValueError(f"{event!r} is not on the list of what may be logged")
+            raise ValueError(f"unknown event {event!r}: use one of {', '.join(EVENTS)}")
         line = json.dumps({"time": self._now(), "event": event, "detail": detail})
         with self._turn:
             try:
@@ -58,20 +58,20 @@ class Log:
                 return
 
     def keeper(self, sentence: str) -> None:
-        """What a keeper says."""
+        """Write a line of the keeper."""
         self("keeper", sentence)
 
 
-class Mishaps(logging.Handler):
-    """Counts what libraries complain about, and tells it after the hour.
+class ErrorCounter(logging.Handler):
+    """Counts the warnings and errors of libraries, and logs the counts after the hour.
 
-    A request that breaks something is told at once by nobody: the line would show when it came. What is
-    counted is the kind of the error and the place in the code; texts may hold what somebody has sent.
+    A request that breaks something is not logged at once: the line would show when it came. What is counted
+    is the kind of the error and the place in the code; texts may hold what somebody has sent.
 
-    >>> mishaps = Mishaps(Log(sys.stdout, now=lambda: "12:00"), hour=lambda: 7)
-    >>> mishaps.handle(logging.makeLogRecord({"name": "uvicorn.error", "levelno": logging.ERROR}))
+    >>> errors = ErrorCounter(Log(sys.stdout, now=lambda: "12:00"), hour=lambda: 7)
+    >>> errors.handle(logging.makeLogRecord({"name": "uvicorn.error", "levelno": logging.ERROR}))
     True
-    >>> mishaps.tell(last=True)
+    >>> errors.log(last=True)
     {"time": "12:00", "event": "mishap", "detail": "1 x ERROR of uvicorn.error"}
     """
 
@@ -81,17 +81,17 @@ class Mishaps(logging.Handler):
         self._hour, self._counts = hour(), Counter[str]()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count it."""
+        """Count a record of `logging`."""
         self._counts[f"{logging.getLevelName(record.levelno)} of {record.name}{_error_of(record)}"] += 1
 
-    def note(self, what: str) -> None:
-        """Count something that is told in words of our own."""
+    def count(self, what: str) -> None:
+        """Count an error that is described by us, without what was sent."""
         self.acquire()
         self._counts[what] += 1
         self.release()
 
-    def tell(self, *, last: bool = False) -> None:
-        """Tell what has broken in an hour that is over, or so far if this is the last chance."""
+    def log(self, *, last: bool = False) -> None:
+        """Log the errors of an hour that is over, or those so far if this is the last chance."""
         if not last and self._hour_now() == self._hour:
             return
         self.acquire()
@@ -102,7 +102,7 @@ class Mishaps(logging.Handler):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hear every logger, in place of whoever has heard them."""
+        """Handle the records of every logger, in place of the handlers that are there."""
         root = logging.getLogger()
         handlers, level = root.handlers[:], root.level
         root.handlers[:] = [self]
@@ -114,10 +114,10 @@ class Mishaps(logging.Handler):
             root.setLevel(level)
 
 
-def place_of(trace: TracebackType | None) -> str:
+def code_location(trace: TracebackType | None) -> str:
     """Where in the code an error was raised: never what it says.
 
-    >>> place_of(None)
+    >>> code_location(None)
     ''
     """
     while trace is not None and trace.tb_next is not None:
@@ -128,4 +128,4 @@ def place_of(trace: TracebackType | None) -> str:
 def _error_of(record: logging.LogRecord) -> str:
     if not record.exc_info or record.exc_info[0] is None:
         return ""
-    return f": {record.exc_info[0].__name__}{place_of(record.exc_info[2])}"
+    return f": {record.exc_info[0].__name__}{code_location(record.exc_info[2])}"

@@ -1,25 +1,46 @@
-"""Operations: each address of the gateway with what it takes and gives, told once.
+"""Operations: each address of the gateway with what it takes and gives, declared once.
 
-Routes and the OpenAPI page are made from this list, so that neither can say what the other does not.
+Routes and the OpenAPI description are made from this list, so that they always agree.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
-from tarry.gateway.book import Scope
+from tarry.gateway.bodies import SPACE, Problem
+from tarry.gateway.catalog import Scope
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from tarry.gateway.door import Door
+    from tarry.gateway.http_service import HttpService
 
-__all__ = ["OPERATIONS", "Handler", "Operation", "operation"]
+__all__ = ["OPERATIONS", "Handler", "Operation", "openapi", "operation"]
 
-Handler = Callable[["Door", "Request"], Awaitable["Response"]]
+_REFS = "#/components/schemas/{name}"
+_PARAMETER = re.compile(r"\{(\w+)\}")
+_PATTERNS = {"space": SPACE, "post": "^[0-9]{1,19}$", "token": "^[0-9a-f]{12}$"}
+_REFUSALS = {
+    400: "The request is not well formed.",
+    401: "No token, or an unknown one.",
+    403: "The token does not allow this.",
+    404: "No such space, post or token.",
+    408: "The request arrives too slowly.",
+    409: "Not possible now, or not any more.",
+    413: "The request is too large.",
+    415: "The request is not JSON.",
+    422: "The request breaks a rule.",
+    429: "Too many requests, or too many open streams.",
+    503: "The store is away: try again later.",
+}
+
+Handler = Callable[["HttpService", "Request"], Awaitable["Response"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +55,15 @@ class Operation:
     path: str  # with {parameters}
     name: str
     summary: str  # one sentence
-    handler: Any  # takes the door and the request
+    handler: Any  # takes the service and the request
     scope: Scope | None = None  # what a token must allow; None: no token
     receipt: bool = False  # needs a receipt in the header Tarry-Receipt
     takes: type[Struct] | None = None  # the JSON of the request
     gives: type[Struct] | None = None  # the JSON of the answer
     status: int = 200  # of the answer
     media: str = "application/json"  # of the answer
-    query: dict[str, str] = field(
-        default_factory=dict
-    )  # parameters that are whole numbers, and their meaning
-    key: bool = False  # may come with an Idempotency-Key
+    query: dict[str, str] = field(default_factory=dict)  # whole numbers, and their meaning
+    key: bool = False  # takes an Idempotency-Key
     example: dict[str, Any] | None = None  # of the request
     refusals: tuple[int, ...] = ()  # beside the usual ones
 
@@ -52,8 +71,8 @@ class Operation:
 OPERATIONS: list[Operation] = []
 
 
-def operation(method: str, path: str, **told: Any) -> Callable[[Handler], Handler]:
-    """List a handler; its docstring is the summary.
+def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Handler]:
+    """Add a handler to the list; its docstring is the summary.
 
     >>> callable(operation("GET", "/nowhere"))
     True
@@ -68,9 +87,118 @@ def operation(method: str, path: str, **told: Any) -> Callable[[Handler], Handle
                 name=handler.__name__,
                 summary=summary,
                 handler=handler,
-                **told,
+                **options,
             )
         )
         return handler
 
     return listed
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The description of the API (OpenAPI 3.1).
+
+    >>> openapi()["openapi"]
+    '3.1.0'
+    """
+    import tarry.gateway.app  # noqa: F401, PLC0415 - lists all operations
+
+    kinds = {kind for each in OPERATIONS for kind in (each.takes, each.gives) if kind} | {Problem}
+    named = sorted(kinds, key=lambda kind: kind.__name__)
+    schemas, components = msgspec.json.schema_components(named, ref_template=_REFS)
+    refs = dict(zip(named, schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for each in OPERATIONS:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, refs)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tarry",
+            "version": "1",
+            "description": "Posts arrive, wait, and leave without a trace of when they arrived.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "receipt": {"type": "apiKey", "in": "header", "name": "Tarry-Receipt"},
+            },
+        },
+    }
+
+
+def _operation(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": each.name,
+        "summary": each.summary,
+        "parameters": _parameters(each),
+        "responses": _responses(each, refs),
+    }
+    if each.takes is not None:
+        body: dict[str, Any] = {"schema": refs[each.takes]}
+        if each.example is not None:
+            body["example"] = each.example
+        described["requestBody"] = {"required": True, "content": {"application/json": body}}
+    if each.scope is not None:
+        described["security"] = [{"token": []}]
+        described["description"] = f"Needs a token with the scope `{each.scope}`."
+    if each.receipt:
+        described["security"] = [{"receipt": []}]
+    return described
+
+
+def _parameters(each: Operation) -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "pattern": _PATTERNS[name]},
+        }
+        for name in _PARAMETER.findall(each.path)
+    ]
+    for name, meaning in each.query.items():
+        least = 0 if name == "after" else 1
+        schema = {"type": "integer", "minimum": least, "maximum": 500 if name == "limit" else (1 << 63) - 1}
+        parameters.append({"name": name, "in": "query", "description": meaning, "schema": schema})
+    if each.key:
+        parameters.append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "The same request with the same key is accepted once, with the same answer.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+            }
+        )
+    return parameters
+
+
+def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, Any]:
+    done: dict[str, Any] = {"description": "Done."}
+    if each.gives is not None:
+        done["content"] = {each.media: {"schema": refs[each.gives]}}
+    elif each.status != 204:
+        kind = "object" if each.media == "application/json" else "string"
+        done["content"] = {each.media: {"schema": {"type": kind}}}
+    responses = {str(each.status): done}
+    for status in sorted(_refusals(each)):
+        refused: dict[str, Any] = {"application/problem+json": {"schema": refs[Problem]}}
+        if status == 503 and each.path == "/readyz" and each.gives:
+            refused = {each.media: {"schema": refs[each.gives]}}
+        responses[str(status)] = {"description": _REFUSALS[status], "content": refused}
+    return responses
+
+
+def _refusals(each: Operation) -> set[int]:
+    usual = set(each.refusals)
+    if each.scope is not None:
+        usual |= {401, 403, 429}
+    if each.receipt:
+        usual |= {404}
+    if each.takes is not None:
+        usual |= {400, 408, 413, 415, 422}
+    if each.query:
+        usual |= {422}
+    return usual | ({503} if each.path != "/healthz" else set())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.gateway.book import Book, Space
+from tarry.gateway.catalog import Catalog, Space
 from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.guarded import Guarded
 from tarry.keep.errors import Unavailable
@@ -128,12 +128,12 @@ def may_take_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return len(kinds) == 1 and old.get("api") == new.get("api")
 
 
-def check_outlets(book: Book, keys: Keys) -> None:
+def check_outlets(book: Catalog, keys: Keys) -> None:
     """Refuse, with the space's name, an outlet that cannot work: before a server or a worker starts.
 
     >>> outlet = {"kind": "mediawiki", "api": "https://wiki.example/api.php", "accounts": "/nowhere"}
     >>> space = Space(name="talk", title="Talk", circle="all", outlet=outlet, versions=())
-    >>> check_outlets(Book(generation=1, spaces={"talk": space}), Keys(bytes(32)))
+    >>> check_outlets(Catalog(generation=1, spaces={"talk": space}), Keys(bytes(32)))
     Traceback (most recent call last):
     tarry.core.errors.BadInput: space 'talk': the accounts file can be read, \
 found no such file: /nowhere
@@ -155,12 +155,12 @@ def _only(space: Space, known: set[str]) -> None:
 class SpaceOutlets(Mapping[str, Outlet]):
     """The outlet of each space, by the space's name; new spaces appear within a second.
 
-    >>> dict(SpaceOutlets(lambda: Book(generation=1), Keys(bytes(32))))
+    >>> dict(SpaceOutlets(lambda: Catalog(generation=1), Keys(bytes(32))))
     {}
     """
 
     def __init__(
-        self, reread: Callable[[], Book], keys: Keys, own: Mapping[str, Outlet] | None = None
+        self, reread: Callable[[], Catalog], keys: Keys, own: Mapping[str, Outlet] | None = None
     ) -> None:
         self._reread, self._keys, self._own = reread, keys, own or {}
         self._made: dict[str, tuple[Mapping[str, Any], Outlet]] = {}

@@ -1,4 +1,4 @@
-"""What is parked at a gateway, for an operator: listed, retried, withdrawn and exported, many at a time.
+"""The parked posts of a gateway, for an operator: listed, retried, withdrawn and exported, many at a time.
 
 A post whose problem says that it may have left is retried only by somebody who says so: it could appear
 twice. Nothing here knows who has written a post.
@@ -23,8 +23,8 @@ __all__ = ["ParkedPost", "change_each", "exported", "parked_posts", "split_doubt
 class ParkedPost:
     """A post that could not be delivered, and waits for a person.
 
-    >>> told = {"space": "talk", "target": "paper 3", "at": Fraction(60), "attempts": 1}
-    >>> ParkedPost(post=7, **told, problem="the webhook hung up; it may have left all the same").in_doubt
+    >>> known = {"space": "talk", "target": "paper 3", "at": Fraction(60), "attempts": 1}
+    >>> ParkedPost(post=7, **known, problem="the webhook hung up; it may have left all the same").in_doubt
     True
     """
 
@@ -40,11 +40,17 @@ class ParkedPost:
         """Whether it may have left."""
         return is_doubt(self.problem)
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        told = {"post": str(self.post), "space": self.space, "target": self.target}
-        tries = {"attempts": self.attempts, "problem": self.problem, "may_have_left": self.in_doubt}
-        return {**told, "release_at": moment(self.at), **tries}
+    def as_json(self) -> dict[str, Any]:
+        """The post as JSON."""
+        return {
+            "post": str(self.post),
+            "space": self.space,
+            "target": self.target,
+            "release_at": moment(self.at),
+            "attempts": self.attempts,
+            "problem": self.problem,
+            "may_have_left": self.in_doubt,
+        }
 
 
 def parked_posts(
@@ -65,7 +71,7 @@ def parked_posts(
     if missing := sorted(set(ids) - set(rows)):
         raise NoSuchPost(f"no parked post has the id {missing[0]}: tarry parked list shows them")
     tick = place(transaction).settings.tick
-    found = (
+    posts = (
         ParkedPost(
             post=number,
             space=row["outlet"],
@@ -79,7 +85,7 @@ def parked_posts(
     )
     return [
         post
-        for post in found
+        for post in posts
         if (space is None or post.space == space) and (target is None or post.target == target)
     ]
 
@@ -123,9 +129,9 @@ def exported(receipts: Receipts, posts: Iterable[ParkedPost]) -> Iterator[dict[s
         except (TooLate, NoSuchPost):  # somebody else has just seen to it
             continue
         except Exception:  # noqa: BLE001 - whatever the cipher says: one post must not hide the others
-            yield {**post.plain(), "content": None, "options": None}
+            yield {**post.as_json(), "content": None, "options": None}
             continue
-        yield {**post.plain(), **_text(content), "options": dict(options)}
+        yield {**post.as_json(), **_text(content), "options": dict(options)}
 
 
 def _text(content: bytes) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Refusals: which answer each error gets, always one sentence."""
+"""Refusals: the answer to each error, always one sentence (RFC 9457)."""
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -6,42 +6,42 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.core.errors import TarryError
-from tarry.gateway.admissions import Unsure
 from tarry.gateway.bodies import Problem
-from tarry.gateway.book import NoSuchSpace
-from tarry.gateway.limits import TooMany
+from tarry.gateway.catalog import NoSuchSpace, NoSuchToken
+from tarry.gateway.group_commit import AcceptanceUnknown
+from tarry.gateway.limits import TooManyRequests
 from tarry.keep.errors import AlreadyUsed, NoSuchPost, Paused, TooLate, Unavailable
 
-__all__ = ["HANDLERS", "NOTHING_HERE", "BadRequest", "Forbidden", "Unauthorised", "problem", "refuse"]
+__all__ = ["HANDLERS", "NOTHING_HERE", "BadRequest", "Forbidden", "UnknownToken", "problem", "refuse"]
 
 _TITLES = {
-    400: "The request cannot be read",
-    401: "Who asks is not known",
+    400: "The request is not well formed",
+    401: "Unknown token",
     403: "Not allowed",
     404: "Not found",
-    405: "No such method here",
+    405: "Wrong method",
     408: "Too slow",
-    409: "Not now",
+    409: "Not possible now",
     413: "Too large",
-    415: "JSON is expected",
-    421: "Not this gateway",
+    415: "Not JSON",
+    421: "Unknown host name",
     422: "Not acceptable",
-    429: "Too often",
-    500: "Our mistake",
+    429: "Too many requests",
+    500: "Our error",
     503: "The store is away",
 }
 
 
 _LONGEST = 400
-#: Why is for the operator's log: what a database says names machines, users and files.
+#: The reason is for the operator's log: what a database says names machines, users and files.
 _AWAY = "the store is away at the moment: try again later"
 
-#: What is said of an address that is none.
-NOTHING_HERE = "there is nothing here"
+#: The message for an address that does not exist.
+NOTHING_HERE = "there is nothing at this address: check how it is written"
 
 
 class BadRequest(TarryError):
-    """A request that cannot be read.
+    """A request that cannot be answered, with the status of its answer.
 
     >>> BadRequest(413, "too large").status
     413
@@ -52,16 +52,16 @@ class BadRequest(TarryError):
         self.status = status
 
 
-class Unauthorised(TarryError):
-    """No token, or none that this gateway knows.
+class UnknownToken(TarryError):
+    """No token, or one that this gateway does not know.
 
-    >>> print(Unauthorised())
-    a token is needed that this gateway has made and not revoked: Authorization: Bearer tarry_...
+    >>> print(UnknownToken())
+    no token, or one that is unknown or revoked: send Authorization: Bearer tarry_...
     """
 
     def __init__(self) -> None:
         super().__init__(
-            "a token is needed that this gateway has made and not revoked: Authorization: Bearer tarry_..."
+            "no token, or one that is unknown or revoked: send Authorization: Bearer tarry_..."
         )
 
 
@@ -69,22 +69,23 @@ class Forbidden(TarryError):
     """A token that does not allow this.
 
     >>> print(Forbidden("submit"))
-    this token does not allow this here: it needs the scope submit, and this space
+    this token is not enough: use one with the scope submit for this space
     """
 
     def __init__(self, scope: str) -> None:
-        super().__init__(f"this token does not allow this here: it needs the scope {scope}, and this space")
+        super().__init__(f"this token is not enough: use one with the scope {scope} for this space")
 
 
 _STATUS: dict[type[TarryError], int] = {
-    Unauthorised: 401,
+    UnknownToken: 401,
     Forbidden: 403,
     NoSuchSpace: 404,
+    NoSuchToken: 404,
     NoSuchPost: 404,
     TooLate: 409,
     AlreadyUsed: 409,
     Paused: 409,
-    TooMany: 429,
+    TooManyRequests: 429,
     Unavailable: 503,
 }
 
@@ -97,16 +98,16 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     """
     # Whatever was sent may be quoted in it: one line of it, and not a long one.
     line = " ".join("".join(c if c.isprintable() else " " for c in detail[:_LONGEST]).split())
-    told = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
+    record = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
     return Response(
-        msgspec.json.encode(told), status, media_type="application/problem+json", headers=headers
+        msgspec.json.encode(record), status, media_type="application/problem+json", headers=headers
     )
 
 
 def refuse(error: Exception) -> Response:
     """The answer to an error.
 
-    >>> refuse(TooMany(2)).headers["retry-after"]
+    >>> refuse(TooManyRequests(2)).headers["retry-after"]
     '2'
     """
     if isinstance(error, TarryError):
@@ -115,12 +116,14 @@ def refuse(error: Exception) -> Response:
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        if isinstance(error, TooMany | Paused) and error.wait_s is not None:
+        if isinstance(error, TooManyRequests | Paused) and error.wait_s is not None:
             headers["Retry-After"] = str(error.wait_s)
-        is_away = isinstance(error, Unavailable) and not isinstance(error, Unsure)
+        is_away = isinstance(error, Unavailable) and not isinstance(error, AcceptanceUnknown)
         return problem(status, _AWAY if is_away else str(error), headers)
-    # What broke is for the log of the operator, and no business of who asked.
-    return problem(500, "something broke here; nothing about it was kept but a line in the log")
+    # What broke is for the operator's log, and not for the client.
+    return problem(
+        500, "something broke here: try again, or ask the operator, whose log has a line about it"
+    )
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -130,7 +133,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _http(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return refuse(error)
-    detail = {404: NOTHING_HERE, 405: "this address knows other methods"}.get(
+    detail = {404: NOTHING_HERE, 405: "this address has other methods: see the header Allow"}.get(
         error.status_code, error.detail
     )
     headers = dict(error.headers or {})

@@ -1,4 +1,4 @@
-"""Forgetting what is old: releases, counts of arrivals, replaced choices, the ledger of old policies.
+"""Deleting what is old: releases, counts of arrivals, replaced choices, the ledger of old policies.
 
 Nothing here is needed to keep a promise. What the next step of something depends on stays: the last release
 of a feed, the last hour with arrivals, the choice of an account that holds.
@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
-from tarry.gateway.book import Space, read_book
+from tarry.gateway.catalog import Space, read_catalog
 from tarry.keep.clock import MICROS, Clock, advance
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
 from tarry.keep.store import Settings, Store, Transaction, place
@@ -45,7 +45,7 @@ def prune(
     space: str | None = None,
     dry: bool = False,
 ) -> int:
-    """Forget rows that are older than so many seconds, of one space or of all; how many.
+    """Delete rows that are older than so many seconds, of one space or of all; how many.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> gateway = small_gateway()
@@ -53,17 +53,16 @@ def prune(
     0
     """
     if older_than < LEAST_S:
+        age = format_duration(older_than)
         raise BadInput(
-            "the age of what is pruned",
-            f"must be {RECEIPT_DAYS}d or more",
-            found=format_duration(older_than),
+            f"only what is {RECEIPT_DAYS}d old or older may be pruned, not {age}", "give a longer age"
         )
     if space is not None and what not in _OF_A_SPACE:
-        raise BadInput(what, "belongs to all spaces", found=f"space {space!r}", fix="leave the space out")
+        raise BadInput(f"{what} cannot be pruned for space {space!r} alone", "leave the space out")
     with store.transaction("reading") as transaction:
-        here, book = place(transaction), read_book(transaction)
+        here, catalog = place(transaction), read_catalog(transaction)
     before = Fraction(advance(here.anchor, clock.read(here.now)).time, MICROS) - older_than
-    spaces = list(book.spaces.values()) if space is None else [book.space(space)]
+    spaces = list(catalog.spaces.values()) if space is None else [catalog.space(space)]
     steps = _steps(what, here.settings, before, spaces, _ALL if dry else _AT_A_TIME)
     return sum((_try_out if dry else _repeat)(store, step) for step in steps)
 
@@ -72,7 +71,7 @@ Step = Callable[[Transaction], int]
 
 
 def _steps(what: What, settings: Settings, before: Fraction, spaces: list[Space], most: int) -> list[Step]:
-    """What to do, each until it changes nothing."""
+    """The steps to take, each until it changes nothing."""
     tick = max(0, ticks_up(before, settings.tick) - 1)
     if what == "feed":
         return [_feed(space, before, most) for space in spaces]

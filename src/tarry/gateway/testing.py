@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from tarry.core.entropy import Entropy
 from tarry.core.policy import Policy
-from tarry.gateway.book import Scope, read_book
+from tarry.gateway.catalog import Scope, add_token, read_catalog
+from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.spaces import add_space
-from tarry.gateway.stores import open_store
-from tarry.gateway.tokens import add_token
+from tarry.gateway.space_changes import add_space
 from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
@@ -24,22 +23,22 @@ def small_gateway(
     *,
     spaces: tuple[str, ...] = ("talk",),
     store: Store | None = None,
-    own: Mapping[str, Outlet] | None = None,
+    outlets: Mapping[str, Outlet] | None = None,
     entropy: Entropy | None = None,
 ) -> Gateway:
-    """A gateway with a clock moved by hand and spaces that publish to their feeds.
+    """A gateway with a clock that is moved by hand, and spaces that publish to their feeds.
 
-    >>> list(small_gateway().book.spaces)
+    >>> list(small_gateway().catalog.spaces)
     ['talk']
     """
     store, keys, clock = store or open_store(":memory:"), Keys(bytes(range(32))), clock or ManualClock()
     policy = policy or Policy(epsilon="1", gap="30s", window="10s")
     with store.transaction("closing") as transaction:
-        known = read_book(transaction).spaces
+        known = read_catalog(transaction).spaces
         for name in spaces:
             if name not in known:
                 add_space(transaction, keys, clock, name, policy)
-    return Gateway(store, keys, clock, own=own, entropy=entropy)
+    return Gateway(store, keys, clock, outlets=outlets, entropy=entropy)
 
 
 def new_token(gateway: Gateway, *scopes: Scope, spaces: tuple[str, ...] = ()) -> str:
@@ -49,6 +48,8 @@ def new_token(gateway: Gateway, *scopes: Scope, spaces: tuple[str, ...] = ()) ->
     True
     """
     with gateway.store.transaction("closing") as transaction:
-        token = add_token(transaction, read_book(transaction), "a test", scopes or ("submit",), spaces)[1]
+        token = add_token(transaction, read_catalog(transaction), "a test", scopes or ("submit",), spaces)[
+            1
+        ]
     gateway.refresh()
     return token

@@ -8,8 +8,8 @@ import pytest
 from contracts.at_desk import AtDesk
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
-from tarry.gateway.ending import end_space
-from tarry.gateway.spaces import add_space, change_policy
+from tarry.gateway.policy_changes import change_policy
+from tarry.gateway.space_changes import add_space, end_space
 from tarry.gateway.testing import new_token
 from tarry.keep.errors import Refused, Unavailable
 from tarry.testing import ListOutlet
@@ -26,7 +26,7 @@ def broken():
 @pytest.fixture
 def desk(broken):
     """Two spaces; what talk releases is refused."""
-    with (made := AtDesk(own={"talk": broken})).http:
+    with (made := AtDesk(outlets={"talk": broken})).http:
         yield made
 
 
@@ -55,10 +55,10 @@ def test_a_space_is_paused_and_opened_again(desk):
     desk.sign_in()
 
     assert "Nobody can post there" in desk.done("pause", space="wiki")
-    assert not desk.gateway.book.space("wiki").is_open
+    assert not desk.gateway.catalog.space("wiki").is_open
     assert "Open wiki again" in desk.read()
     assert desk.done("open", space="wiki") == "Open again."
-    assert desk.gateway.book.space("wiki").is_open
+    assert desk.gateway.catalog.space("wiki").is_open
 
 
 def test_a_space_that_has_ended_offers_no_way_back(desk):
@@ -298,18 +298,18 @@ def joined(desk) -> str:
 )
 def test_nobody_gets_a_token_for_everything_by_forgetting_to_choose(desk, fields, told):
     desk.sign_in("admin")
-    before = len(desk.gateway.book.tokens)
+    before = len(desk.gateway.catalog.tokens)
     answer = desk.act("make", **{**MAKE, **fields})
 
     assert answer.status_code == 422
     assert told in unescape(answer.text)
-    assert len(desk.gateway.book.tokens) == before
+    assert len(desk.gateway.catalog.tokens) == before
 
 
 def test_a_revoked_token_is_refused_from_then_on(desk):
     desk.sign_in("admin")
     other = new_token(desk.gateway, "operate")
-    number = desk.gateway.book.tokens[sha(other)].id
+    number = desk.gateway.catalog.tokens[sha(other)].id
 
     assert desk.ask_api(other, "/v1/spaces/talk/parked").status_code == 200
     assert "Revoked." in desk.done("revoke", token=number)
@@ -321,14 +321,14 @@ def test_a_revoked_token_is_refused_from_then_on(desk):
 
 def test_revoking_ones_own_token_ends_the_session(desk):
     own = desk.sign_in("admin")
-    answer = desk.act("revoke", token=desk.gateway.book.tokens[sha(own)].id)
+    answer = desk.act("revoke", token=desk.gateway.catalog.tokens[sha(own)].id)
 
     assert answer.status_code == 303
     assert desk.http.get(answer.headers["location"]).headers["location"] == "/desk/sign-in?then=/desk"
 
 
 def sha(token: str) -> bytes:
-    from tarry.gateway.tokens import token_hash
+    from tarry.gateway.catalog import token_hash
 
     return token_hash(token)
 
@@ -359,7 +359,7 @@ def test_a_token_of_some_spaces_does_nothing_elsewhere(desk, act):
 
     assert [answer.status_code for answer in answers] == [403] * 3
     assert len({answer.text for answer in answers}) == 1
-    assert desk.gateway.book.space("talk").is_open
+    assert desk.gateway.catalog.space("talk").is_open
 
 
 @pytest.mark.parametrize(
@@ -368,14 +368,14 @@ def test_a_token_of_some_spaces_does_nothing_elsewhere(desk, act):
 def test_tokens_are_for_administrators_of_the_whole_gateway(desk, scope, spaces):
     """Whoever may administer some spaces could make a token for the others."""
     desk.sign_in(scope, spaces=spaces)
-    before = dict(desk.gateway.book.tokens)
+    before = dict(desk.gateway.catalog.tokens)
     (number, *_) = [token.id for token in before.values()]
 
     assert "Make a token" not in desk.words()
     assert number not in desk.read()
     assert desk.act("make", **MAKE, everywhere="yes").status_code == 403
     assert desk.act("revoke", token=number).status_code == 403
-    assert desk.gateway.book.tokens == before
+    assert desk.gateway.catalog.tokens == before
 
 
 def test_a_new_tokens_page_is_for_administrators(desk):

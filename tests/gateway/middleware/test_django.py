@@ -213,7 +213,7 @@ def test_a_body_that_somebody_else_has_taken_is_told(site):
     request = RequestFactory().post("/odd/200", {"file": SimpleUploadedFile("a", b"b")})
     assert request.POST is not None
 
-    with pytest.raises(NotPossible, match="another middleware has taken the body"):
+    with pytest.raises(NotPossible, match="another middleware has read the body"):
         HoldPostsMiddleware(print)(request)
 
 
@@ -367,9 +367,9 @@ def test_a_signal_ends_the_command(site):
 @pytest.mark.parametrize(
     ("middleware", "sentence"),
     [
-        ([AUTH, OURS], "CsrfViewMiddleware has to come before"),
-        ([AUTH, OURS, CSRF], "CsrfViewMiddleware has to come before"),
-        ([CSRF, OURS, AUTH], "AuthenticationMiddleware has to come before"),
+        ([AUTH, OURS], "CsrfViewMiddleware must come before"),
+        ([AUTH, OURS, CSRF], "CsrfViewMiddleware must come before"),
+        ([CSRF, OURS, AUTH], "AuthenticationMiddleware must come before"),
     ],
 )
 def test_it_does_not_start_before_those_who_check(site, monkeypatch, middleware, sentence):
@@ -397,9 +397,11 @@ def no_class(get_response):
 
 
 def test_settings_that_are_unknown_or_missing_are_told():
-    with pytest.raises(BadInput, match="TARRY has the keys of HoldSettings, in capitals, found PATH, path"):
+    with pytest.raises(
+        BadInput, match="unknown key PATH, path in TARRY: use the fields of HoldSettings, in capitals"
+    ):
         read_settings({"PATH": [], "path": []})
-    with pytest.raises(BadInput, match="TARRY has DATABASE, KEY_FILE, PATHS, found no such key"):
+    with pytest.raises(BadInput, match="TARRY must have the key DATABASE, KEY_FILE, PATHS"):
         read_settings({"POLICY": "policy.toml"})
 
 

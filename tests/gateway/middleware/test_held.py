@@ -96,7 +96,7 @@ def test_a_call_comes_out_as_it_went_in(call):
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"body": "!"}', b"\xff", b'{"body": 1}'])
 def test_what_is_no_call_is_refused(content):
-    with pytest.raises(BadInput, match="a held call is what pack"):
+    with pytest.raises(BadInput, match="this content is no held call"):
         unpack(content)
 
 
@@ -216,8 +216,8 @@ def test_it_does_not_start_without_encryption(tmp_path, monkeypatch):
     ("sealed", "personal", "policy", "sentence"),
     [
         (False, False, "a policy", "this store is not encrypted"),
-        (True, True, "a policy", "belongs to somebody else"),
-        (True, False, None, "belongs to somebody else"),
+        (True, True, "a policy", "is used for something else"),
+        (True, False, None, "is used for something else"),
     ],
 )
 def test_it_does_not_start_with_another_kind_of_store(tmp_path, sealed, personal, policy, sentence):
@@ -280,7 +280,7 @@ def test_an_operator_can_stop_admission_and_let_out_what_waits(tmp_path):
         settings_in(tmp_path / "a", accepting=False, clock=settings.clock), lambda call, release: 200
     )
 
-    with pytest.raises(Paused, match="nothing is taken in"):
+    with pytest.raises(Paused, match="nothing is accepted"):
         closed.admit(some_call(), "/posts")
     assert len(closed.gate.posts()) == 1
     let_out(closed)

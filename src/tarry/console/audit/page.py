@@ -187,7 +187,7 @@ def _job_of(request: Request, session: Session) -> Job:
 
 def _policies(request: Request, session: Session) -> dict[str, str]:
     """The policies of the spaces that this session looks after."""
-    spaces = request.app.state.door.gateway.book.spaces.values()
+    spaces = request.app.state.service.gateway.catalog.spaces.values()
     return {space.name: space.version.text for space in spaces if session.may("operate", space.name)}
 
 

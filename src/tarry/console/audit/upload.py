@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 from starlette.requests import ClientDisconnect, Request
 
 from tarry.console.assets import texts
-from tarry.gateway.incoming import SILENCE_S, pieces
+from tarry.gateway.http_service import SILENCE_S, read_pieces
 from tarry.gateway.problems import BadRequest
 
 __all__ = ["Part", "Parts", "drain", "plain_name", "receive"]
@@ -167,7 +167,7 @@ async def drain(request: Request) -> None:
 
 def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
     sentences = texts()["audit"]
-    return pieces(
+    return read_pieces(
         request,
         most + _AROUND,
         SILENCE_S + most / _LEAST_PER_S,

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 from tarry.console.assets import texts
 from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
-from tarry.gateway.book import Space
-from tarry.gateway.metrics import last_hour
-from tarry.gateway.report import report
+from tarry.gateway.catalog import Space
+from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import hour_ticks
 from tarry.keep.moments import moment
@@ -56,7 +55,7 @@ class Standing:
     lag: Fraction  # seconds of ticks that are over and not closed
     late: Fraction  # seconds since the first release that is due and has not happened
     paused: bool  # brought back from a backup, and not resumed yet
-    hour: tuple[float, int]  # the last whole one: its beginning, and its admissions
+    hour: AdmissionHour  # the last whole one
     counted_at: Fraction  # the beginning of the hour in which `ahead` and the ledger were counted
     hour_s: Fraction  # how long an hour is here: whole ticks
     ahead: Sequence[Row]  # posts by space and hour of release
@@ -109,7 +108,7 @@ class LedgerCount:
         with self._lock:
             here = place(transaction)
             if (hour := here.closed // hour_ticks(here.settings)) != self._hour:
-                self._hour, self._spent = hour, report(transaction, clock).spent
+                self._hour, self._spent = hour, read_status(transaction, clock).spent
             return self._spent
 
 
@@ -153,8 +152,11 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
         )
     elif not standing.paused:
         lines.append(HealthLine(t["overdue"], "good", t["overdue_good"]))
-    start, admissions = standing.hour
-    lines.append(HealthLine(t["admitted"], "good", _counted("admitted", admissions), moment(start)))
+    lines.append(
+        HealthLine(
+            t["admitted"], "good", _counted("admitted", standing.hour.admissions), moment(standing.hour.at)
+        )
+    )
     sentence = _counted("ledger", spent) if spent else t["ledger_good"]
     state: HealthState = "note" if spent else "good"
     counted = moment(standing.counted_at)
@@ -240,7 +242,7 @@ class Card(NamedTuple):
     """A space, as its operator sees it.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> (card,) = cards(None, small_gateway().book.spaces.values())
+    >>> (card,) = cards(None, small_gateway().catalog.spaces.values())
     >>> card.policies
     [PolicyPeriod(number=1, held_from=None, state='holds')]
     """

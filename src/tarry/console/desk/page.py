@@ -18,11 +18,10 @@ from tarry.console.pages import check_origin, page, read_form
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.core.errors import BadInput
 from tarry.core.promise import promise
-from tarry.gateway.book import SCOPES, Space, Version
-from tarry.gateway.door import Door
+from tarry.gateway.catalog import SCOPES, PolicyVersion, Space, find_token
 from tarry.gateway.gateway import Gateway
+from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
-from tarry.gateway.tokens import find_token
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.moments import moment
 
@@ -67,7 +66,7 @@ async def _new_token(request: Request) -> Response:
     """Show a token that was just made; the browser forgets it as it is shown."""
     session = signed_in(request)
     secret = request.cookies.get(_NEW_TOKEN, "")
-    made = find_token(request.app.state.door.gateway.book, secret)
+    made = find_token(request.app.state.service.gateway.catalog, secret)
     if made is None or not session.may_everywhere("admin"):
         return RedirectResponse("/desk", 303)
     answer = page(request, "desk_token.html", {"made": made, "secret": secret})
@@ -77,7 +76,7 @@ async def _new_token(request: Request) -> Response:
 
 async def _promise(request: Request) -> Response:
     """What one policy of a space promises, or promised."""
-    session, door = signed_in(request), request.app.state.door
+    session, door = signed_in(request), request.app.state.service
     if not session.may("operate", request.path_params["space"]):
         raise Forbidden("operate")
     space: Space = door.space(request)
@@ -87,7 +86,7 @@ async def _promise(request: Request) -> Response:
     return page(request, "desk_promise.html", values)
 
 
-def _version(space: Space, number: str) -> Version:
+def _version(space: Space, number: str) -> PolicyVersion:
     version = next((each for each in space.versions if str(each.number) == number), None)
     if version is None:
         raise BadRequest(404, NOTHING_HERE)
@@ -95,7 +94,7 @@ def _version(space: Space, number: str) -> Version:
 
 
 async def _view(request: Request, session: Session) -> _View:
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     ledger: LedgerCount | None = (
         request.app.state.ledger_count if session.may_everywhere("operate") else None
     )
@@ -114,7 +113,7 @@ def _read_view(gateway: Gateway, ledger: LedgerCount | None) -> _View:
 
 
 def _values(request: Request, session: Session, view: _View) -> dict[str, Any]:
-    book, standing = request.app.state.door.gateway.book, view.standing
+    book, standing = request.app.state.service.gateway.catalog, view.standing
     spaces = [space for space in book.spaces.values() if session.may("operate", space.name)]
     posts = parked(standing, {space.name for space in spaces})
     is_admin = session.may_everywhere("admin")
@@ -162,20 +161,20 @@ def _then(done: str, **more: int) -> Response:
     return RedirectResponse(f"/desk?{urlencode({'done': done, **more})}", 303)
 
 
-def _space(request: Request, session: Session, fields: _Fields) -> tuple[Door, str]:
+def _space(request: Request, session: Session, fields: _Fields) -> tuple[HttpService, str]:
     """The space that a form names, if the session may operate it."""
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     name = fields.get("space", "")
     if not session.may("operate", name):
         raise Forbidden("operate")
-    return door, door.gateway.book.space(name).name
+    return door, door.gateway.catalog.space(name).name
 
 
-def _admin(request: Request, session: Session) -> Door:
+def _admin(request: Request, session: Session) -> HttpService:
     """Tokens are the gateway's: an administrator of some spaces could make one for the others."""
     if not session.may_everywhere("admin"):
         raise Forbidden("admin")
-    door: Door = request.app.state.door
+    door: HttpService = request.app.state.service
     return door
 
 
@@ -210,7 +209,7 @@ async def _withdraw(request: Request, session: Session, fields: _Fields) -> Resp
     return _then("withdrawn")
 
 
-async def _parked(door: Door, change: Callable[[], None]) -> None:
+async def _parked(door: HttpService, change: Callable[[], None]) -> None:
     try:
         await door.change(change)
     except (NoSuchPost, TooLate):
@@ -229,7 +228,7 @@ async def _withdraw_on(request: Request, session: Session, fields: _Fields) -> R
 async def _make(request: Request, session: Session, fields: _Fields) -> Response:
     door = _admin(request, session)
     scopes = [scope for scope in SCOPES if fields.get(f"scope-{scope}") == "yes"]
-    spaces = [name for name in door.gateway.book.spaces if fields.get(f"space-{name}") == "yes"]
+    spaces = [name for name in door.gateway.catalog.spaces if fields.get(f"space-{name}") == "yes"]
     if not scopes:
         raise BadRequest(422, texts()["desk"]["make_no_scope"])
     # No space means all of them: nobody gets that by forgetting to choose.

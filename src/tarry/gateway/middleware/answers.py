@@ -1,7 +1,7 @@
-"""What somebody is answered whose call is held: the same for every framework.
+"""The answers to held calls: the same for every framework.
 
-All of it is for the author alone. A release that is announced is a proof of authorship, so nothing here may
-be cached or shared.
+All of it is for the author alone. An announced release is a proof of authorship, so nothing here may be
+cached or shared.
 """
 
 import json
@@ -23,25 +23,25 @@ __all__ = [
     "RECEIPT_HEADER",
     "RECEIPT_PATH",
     "WITHDRAW_PATH",
-    "Answer",
+    "HeldAnswer",
     "about_receipt",
     "admit",
     "refusal",
     "withdraw_by_form",
 ]
 
-#: Where a receipt is asked for (GET) and a call taken back (DELETE).
+#: Where a receipt is read (GET) and its call withdrawn (DELETE).
 RECEIPT_PATH = "/_tarry/receipt"
-#: Where the secret stands. In an address it would be found in logs.
+#: The header of the receipt. In an address it would end up in logs.
 RECEIPT_HEADER = "Tarry-Receipt"
-#: Where the page of somebody without programs sends a receipt, in a form, to take a call back (POST).
+#: Where the page sends a receipt, in a form, to withdraw a call (POST).
 WITHDRAW_PATH = "/_tarry/withdraw"
 MOST_FORM_BYTES = 4096
 _STATUS: dict[type[TarryError], int] = {NoSuchPost: 404, TooLate: 409, Paused: 409, Unavailable: 503}
 _PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept"}
 #: Without a referrer a browser calls the origin of a form "null", and the site would refuse its own page.
 _PRIVATE_PAGE = {**_PRIVATE, "Referrer-Policy": "same-origin"}
-#: Bytes of an answer about a held call: were they not of one length, an eavesdropper would see more.
+#: Bytes of an answer about a held call: of one length, so that an eavesdropper sees no more.
 _SIZE = 1024
 _PAGE_SIZE = 4096
 _PAGE = """<!doctype html>
@@ -54,10 +54,10 @@ _BACK = """<p><a href="{front}">Back to the site</a></p>"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """An answer, to be told in a framework's own way.
+class HeldAnswer:
+    """An answer, to be sent in a framework's own way.
 
-    >>> refusal(404, "there is nothing here").headers["Cache-Control"]
+    >>> refusal(404, "no post has this receipt").headers["Cache-Control"]
     'no-store'
     """
 
@@ -73,12 +73,12 @@ def admit(
     *,
     html: bool = False,
     fields: Mapping[str, str] | None = None,
-) -> Answer:
-    """Hold a call, or say why not. `fields` go into the form of the page, beside the receipt.
+) -> HeldAnswer:
+    """Hold a call, or refuse it. `fields` go into the form of the page, beside the receipt.
 
     >>> from types import SimpleNamespace
     >>> def admit_nothing(call, target):
-    ...     raise Paused("nothing is taken in at the moment")
+    ...     raise Paused("nothing is accepted at the moment: try again later")
     >>> call = HeldCall(method="POST", path="/posts", query="", content_type="", body=b"", user="17")
     >>> admit(SimpleNamespace(admit=admit_nothing), call, "/posts").status
     409
@@ -88,40 +88,42 @@ def admit(
     except TarryError as error:
         return _refused(error, html=html)
     if not html:
-        return _json(202, {"receipt": receipt.secret, **_told(receipt.status)})
+        return _json(202, {"receipt": receipt.secret, **_status_fields(receipt.status)})
     sentences = [
-        f"It will appear {_when(receipt.status)}. Nobody but you is told.",
+        f"It will appear {_when(receipt.status)}. Only you know this.",
         f"Until then you can take it back, here or with its receipt: {receipt.secret}",
     ]
     hidden = {**(fields or {}), "receipt": receipt.secret}
     return _page(202, "Accepted", sentences, _form(hold, hidden) + _back(hold))
 
 
-def about_receipt(hold: Hold, method: str, secret: str | None) -> Answer:
-    """What became of a call, or its withdrawal.
+def about_receipt(hold: Hold, method: str, secret: str | None) -> HeldAnswer:
+    """The status of a held call, or its withdrawal.
 
     >>> about_receipt(None, "POST", None).status
     405
     """
     if method not in {"GET", "DELETE"}:
-        return refusal(405, "a receipt is asked for with GET, and its call taken back with DELETE")
+        return refusal(
+            405, "a receipt is read with GET, and its call withdrawn with DELETE: use one of them"
+        )
     try:
         if not secret:
             raise NoSuchPost
         status = hold.gate.withdraw(secret) if method == "DELETE" else hold.gate.status(secret)
     except TarryError as error:
         return _refused(error, html=False)
-    return _json(200, _told(status))
+    return _json(200, _status_fields(status))
 
 
-def withdraw_by_form(hold: Hold, method: str, body: bytes) -> Answer:
-    """Take a call back whose receipt stands in a form.
+def withdraw_by_form(hold: Hold, method: str, body: bytes) -> HeldAnswer:
+    """Withdraw a call whose receipt is in a form.
 
     >>> withdraw_by_form(None, "GET", b"").status
     405
     """
     if method != "POST":
-        return refusal(405, "a call is taken back with POST", html=True)
+        return refusal(405, "a call is withdrawn with POST: use the form", html=True)
     try:
         fields = parse_qs(body.decode(), max_num_fields=10) if len(body) <= MOST_FORM_BYTES else {}
     except ValueError:
@@ -135,33 +137,35 @@ def withdraw_by_form(hold: Hold, method: str, body: bytes) -> Answer:
     return _page(200, "Taken back", ["It will not appear."], _back(hold))
 
 
-def refusal(status: int, sentence: str, *, html: bool = False) -> Answer:
-    """No, and why.
+def refusal(status: int, sentence: str, *, html: bool = False) -> HeldAnswer:
+    """A refusal with its reason.
 
     >>> refusal(403, "this call comes from another site").body
     b'{"status": 403, "detail": "this call comes from another site"}'
     """
     if html:
         return _page(status, "Not accepted", [sentence])
-    told = {"status": status, "detail": sentence}
-    return _json(status, told, "application/problem+json")
+    return _json(status, {"status": status, "detail": sentence}, "application/problem+json")
 
 
-def _refused(error: TarryError, *, html: bool) -> Answer:
+def _refused(error: TarryError, *, html: bool) -> HeldAnswer:
     return refusal(_STATUS.get(type(error), 422), str(error), html=html)
 
 
-def _told(status: Status) -> dict[str, str | None]:
+def _status_fields(status: Status) -> dict[str, str | None]:
     """The author may know all of it."""
-    between = [None if at is None else moment(at) for at in status.between or (None, None)]
-    told = {
+    earliest, latest = status.between or (None, None)
+    fields = {
         "state": status.state,
-        "release_at": None if status.release_at is None else moment(status.release_at),
-        "earliest_at": between[0],
-        "latest_at": between[1],
-        "problem": status.problem,
+        "release_at": _moment_or_none(status.release_at),
+        "earliest_at": _moment_or_none(earliest),
+        "latest_at": _moment_or_none(latest),
     }
-    return told if status.problem else {name: told[name] for name in told if name != "problem"}
+    return {**fields, "problem": status.problem} if status.problem else fields
+
+
+def _moment_or_none(at: Fraction | None) -> str | None:
+    return None if at is None else moment(at)
 
 
 def _when(status: Status) -> str:
@@ -185,18 +189,18 @@ def _back(hold: Hold) -> str:
     return _BACK.format(front=escape(hold.settings.address.path + "/"))
 
 
-def _json(status: int, told: Mapping[str, object], kind: str = "application/json") -> Answer:
-    body = json.dumps(told).encode()
+def _json(status: int, fields: Mapping[str, object], kind: str = "application/json") -> HeldAnswer:
+    body = json.dumps(fields).encode()
     if status < 300:
         body = body.ljust(_SIZE)
-    return Answer(status=status, headers={"Content-Type": kind, **_PRIVATE}, body=body)
+    return HeldAnswer(status=status, headers={"Content-Type": kind, **_PRIVATE}, body=body)
 
 
-def _page(status: int, title: str, sentences: list[str], more: str = "") -> Answer:
+def _page(status: int, title: str, sentences: list[str], more: str = "") -> HeldAnswer:
     """`more` is HTML already."""
     text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + more
     body = _PAGE.format(title=escape(title), text=text).encode()
     if status < 300:
         body = body.ljust(_PAGE_SIZE)
     headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE_PAGE}
-    return Answer(status=status, headers=headers, body=body)
+    return HeldAnswer(status=status, headers=headers, body=body)

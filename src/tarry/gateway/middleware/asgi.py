@@ -2,24 +2,24 @@
 
     app.add_middleware(HoldPosts, HoldSettings(...), user=signed_in_user)
 
-A POST to a path that is held never reaches its view when it comes: it is checked, sealed and answered with
-202 and a receipt. At its release the wrapped app is called with a request made anew from what was sealed.
+A POST to a held path never reaches its view when it arrives: it is checked, sealed and answered with 202
+and a receipt. At its release the wrapped app is called with a request made anew from what was sealed.
 
-Put it *inside* what signs people in (with `add_middleware`: added before that), so that `user` finds who
-asks, and the call at release comes in behind it. Then nothing of a session is needed: `as_user` tells the
-app whose call it is, and the view finds `request.state.tarry_user` and `request.state.tarry_release`, a
-random id that is the same for the same call.
+Put it *inside* what signs people in (with `add_middleware`: added before that), so that `user` can see who
+is signed in, and the call at release enters behind it. Then no session is needed: `as_user` shows the app
+whose call it is, and the view has `request.state.tarry_user` and `request.state.tarry_release`, a random id
+that is the same for the same call.
 
 The user's id lies in the sealed content until release: see `held`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from inspect import isawaitable
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -31,22 +31,22 @@ from tarry.gateway.middleware.answers import (
     RECEIPT_HEADER,
     RECEIPT_PATH,
     WITHDRAW_PATH,
-    Answer,
+    HeldAnswer,
     about_receipt,
     admit,
     refusal,
     withdraw_by_form,
 )
-from tarry.gateway.middleware.asgi_call import fresh_scope, run_app
 from tarry.gateway.middleware.held import HeldCall, Hold
 from tarry.gateway.middleware.settings import HoldSettings
 from tarry.keep.errors import Refused
 
-__all__ = ["HoldPosts", "same_origin"]
+__all__ = ["HoldPosts", "fresh_scope", "run_app", "same_origin"]
 
+_PORTS = {"http": 80, "https": 443}
 _THREADS = 4  # each with a connection of its own
-_WHO = "sign in first: a call is held for somebody"
-_WHENCE = "this call does not come from a page of this site"
+_SIGN_IN = "only the calls of people who are signed in are held: sign in first"
+_OTHER_SITE = "this call does not come from a page of this site: send it from there"
 User = Callable[[Request], str | Awaitable[str | None] | None]
 AsUser = Callable[[MutableMapping[str, Any], str], Awaitable[None] | None]
 
@@ -54,8 +54,8 @@ AsUser = Callable[[MutableMapping[str, Any], str], Awaitable[None] | None]
 def same_origin(request: Request) -> bool:
     """Whether a browser says that a page of this very site makes the call.
 
-    Without a word from a browser the answer is no. An app whose clients are programs with tokens gives a
-    check of its own.
+    Without such a header the answer is no. An app whose clients are programs with tokens gives a check of
+    its own.
 
     >>> headers = [(b"host", b"forum.example.org"), (b"origin", b"https://forum.example.org")]
     >>> same_origin(Request({"type": "http", "headers": headers}))
@@ -107,10 +107,10 @@ class HoldPosts:
         self._keep, self._timeout_s = keep, timeout_s
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="held calls")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._living: Scope = {}  # what the app has said at its start
+        self._living: Scope = {}  # the scope in which the app has started
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let everything through but what is held."""
+        """Let everything through that is not held."""
         if scope["type"] == "lifespan":
             await self._live(scope, receive, send)
             return
@@ -123,9 +123,9 @@ class HoldPosts:
         else:
             await Response(answer.body, answer.status, dict(answer.headers))(scope, receive, send)
 
-    # --- coming in --------------------------------------------------------------------------------
+    # --- arrival ----------------------------------------------------------------------------------
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
+    async def _answer(self, scope: Scope, receive: Receive) -> HeldAnswer | None:
         """Our own answer; None leaves it to the app."""
         request, path = Request(scope, receive), _route_path(scope)
         if path == RECEIPT_PATH:
@@ -136,16 +136,16 @@ class HoldPosts:
         target = self.settings.target_of(request.method, path)
         return None if target is None else await self._hold(request, path, target)
 
-    async def _hold(self, request: Request, path: str, target: str) -> Answer | None:
+    async def _hold(self, request: Request, path: str, target: str) -> HeldAnswer | None:
         html = "text/html" in request.headers.get("accept", "")
         user = await _settled(self._user(request))
         if not user:
-            return None if self.settings.anonymous == "pass" else refusal(401, _WHO, html=html)
+            return None if self.settings.anonymous == "pass" else refusal(401, _SIGN_IN, html=html)
         if not await _settled(self._csrf(request)):
-            return refusal(403, _WHENCE, html=html)
+            return refusal(403, _OTHER_SITE, html=html)
         body = await self._body(request, self.settings.most_bytes)
         if body is None:
-            return refusal(413, f"a body has at most {self.settings.most_bytes} bytes", html=html)
+            return refusal(413, f"a body must have at most {self.settings.most_bytes} bytes", html=html)
         call = HeldCall(
             method=request.method,
             path=path,
@@ -157,18 +157,18 @@ class HoldPosts:
         )
         return await self._in_thread(partial(admit, self.hold, call, target, html=html))
 
-    async def _withdraw(self, request: Request) -> Answer:
+    async def _withdraw(self, request: Request) -> HeldAnswer:
         """For the form on our page: only a page of this site may send it."""
         if not await _settled(self._csrf(request)):
-            return refusal(403, _WHENCE, html=True)
+            return refusal(403, _OTHER_SITE, html=True)
         body = await self._body(request, MOST_FORM_BYTES)
         if body is None:
-            return refusal(413, f"a form has at most {MOST_FORM_BYTES} bytes", html=True)
+            return refusal(413, f"a form must have at most {MOST_FORM_BYTES} bytes", html=True)
         return await self._in_thread(partial(withdraw_by_form, self.hold, request.method, body))
 
-    async def _in_thread(self, ask: Callable[[], Answer]) -> Answer:
+    async def _in_thread(self, step: Callable[[], HeldAnswer]) -> HeldAnswer:
         """The event loop never touches the store."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, step)
 
     @staticmethod
     async def _body(request: Request, most: int) -> bytes | None:
@@ -180,7 +180,7 @@ class HoldPosts:
                 return None
         return body
 
-    # --- going out --------------------------------------------------------------------------------
+    # --- release ----------------------------------------------------------------------------------
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Keep from the moment the app has started to the moment before it ends."""
@@ -203,21 +203,96 @@ class HoldPosts:
     def _call(self, call: HeldCall, release: str) -> int:
         """Call the app from a thread of the keeper; the status of its answer."""
         if self._loop is None:
-            raise NotPossible("the app has not started")
+            raise NotPossible("the app has not started: serve it with its lifespan")
         running = asyncio.run_coroutine_threadsafe(self._run(call, release), self._loop)
         try:
             return running.result(self._timeout_s)
         except TimeoutError:
             if not running.cancel():  # it was the view's own
                 raise
-            took = f"the view took longer than {self._timeout_s:g} s, and may or may not have done its work"
-            raise Refused(took) from None
+            raise Refused(
+                f"the view took longer than {self._timeout_s:g} s, and may or may not have done its work"
+            ) from None
 
     async def _run(self, call: HeldCall, release: str) -> int:
         scope = fresh_scope(self.settings.address, call, release, self._living)
         if self._as_user is not None:
             await _settled(self._as_user(scope, call.user))
         return await run_app(self.app, scope, call.body)
+
+
+# --- calling the app without a server: a request made anew from what was sealed --------------------
+
+
+def fresh_scope(address: SplitResult, call: HeldCall, release: str, living: Mapping[str, Any]) -> Scope:
+    """The scope of a released call: nothing in it comes from the arrival but what was sealed.
+
+    There are no cookies, no client, no agent and no time of ours. `living` is the scope in which the app
+    has started; its state is there as in every request.
+
+    >>> from urllib.parse import urlsplit
+    >>> call = HeldCall(method="POST", path="/posts", query="", content_type="", body=b"hi", user="17")
+    >>> scope = fresh_scope(urlsplit("https://forum.example.org"), call, "5a", {})
+    >>> scope["headers"]
+    [(b'host', b'forum.example.org'), (b'content-length', b'2')]
+    >>> scope["state"]
+    {'tarry_user': '17', 'tarry_release': '5a'}
+    """
+    path = address.path + call.path
+    headers = {
+        "host": address.netloc,
+        "content-type": call.content_type,
+        "content-length": str(len(call.body)),
+        "accept-language": call.language,
+    }
+    scope: Scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": call.method,
+        "scheme": address.scheme,
+        "path": path,
+        "raw_path": quote(path).encode("ascii"),
+        "query_string": call.query.encode("latin-1"),
+        "root_path": address.path,
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers.items() if value],
+        "client": None,
+        "server": (address.hostname, address.port or _PORTS[address.scheme]),
+        "state": {**living.get("state", {}), "tarry_user": call.user, "tarry_release": release},
+    }
+    if "app" in living:  # behind an app's own middleware nothing else would name the app
+        scope["app"] = living["app"]
+    return scope
+
+
+async def run_app(app: ASGIApp, scope: Scope, body: bytes) -> int:
+    """Call an app to its end, background tasks included; the status of its answer, or 0 without one.
+
+    >>> from starlette.responses import PlainTextResponse
+    >>> scope = {"type": "http", "method": "POST"}
+    >>> asyncio.run(run_app(PlainTextResponse("done", 201), scope, b""))
+    201
+    """
+    was_read, answered = False, asyncio.Event()
+    status = 0
+
+    async def receive() -> Message:
+        nonlocal was_read
+        if not was_read:
+            was_read = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await answered.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        elif not message.get("more_body", False):
+            answered.set()
+
+    await app(scope, receive, send)
+    return status
 
 
 async def _settled(value: Any) -> Any:

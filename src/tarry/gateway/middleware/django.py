@@ -5,9 +5,14 @@
     TARRY = {"DATABASE": ..., "KEY_FILE": ..., "POLICY": ..., "PATHS": ["/threads/{thread}/posts"]}
 
 `TARRY` has the fields of `HoldSettings`, in capitals. The middleware stands behind Django's own CSRF check
-and behind who signs people in, best at the very end; it refuses to start anywhere else. A POST to a path
-that is held never reaches its view when it comes: Django checks its token, it is sealed, and answered with
-202 and a receipt. At its release the view is called as `django_call` tells.
+and its sign-in, best at the very end; it refuses to start anywhere else. A POST to a held path never
+reaches its view when it arrives: Django checks its token, it is sealed, and answered with 202 and
+a receipt.
+
+At its release the view is called. It has `request.user`, loaded now, `request.tarry_user` (the id) and
+`request.tarry_release` (a random id, the same for the same call). The site's middleware is not run: there
+is no session, no message store (`messages.success(..., fail_silently=True)`), no language and no address of
+the arrival. ATOMIC_REQUESTS applies. Where the user is gone or inactive by now, the call is parked.
 
 Views are called by `manage.py tarry_keeper` (with "tarry.gateway.middleware.django_app" among the installed
 apps), or by a thread of the site itself: `app_hold().start_keeper()`.
@@ -18,13 +23,21 @@ The user's id lies in the sealed content until release: see `held`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
+from io import BytesIO
 from typing import Any
+from urllib.parse import SplitResult
 
-from django import conf  # not its settings: whoever looks at them configures them
+from asgiref.sync import async_to_sync, iscoroutinefunction
+from django import conf  # not its settings: reading them configures them
+from django.contrib.auth import get_user_model
 from django.core.exceptions import RequestDataTooBig
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import close_old_connections
 from django.http import HttpResponse
 from django.http.request import RawPostDataException
 from django.middleware.csrf import CsrfViewMiddleware, get_token
+from django.urls import resolve, set_script_prefix
 from django.utils.module_loading import import_string
 
 from tarry.core.errors import BadInput, NotPossible
@@ -33,27 +46,28 @@ from tarry.gateway.middleware.answers import (
     RECEIPT_HEADER,
     RECEIPT_PATH,
     WITHDRAW_PATH,
-    Answer,
+    HeldAnswer,
     about_receipt,
     admit,
     refusal,
     withdraw_by_form,
 )
-from tarry.gateway.middleware.django_call import call_view
 from tarry.gateway.middleware.held import HeldCall, Hold
 from tarry.gateway.middleware.settings import HoldSettings
+from tarry.keep.errors import Refused
 
-__all__ = ["HoldPostsMiddleware", "app_hold", "check_order", "read_settings"]
+__all__ = ["HoldPostsMiddleware", "app_hold", "call_view", "check_order", "fresh_environ", "read_settings"]
 
 _OURS = "tarry.gateway.middleware.django.HoldPostsMiddleware"
 _BEFORE = (
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
 )
-_WHO = "sign in first: a call is held for somebody"
+_SIGN_IN = "only the calls of people who are signed in are held: sign in first"
+_PORTS = {"http": 80, "https": 443}
 
 
-def read_settings(told: Mapping[str, Any]) -> HoldSettings:
+def read_settings(values: Mapping[str, Any]) -> HoldSettings:
     """The settings of a site.
 
     >>> places = {"DATABASE": "held.db", "KEY_FILE": "held.key", "POLICY": "policy.toml"}
@@ -61,15 +75,15 @@ def read_settings(told: Mapping[str, Any]) -> HoldSettings:
     1048576
     >>> read_settings({**places, "PATH": "/"})
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: TARRY has the keys of HoldSettings, in capitals, found PATH
+    tarry.core.errors.BadInput: unknown key PATH in TARRY: use the fields of HoldSettings, in capitals
     """
     known = {each.name.upper(): each.name for each in fields(HoldSettings)}
-    if unknown := set(told) - set(known):
-        found = ", ".join(sorted(unknown))
-        raise BadInput("TARRY", "has the keys of HoldSettings, in capitals", found=found)
-    if missing := {"DATABASE", "KEY_FILE", "POLICY", "PATHS"} - set(told):
-        raise BadInput("TARRY", f"has {', '.join(sorted(missing))}", found="no such key")
-    return HoldSettings(**{known[name]: value for name, value in told.items()})
+    if unknown := set(values) - set(known):
+        names = ", ".join(sorted(unknown))
+        raise BadInput(f"unknown key {names} in TARRY", "use the fields of HoldSettings, in capitals")
+    if missing := {"DATABASE", "KEY_FILE", "POLICY", "PATHS"} - set(values):
+        raise BadInput(f"TARRY must have the key {', '.join(sorted(missing))}")
+    return HoldSettings(**{known[name]: value for name, value in values.items()})
 
 
 def check_order(middleware: Sequence[str]) -> None:
@@ -77,13 +91,13 @@ def check_order(middleware: Sequence[str]) -> None:
 
     >>> check_order([_OURS, "django.middleware.csrf.CsrfViewMiddleware"])
     Traceback (most recent call last):
-    tarry.core.errors.NotPossible: CsrfViewMiddleware has to come before HoldPostsMiddleware in MIDDLEWARE
+    tarry.core.errors.NotPossible: CsrfViewMiddleware must come before HoldPostsMiddleware in MIDDLEWARE
     """
     before = list(middleware)[: list(middleware).index(_OURS)] if _OURS in middleware else list(middleware)
     for name in _BEFORE:
         if name not in before and not any(_is_kind_of(other, name) for other in before):
             kind = name.rpartition(".")[2]
-            raise NotPossible(f"{kind} has to come before HoldPostsMiddleware in MIDDLEWARE")
+            raise NotPossible(f"{kind} must come before HoldPostsMiddleware in MIDDLEWARE")
 
 
 @cache
@@ -111,7 +125,7 @@ class HoldPostsMiddleware:
         """Let everything through; what is held stops at `process_view`, behind Django's CSRF check."""
         if request.path_info == RECEIPT_PATH:
             secret = request.headers.get(RECEIPT_HEADER)
-            return self._ask(partial(about_receipt, self.hold, request.method, secret))
+            return self._respond(partial(about_receipt, self.hold, request.method, secret))
         if request.path_info == WITHDRAW_PATH:
             return self._withdraw(request)
         most = self.hold.settings.most_bytes
@@ -128,8 +142,8 @@ class HoldPostsMiddleware:
             return None
         if not request.user.is_authenticated:
             passes = self.hold.settings.anonymous == "pass"
-            return None if passes else _response(refusal(401, _WHO, html=_wants_page(request)))
-        # A view that is exempt may check by itself, but is not asked before the release.
+            return None if passes else _response(refusal(401, _SIGN_IN, html=_wants_page(request)))
+        # A view that is exempt may check by itself, but is not called before the release.
         if (forbidden := self._csrf.process_view(request, _not_exempt, args, kwargs)) is not None:
             return forbidden
         call = HeldCall(
@@ -142,9 +156,9 @@ class HoldPostsMiddleware:
             language=request.headers.get("Accept-Language", "") if self.hold.settings.keep_language else "",
         )
         if not _wants_page(request):
-            return self._ask(partial(admit, self.hold, call, target))
+            return self._respond(partial(admit, self.hold, call, target))
         fields = {"csrfmiddlewaretoken": get_token(request)}
-        return self._ask(partial(admit, self.hold, call, target, html=True, fields=fields))
+        return self._respond(partial(admit, self.hold, call, target, html=True, fields=fields))
 
     def _withdraw(self, request: Any) -> Any:
         """For the form on our page: Django checks its token."""
@@ -152,12 +166,12 @@ class HoldPostsMiddleware:
             return _response(refused)
         if (forbidden := self._csrf.process_view(request, _not_exempt, (), {})) is not None:
             return forbidden
-        return self._ask(partial(withdraw_by_form, self.hold, request.method, request.body))
+        return self._respond(partial(withdraw_by_form, self.hold, request.method, request.body))
 
-    def _ask(self, ask: Callable[[], Answer]) -> Any:
+    def _respond(self, step: Callable[[], HeldAnswer]) -> Any:
         """Leave no connection behind: a server may have a thread for every request."""
         try:
-            return _response(ask())
+            return _response(step())
         finally:
             self.hold.vault.store.close()
 
@@ -165,7 +179,7 @@ class HoldPostsMiddleware:
         return self.hold.settings.target_of(request.method, request.path_info)
 
 
-def _read(request: Any, most: int) -> Answer | None:
+def _read(request: Any, most: int) -> HeldAnswer | None:
     """Read the body before the CSRF check does: of a form with files it would leave nothing behind."""
     html = _wants_page(request)
     try:
@@ -173,16 +187,17 @@ def _read(request: Any, most: int) -> Answer | None:
         if length <= most and len(request.body) <= most:
             return None
     except ValueError:
-        return refusal(400, "Content-Length is a number", html=html)
+        return refusal(400, "Content-Length must be a number", html=html)
     except RequestDataTooBig:
         pass
     except RawPostDataException:
-        taken = "another middleware has taken the body of this request: it has to come later"
-        raise NotPossible(taken) from None
-    return refusal(413, f"a body has at most {most} bytes", html=html)
+        raise NotPossible(
+            "another middleware has read the body of this request: put it behind HoldPostsMiddleware"
+        ) from None
+    return refusal(413, f"a body must have at most {most} bytes", html=html)
 
 
-def _response(answer: Answer) -> Any:
+def _response(answer: HeldAnswer) -> Any:
     return HttpResponse(answer.body, status=answer.status, headers=dict(answer.headers))
 
 
@@ -195,5 +210,68 @@ def _not_exempt() -> None:
 
 
 def _is_kind_of(other: str, name: str) -> bool:
-    kind, wanted = import_string(other), import_string(name)
-    return isinstance(kind, type) and issubclass(kind, wanted)
+    kind, base = import_string(other), import_string(name)
+    return isinstance(kind, type) and issubclass(kind, base)
+
+
+# --- calling a view without a server: a request made anew from what was sealed ---------------------
+
+
+def fresh_environ(address: SplitResult, call: HeldCall) -> dict[str, Any]:
+    """The environment of a released call: nothing in it comes from the arrival but what was sealed.
+
+    >>> from urllib.parse import urlsplit
+    >>> call = HeldCall(method="POST", path="/posts", query="", content_type="", body=b"hi", user="17")
+    >>> environ = fresh_environ(urlsplit("https://forum.example.org"), call)
+    >>> sorted(name for name in environ if name.startswith("HTTP_"))
+    ['HTTP_HOST']
+    """
+    environ = {
+        "REQUEST_METHOD": call.method,
+        "SCRIPT_NAME": address.path,
+        "PATH_INFO": call.path.encode().decode("latin-1"),  # as PEP 3333 has it
+        "QUERY_STRING": call.query,
+        "CONTENT_TYPE": call.content_type,
+        "CONTENT_LENGTH": str(len(call.body)),
+        "SERVER_NAME": address.hostname,
+        "SERVER_PORT": str(address.port or _PORTS[address.scheme]),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": address.netloc,
+        "wsgi.url_scheme": address.scheme,
+        "wsgi.input": BytesIO(call.body),
+    }
+    return {**environ, "HTTP_ACCEPT_LANGUAGE": call.language} if call.language else environ
+
+
+def call_view(address: SplitResult, call: HeldCall, release: str) -> int:
+    """Call a view of the site in this thread, as the user of the call; the status of its answer."""
+    close_old_connections()
+    try:
+        set_script_prefix(f"{address.path}/")
+        request = _request(address, call, release)
+        match = request.resolver_match = resolve(call.path)
+        view = BaseHandler().make_view_atomic(match.func)
+        if iscoroutinefunction(view):
+            view = async_to_sync(view)
+        return int(view(request, *match.args, **match.kwargs).status_code)
+    finally:
+        close_old_connections()
+
+
+def _request(address: SplitResult, call: HeldCall, release: str) -> Any:
+    request = WSGIRequest(fresh_environ(address, call))
+    user = request.user = _user(call.user)
+
+    async def auser() -> Any:  # what asynchronous views ask
+        return user
+
+    request.auser, request.tarry_user, request.tarry_release = auser, call.user, release
+    request._dont_enforce_csrf_checks = True  # noqa: SLF001 - Django's name; they were made when it came
+    return request
+
+
+def _user(key: str) -> Any:
+    user = get_user_model()._default_manager.filter(pk=key).first()  # noqa: SLF001 - documented by Django
+    if user is None or not user.is_active:
+        raise Refused("the user of the call is gone, or inactive")
+    return user

@@ -1,6 +1,6 @@
-"""Held calls: what is sealed of a request, and how it is made again at its release.
+"""Held calls: what is sealed of a request, and how the call is made at its release.
 
-A held call is everything that a view needs to know, and nothing that tells of the arrival: method, path,
+A held call is everything that a view needs to know, and nothing about the arrival: method, path,
 query, content type, body and user. It is the content of a post, encrypted with a key that lies outside the
 database.
 
@@ -24,9 +24,9 @@ from typing import Any
 import tarry
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy_file import write_policy
+from tarry.gateway.database import open_store
 from tarry.gateway.keyfile import make_key, read_key
 from tarry.gateway.middleware.settings import HoldSettings, policy_of
-from tarry.gateway.stores import open_store
 from tarry.keep.adopt import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
@@ -47,8 +47,8 @@ _NOT_APP = [
     *(Path(get_paths()[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
     Path(tarry.__file__).parent,
 ]
-_CHANGED = "the app's policy has changed: it is started anew, try again later"
-_CLOSED = "nothing is taken in at the moment: try again later"
+_CHANGED = "the app's policy has changed and it is being restarted: try again later"
+_CLOSED = "nothing is accepted at the moment: try again later"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,14 +89,14 @@ def unpack(content: bytes) -> HeldCall:
         fields = json.loads(content)
         return HeldCall(**{**fields, "body": base64.b64decode(fields["body"], validate=True)})
     except (ValueError, TypeError, KeyError):
-        raise BadInput("a held call", "is what pack() makes", found="something else") from None
+        raise BadInput("this content is no held call", "make it with pack()") from None
 
 
 class ViewOutlet(Outlet):
     """Calls a view of the app, in its own process. `call` gives the status of the view's answer.
 
     At most once: a view is not asked whether it has seen a call before. One that was cut off by a crash, or
-    that failed, is parked for a person. What is told of a failure never quotes the view: its words may name
+    that failed, is parked for a person. The reason of a failure never quotes the view: its words may name
     the user.
 
     >>> from fractions import Fraction
@@ -113,9 +113,9 @@ class ViewOutlet(Outlet):
         self._call = call
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Everything is in the content."""
+        """Refuse options: everything is in the content."""
         if options:
-            raise BadInput("a held call", "has no options", found=", ".join(sorted(options)))
+            raise BadInput(f"a held call must have no options, not {', '.join(sorted(options))}")
 
     def deliver(self, release: Release) -> None:
         """Call the view."""
@@ -128,17 +128,17 @@ class ViewOutlet(Outlet):
             raise Refused(f"the view could not be called: {error}") from error
         except Exception as error:
             raised = f"the view raised {type(error).__name__}"
-            # For whoever mends it. The author is not told where, and the words may name the user.
+            # For the developer. The author does not see where, and the words may name the user.
             _LOG.warning("%s at %s", raised, place_in_app(error))
             raise Refused(raised) from error
         if status in {307, 308}:
-            raise Refused(f"the view answered {status}: it wants to be called at another address")
+            raise Refused(f"the view answered {status}: it must not redirect to another address")
         if not 200 <= status < 400:
             raise Refused(f"the view answered {status}")
 
 
 def place_in_app(error: BaseException) -> str:
-    """File and line where the app raised an error, or called the library that did; never what it says.
+    """File and line where the app raised an error, or called the library that did; never its message.
 
     >>> try:
     ...     json.loads("nothing")
@@ -147,13 +147,13 @@ def place_in_app(error: BaseException) -> str:
     True
     """
     frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    own = [(name, line) for name, line in frames if not any(Path(name).is_relative_to(p) for p in _NOT_APP)]
-    name, line = (own or frames or [("", 0)])[-1]
+    in_app = [frame for frame in frames if not any(Path(frame[0]).is_relative_to(p) for p in _NOT_APP)]
+    name, line = (in_app or frames or [("", 0)])[-1]
     return f"{'/'.join(Path(name).parts[-2:])}:{line}"
 
 
 class Hold:
-    """The held calls of one app: takes them in, tells of them, and lets them out.
+    """The held calls of one app: accepts them, knows their status, and makes them at their release.
 
     >>> from tempfile import TemporaryDirectory
     >>> from tarry.core.policy import Policy
@@ -174,7 +174,7 @@ class Hold:
         with store.transaction("reading") as transaction:
             is_new = transaction.one("place") is None
         keys = make_key(settings.key_file) if is_new else read_key(settings.key_file)
-        Sealed(keys.seal)  # tells what is missing before anything is founded
+        Sealed(keys.seal)  # says what is missing before anything is stored
         with store.transaction("closing") as transaction:
             text = write_policy(self.policy)
             found(transaction, Settings.of(self.policy, sealed=True), clock, text)
@@ -195,20 +195,20 @@ class Hold:
         return self.gate.admit(Post(actor=call.user, target=target, outlet=OUTLET, content=pack(call)))
 
     def keeper(self, tell: Callable[[str], None] | None = None) -> Keeper:
-        """The one who calls the views; `run` keeps until `stop`."""
+        """The keeper that calls the views; it runs until `stop`."""
         return Keeper(self.vault, tell=tell or _log)
 
     def start_keeper(self) -> None:
         """Keep in a thread of this process."""
         if self._running is None:
             keeper = self.keeper()
-            # What it is still doing when the process just ends is parked, as after a crash.
+            # Calls that are running when the process just ends are parked, as after a crash.
             thread = threading.Thread(target=_keep, args=(keeper,), name="tarry keeper", daemon=True)
             self._running = keeper, thread
             thread.start()
 
     def stop_keeper(self) -> None:
-        """End it: the views that are being called come to their end first."""
+        """Stop the keeper; views that are being called finish first."""
         if self._running is not None:
             keeper, thread = self._running
             keeper.stop()
@@ -231,8 +231,8 @@ def _log(sentence: str) -> None:
 def _check_store(transaction: Transaction) -> None:
     here = place(transaction)
     if here.settings.personal or here.policy is None:
-        raise NotPossible("this database belongs to somebody else: held calls need one of their own")
+        raise NotPossible("this database is used for something else: give held calls one of their own")
     if not here.settings.is_encrypted:
         raise NotPossible(
-            "this store is not encrypted, and held calls tell who makes them: begin a new one"
+            "this store is not encrypted, and held calls name their users: use a new database"
         )

@@ -1,4 +1,4 @@
-"""What an operator chooses for the held views of one app; the same for every framework."""
+"""The settings for the held views of one app; the same for every framework."""
 
 import re
 from collections.abc import Sequence
@@ -45,22 +45,22 @@ class HoldSettings:
     anonymous: Literal["refuse", "pass"] = "refuse"  # what becomes of calls without a user
     most_bytes: int = 1 << 20  # of a body
     keep_language: bool = False  # whether Accept-Language is sealed with the call
-    accepting: bool = True  # False: nothing is taken in, and what waits leaves (to change the policy)
+    accepting: bool = True  # False: nothing is accepted, and what waits leaves (to change the policy)
     clock: Clock | None = None  # the store's own, unless a test moves one by hand
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, while somebody reads why."""
         if isinstance(self.paths, str) or not self.paths:
-            raise BadInput("the paths that are held", "are a list with one path or more", found=self.paths)
+            raise BadInput(f"paths must be a list with one path or more, not {self.paths!r}")
         if self.anonymous not in {"refuse", "pass"}:
-            raise BadInput("anonymous", "is 'refuse' or 'pass'", found=repr(self.anonymous))
+            raise BadInput(f"anonymous must be 'refuse' or 'pass', not {self.anonymous!r}")
         if not 0 < self.most_bytes <= _MOST_BODY:
-            raise BadInput("most_bytes", f"lies between 1 and {_MOST_BODY}", found=self.most_bytes)
+            raise BadInput(f"most_bytes must be between 1 and {_MOST_BODY}, not {self.most_bytes}")
         if isinstance(self.methods, str) or not self.methods or _SAFE & {*self.methods}:
-            rule = "are a list of methods that change something, such as POST"
-            raise BadInput("the methods that are held", rule, found=self.methods)
+            rule = "must be a list of methods that change something, such as POST"
+            raise BadInput(f"methods {rule}, not {self.methods!r}")
         if self.address.scheme not in {"http", "https"} or not self.address.hostname:
-            raise BadInput("origin", "is an address such as https://forum.example.org", found=self.origin)
+            raise BadInput(f"origin must be like https://forum.example.org, not {self.origin!r}")
         for path in self.paths:
             self._check(path)
 
@@ -74,10 +74,10 @@ class HoldSettings:
         if method not in self.methods:
             return None
         for pattern in self._patterns:
-            if found := pattern.fullmatch(path):
+            if match := pattern.fullmatch(path):
                 if self.target is None:
                     return path.rstrip("/") or "/"
-                return self.target.format_map(found.groupdict())
+                return self.target.format_map(match.groupdict())
         return None
 
     @cached_property
@@ -86,19 +86,19 @@ class HoldSettings:
 
     def _check(self, path: str) -> None:
         if not path.startswith("/") or set("{}") & set(_FIELD.sub("", path)):
-            rule = "begins with a slash and has its fields in braces"
-            raise BadInput("a path that is held", rule, found=repr(path), fix="such as /papers/{paper}")
+            rule = "must begin with a slash and have its fields in braces, like /papers/{paper}"
+            raise BadInput(f"a held path {rule}, not {path!r}")
         fields = _FIELD.findall(path)
         if len(fields) > len(set(fields)):
-            raise BadInput("a path that is held", "has each field once", found=repr(path))
-        asked = {name for _, name, _, _ in Formatter().parse(self.target or "") if name is not None}
-        if missing := asked - set(fields):
-            rule = "has the fields that target names"
-            raise BadInput("a path that is held", rule, found=f"no {', '.join(sorted(missing))} in {path}")
+            raise BadInput(f"a held path must have each field once, not {path!r}")
+        named = {name for _, name, _, _ in Formatter().parse(self.target or "") if name is not None}
+        if missing := named - set(fields):
+            names = ", ".join(sorted(missing))
+            raise BadInput(f"target names {names}, and the path {path!r} has no such field", "add it there")
 
 
 def policy_of(policy: Policy | str | Path) -> Policy:
-    """A policy, or the one that a file tells.
+    """A policy, or the one in a file.
 
     >>> policy_of(Policy(epsilon="1", gap="11m")).gap
     Fraction(660, 1)
@@ -108,14 +108,15 @@ def policy_of(policy: Policy | str | Path) -> Policy:
     try:
         return read_policy(Path(policy).read_text(encoding="utf-8"))
     except OSError as error:
-        found = f"{str(policy)!r}: {error.strerror}"
-        raise BadInput("the policy file", "must be a file one can read", found=found) from None
+        raise BadInput(
+            f"the policy file {str(policy)!r} cannot be read ({error.strerror})", "give the path of one"
+        ) from None
     except UnicodeDecodeError:
-        raise BadInput("the policy file", "is UTF-8 text", found=repr(str(policy))) from None
+        raise BadInput(f"the policy file {str(policy)!r} must be UTF-8 text") from None
 
 
 def _expression(path: str) -> str:
     """A field is one part of a path. Routers that end in `$` take a line end there too: nobody slips by."""
     parts = _FIELD.split(path.rstrip("/"))
-    found = (f"(?P<{part}>[^/]+)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
-    return "".join(found) + "/?\\n?"
+    patterns = (f"(?P<{part}>[^/]+)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
+    return "".join(patterns) + "/?\\n?"

@@ -1,4 +1,4 @@
-"""What has been released: JSON, Atom, and server-sent events. Open to everybody."""
+"""Releases: JSON, Atom, and server-sent events. Open to everybody."""
 
 from collections.abc import AsyncIterator
 from functools import partial
@@ -8,11 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from tarry.gateway.bodies import FeedOut
-from tarry.gateway.door import MOST_NUMBER, Door, answer, number
-from tarry.gateway.feed import MOST_ITEMS, Feed, Size
-from tarry.gateway.items import atom, item_out
+from tarry.gateway.feed import MOST_ITEMS, Feed, ItemSize
+from tarry.gateway.feed_formats import TOGETHER, ItemFrame, atom_feed, item_out, json_pieces
+from tarry.gateway.http_service import MAX_NUMBER, HttpService, json_response, query_number
 from tarry.gateway.operations import operation
-from tarry.gateway.outgoing import TOGETHER, Frame, written
 
 __all__: list[str] = []
 
@@ -28,32 +27,32 @@ _ATOM_ITEMS = 50
     query={"after": _AFTER, "limit": _LIMIT},
     refusals=(404,),
 )
-async def read_feed(door: Door, request: Request) -> Response:
+async def read_feed(service: HttpService, request: Request) -> Response:
     """Releases in the order of release: those after a position, or else the latest."""
-    feed = Feed(door.gateway.store, door.space(request).name)
-    most = number(request, "limit", 1, MOST_ITEMS) or MOST_ITEMS
-    after = number(request, "after", 0, MOST_NUMBER)
+    feed = Feed(service.gateway.store, service.space(request).name)
+    most = query_number(request, "limit", 1, MOST_ITEMS) or MOST_ITEMS
+    after = query_number(request, "after", 0, MAX_NUMBER)
 
-    def look() -> list[Size]:
+    def look() -> list[ItemSize]:
         return feed.sizes_latest(most)[::-1] if after is None else feed.sizes_after(after, most)
 
-    sizes = await door.call(look)
+    sizes = await service.call(look)
     first, last = (sizes[0].position, sizes[-1].position) if sizes else (0, after or 0)
     if sum(size.encoded for size in sizes) <= TOGETHER:
-        return await door.call(partial(_short, feed, first, last))
-    # A head has no body: nothing is read for it.
-    page = _nothing() if request.method == "HEAD" else _page(door, feed, first, last)
+        return await service.call(partial(_short, feed, first, last))
+    # The answer to HEAD has no body: nothing is read for it.
+    page = _nothing() if request.method == "HEAD" else _page(service, feed, first, last)
     return StreamingResponse(page, media_type="application/json")
 
 
 @operation("GET", "/v1/spaces/{space}/feed.atom", media="application/atom+xml", refusals=(404,))
-async def read_atom_feed(door: Door, request: Request) -> Response:
+async def read_atom_feed(service: HttpService, request: Request) -> Response:
     """The latest releases for readers of Atom, newest first."""
-    space = door.space(request)
-    feed = Feed(door.gateway.store, space.name)
-    here = f"/v1/spaces/{space.name}/feed.atom"  # and not what the Host header makes of it
-    written = await door.shared(feed, "atom", lambda: atom(space, feed.latest(_ATOM_ITEMS), here))
-    return Response(written, media_type="application/atom+xml")
+    space = service.space(request)
+    feed = Feed(service.gateway.store, space.name)
+    address = f"/v1/spaces/{space.name}/feed.atom"  # and not what the Host header makes of it
+    atom = await service.shared(feed, "atom", lambda: atom_feed(space, feed.latest(_ATOM_ITEMS), address))
+    return Response(atom, media_type="application/atom+xml")
 
 
 @operation(
@@ -63,32 +62,32 @@ async def read_atom_feed(door: Door, request: Request) -> Response:
     query={"after": _AFTER},
     refusals=(404, 429),
 )
-async def follow_feed(door: Door, request: Request) -> Response:
-    """Releases as they happen, as server-sent events; a listener who comes back misses nothing."""
-    space = door.space(request).name
-    position = number(request, "after", 0, MOST_NUMBER)
+async def follow_feed(service: HttpService, request: Request) -> Response:
+    """Releases as they happen, as server-sent events; whoever reconnects misses nothing."""
+    space = service.space(request).name
+    position = query_number(request, "after", 0, MAX_NUMBER)
     last = request.headers.get("last-event-id", "")
     if last.isascii() and last.isdecimal() and len(last) < 19:
         position = int(last)
-    client = door.clients.name(request.scope)
-    door.streams.check_room(client)
+    client = service.clients.name(request.scope)
+    service.streams.check_room(client)
     if request.method == "HEAD":  # a stream that nobody reads would never end
         return Response(media_type="text/event-stream")
-    events = door.streams.listen(space, position, client)
+    events = service.streams.listen(space, position, client)
     # Proxies that collect an answer before they hand it on would hold releases back.
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 def _short(feed: Feed, first: int, last: int) -> Response:
     items = feed.between(first, last) if first else []
-    return answer(FeedOut(space=feed.space, items=[item_out(item) for item in items], next=last))
+    return json_response(FeedOut(space=feed.space, items=[item_out(item) for item in items], next=last))
 
 
-async def _page(door: Door, feed: Feed, first: int, last: int) -> AsyncIterator[bytes]:
+async def _page(service: HttpService, feed: Feed, first: int, last: int) -> AsyncIterator[bytes]:
     """The same, as it is read."""
     commas = chain([b""], repeat(b","))
     yield b'{"space":"%b","items":[' % feed.space.encode()
-    async for piece in written(feed, door.call, first, last, Frame(lambda _: next(commas), b"")):
+    async for piece in json_pieces(feed, service.call, first, last, ItemFrame(lambda _: next(commas), b"")):
         yield piece
     yield b'],"next":%d}' % last
 

@@ -1,4 +1,4 @@
-"""For operators: what is parked, taking posts back, pausing a space, tokens. Nothing is released early."""
+"""For operators: parked posts, withdrawals, pausing a space, tokens. Nothing is released early."""
 
 import re
 from functools import partial
@@ -6,7 +6,6 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tarry.core.errors import BadInput
 from tarry.gateway.bodies import (
     ParkedListOut,
     ParkedOut,
@@ -18,10 +17,11 @@ from tarry.gateway.bodies import (
     WithdrawIn,
     WithdrawnOut,
 )
-from tarry.gateway.book import Token
-from tarry.gateway.changes import NOT_PARKED
-from tarry.gateway.door import Door, answer
+from tarry.gateway.catalog import Token
+from tarry.gateway.gateway import NOT_PARKED
+from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.operations import operation
+from tarry.gateway.parked import ParkedPost
 from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.spaces import space_out
 from tarry.keep.errors import NoSuchPost
@@ -33,41 +33,31 @@ _TOKEN = re.compile("[0-9a-f]{12}")
 
 
 @operation("GET", "/v1/spaces/{space}/parked", scope="operate", gives=ParkedListOut, refusals=(404,))
-async def list_parked(door: Door, request: Request) -> Response:
+async def list_parked(service: HttpService, request: Request) -> Response:
     """Posts that could not be delivered and wait for a person, with the reason."""
-    door.token(request, "operate")
-    space, tick = door.space(request).name, door.gateway.vault.settings.tick
-    rows = await door.call(partial(door.gateway.parked, space))
-    told = [
-        ParkedOut(
-            post=str(row["id"]),
-            target=row["target"],
-            release_at=moment(row["release"] * tick),
-            attempts=row["attempts"],
-            problem=row["problem"] or "",
-        )
-        for row in rows
-    ]
-    return answer(ParkedListOut(parked=told))
+    service.token(request, "operate")
+    space = service.space(request).name
+    posts = await service.call(partial(service.gateway.parked, space))
+    return json_response(ParkedListOut(parked=[_parked_out(post) for post in posts]))
 
 
 @operation(
     "POST", "/v1/spaces/{space}/parked/{post}/retry", scope="operate", status=204, refusals=(404, 409)
 )
-async def retry_parked(door: Door, request: Request) -> Response:
+async def retry_parked(service: HttpService, request: Request) -> Response:
     """Put a parked post back: its release is past, so it is delivered at the next chance."""
-    door.token(request, "operate")
-    space, post = door.space(request).name, _post(request)
-    await door.change(partial(door.gateway.retry, space, post))
+    service.token(request, "operate")
+    space, post = service.space(request).name, _post(request)
+    await service.change(partial(service.gateway.retry, space, post))
     return Response(status_code=204)
 
 
 @operation("DELETE", "/v1/spaces/{space}/parked/{post}", scope="operate", status=204, refusals=(404, 409))
-async def withdraw_parked(door: Door, request: Request) -> Response:
-    """Take a parked post back."""
-    door.token(request, "operate")
-    space, post = door.space(request).name, _post(request)
-    await door.change(partial(door.gateway.withdraw_parked, space, post))
+async def withdraw_parked(service: HttpService, request: Request) -> Response:
+    """Withdraw a parked post."""
+    service.token(request, "operate")
+    space, post = service.space(request).name, _post(request)
+    await service.change(partial(service.gateway.withdraw_parked, space, post))
     return Response(status_code=204)
 
 
@@ -80,36 +70,36 @@ async def withdraw_parked(door: Door, request: Request) -> Response:
     example={"target": "paper-3"},
     refusals=(404, 413, 415),
 )
-async def withdraw_posts(door: Door, request: Request) -> Response:
-    """Take back what waits on a target. Nothing is released early.
+async def withdraw_posts(service: HttpService, request: Request) -> Response:
+    """Withdraw what waits on a target. Nothing is released early.
 
-    One post is taken back with its receipt. Until a post would have left, its author can put something else
-    into its place with the receipt.
+    A single post is withdrawn with its receipt. Until a post would have left, its author can put something
+    else into its place with the receipt.
     """
-    door.token(request, "operate")
-    sent, space = await door.read(request, WithdrawIn), door.space(request).name
-    count = await door.change(partial(door.gateway.withdraw_on, space, sent.target))
-    return answer(WithdrawnOut(withdrawn=count))
+    service.token(request, "operate")
+    sent, space = await service.read(request, WithdrawIn), service.space(request).name
+    count = await service.change(partial(service.gateway.withdraw_on, space, sent.target))
+    return json_response(WithdrawnOut(withdrawn=count))
 
 
 @operation("POST", "/v1/spaces/{space}/pause", scope="operate", gives=SpaceOut, refusals=(404,))
-async def pause_space(door: Door, request: Request) -> Response:
-    """Take nothing in until further notice. What waits leaves at its time."""
-    return await _open(door, request, is_open=False)
+async def pause_space(service: HttpService, request: Request) -> Response:
+    """Accept nothing until the space is opened again. What waits leaves at its time."""
+    return await _open(service, request, is_open=False)
 
 
 @operation("POST", "/v1/spaces/{space}/open", scope="operate", gives=SpaceOut, refusals=(404,))
-async def reopen_space(door: Door, request: Request) -> Response:
-    """Take posts in again."""
-    return await _open(door, request, is_open=True)
+async def reopen_space(service: HttpService, request: Request) -> Response:
+    """Accept posts again."""
+    return await _open(service, request, is_open=True)
 
 
 @operation("GET", "/v1/tokens", scope="admin", gives=TokenListOut)
-async def list_tokens(door: Door, request: Request) -> Response:
+async def list_tokens(service: HttpService, request: Request) -> Response:
     """The tokens in use, without their secrets."""
-    door.token(request, "admin")
-    tokens = sorted(door.gateway.book.tokens.values(), key=lambda token: token.id)
-    return answer(TokenListOut(tokens=[_token_out(token) for token in tokens]))
+    service.token(request, "admin")
+    tokens = sorted(service.gateway.catalog.tokens.values(), key=lambda token: token.id)
+    return json_response(TokenListOut(tokens=[_token_out(token) for token in tokens]))
 
 
 @operation(
@@ -122,34 +112,32 @@ async def list_tokens(door: Door, request: Request) -> Response:
     example={"name": "the forum", "scopes": ["submit"], "spaces": []},
     refusals=(404, 413, 415),
 )
-async def make_token(door: Door, request: Request) -> Response:
-    """Make a token; it is shown this once."""
-    door.token(request, "admin")
-    sent = await door.read(request, TokenIn)
-    number, token = await door.change(partial(door.gateway.add_token, sent.name, sent.scopes, sent.spaces))
+async def make_token(service: HttpService, request: Request) -> Response:
+    """Make a token; it is shown only this once."""
+    service.token(request, "admin")
+    sent = await service.read(request, TokenIn)
+    make = partial(service.gateway.add_token, sent.name, sent.scopes, sent.spaces)
+    token_id, token = await service.change(make)
     scopes, spaces = sorted(set(sent.scopes)), sorted(set(sent.spaces))
-    made = TokenMadeOut(id=number, name=sent.name, scopes=scopes, spaces=spaces, token=token)
-    return answer(made, 201)
+    made = TokenMadeOut(id=token_id, name=sent.name, scopes=scopes, spaces=spaces, token=token)
+    return json_response(made, 201)
 
 
 @operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204, refusals=(404,))
-async def revoke_token(door: Door, request: Request) -> Response:
-    """Take a token's rights away; every server knows within two seconds."""
-    door.token(request, "admin")
-    number = request.path_params["token"]
-    if not _TOKEN.fullmatch(number):
-        raise BadRequest(404, "the id of a token is 12 digits of base 16")
-    try:
-        await door.change(partial(door.gateway.revoke_token, number))
-    except BadInput as error:
-        raise BadRequest(404, str(error)) from None
+async def revoke_token(service: HttpService, request: Request) -> Response:
+    """Revoke a token; every server knows within two seconds."""
+    service.token(request, "admin")
+    token_id = request.path_params["token"]
+    if not _TOKEN.fullmatch(token_id):
+        raise BadRequest(404, f"the id of a token must be 12 hexadecimal digits, not {token_id[:40]!r}")
+    await service.change(partial(service.gateway.revoke_token, token_id))
     return Response(status_code=204)
 
 
-async def _open(door: Door, request: Request, *, is_open: bool) -> Response:
-    door.token(request, "operate")
-    await door.change(partial(door.gateway.open_space, door.space(request).name, is_open=is_open))
-    return answer(await space_out(door, door.space(request)))
+async def _open(service: HttpService, request: Request, *, is_open: bool) -> Response:
+    service.token(request, "operate")
+    await service.change(partial(service.gateway.open_space, service.space(request).name, is_open=is_open))
+    return json_response(await space_out(service, service.space(request)))
 
 
 def _post(request: Request) -> int:
@@ -157,6 +145,16 @@ def _post(request: Request) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63):
         raise NoSuchPost(NOT_PARKED)
     return int(text)
+
+
+def _parked_out(post: ParkedPost) -> ParkedOut:
+    return ParkedOut(
+        post=str(post.post),
+        target=post.target,
+        release_at=moment(post.at),
+        attempts=post.attempts,
+        problem=post.problem,
+    )
 
 
 def _token_out(token: Token) -> TokenOut:

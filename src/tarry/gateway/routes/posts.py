@@ -1,17 +1,17 @@
-"""Handing posts in, and what a receipt allows."""
+"""Submitting posts, and what a receipt allows."""
 
 from functools import partial
 from typing import Any
 
 import msgspec
-from starlette.requests import Request as HttpRequest
+from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.core.errors import BadInput
 from tarry.gateway.bodies import BatchIn, PostIn, ReceiptOut, ReceiptsOut, ReplaceIn, StatusOut
-from tarry.gateway.door import Door, answer
-from tarry.gateway.gateway import Request
-from tarry.gateway.items import JSON, content_of
+from tarry.gateway.feed_formats import JSON, encode_content
+from tarry.gateway.gateway import Submission
+from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.limits import Limits, check_nesting
 from tarry.gateway.operations import operation
 from tarry.keep.moments import moment
@@ -19,7 +19,7 @@ from tarry.keep.posts import Post, Receipt, Status
 
 __all__: list[str] = []
 
-#: Bytes of an answer for each post: were they not of one length, an eavesdropper would see what is known.
+#: Bytes of an answer for each post: of one length, so that an eavesdropper does not see what is known.
 _SIZE = 256
 _EXAMPLE = {"actor": "account-17", "target": "paper-3", "content": "I agree with the second reviewer."}
 
@@ -35,19 +35,19 @@ _EXAMPLE = {"actor": "account-17", "target": "paper-3", "content": "I agree with
     example=_EXAMPLE,
     refusals=(404, 409, 413, 415),
 )
-async def submit_post(door: Door, request: HttpRequest) -> Response:
-    """Hand a post in; the answer tells when it will appear, or the two moments of which it will be one."""
-    door.token(request, "submit")
-    sent, key = await door.read(request, PostIn), door.key(request)
-    asked = Request(
+async def submit_post(service: HttpService, request: Request) -> Response:
+    """Submit a post; the answer says when it will appear, or the two moments of which it will be one."""
+    service.token(request, "submit")
+    sent, key = await service.read(request, PostIn), service.key(request)
+    submission = Submission(
         space=request.path_params["space"],
-        posts=[_post(sent, door.limits)],
+        posts=[_post(sent, service.limits)],
         key=key,
-        sender=door.sender(request),
+        sender=service.sender(request),
         body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
     )
-    (receipt,) = await door.admissions.admit(asked)
-    return answer(_receipt_out(receipt), 202, size=_SIZE)
+    (receipt,) = await service.group_commit.admit(submission)
+    return json_response(_receipt_out(receipt), 202, size=_SIZE)
 
 
 @operation(
@@ -61,32 +61,32 @@ async def submit_post(door: Door, request: HttpRequest) -> Response:
     example={"posts": [_EXAMPLE]},
     refusals=(404, 409, 413, 415),
 )
-async def submit_batch(door: Door, request: HttpRequest) -> Response:
-    """Hand several posts in at once: all of them are accepted, or none."""
-    token = door.token(request, "submit")
-    sent = await door.read(request, BatchIn)
-    if (count := len(sent.posts)) > door.limits.batch_posts:
-        raise BadInput("a batch", f"has at most {door.limits.batch_posts} posts", found=count)
-    door.buckets.take(token.id, count - 1)
-    key = door.key(request)
-    asked = Request(
+async def submit_batch(service: HttpService, request: Request) -> Response:
+    """Submit several posts at once: all of them are accepted, or none."""
+    token = service.token(request, "submit")
+    sent = await service.read(request, BatchIn)
+    if (count := len(sent.posts)) > service.limits.batch_posts:
+        raise BadInput(f"a batch must have at most {service.limits.batch_posts} posts, not {count}")
+    service.rates.take(token.id, count - 1)
+    key = service.key(request)
+    submission = Submission(
         space=request.path_params["space"],
-        posts=[_post(each, door.limits) for each in sent.posts],
+        posts=[_post(each, service.limits) for each in sent.posts],
         key=key,
-        sender=door.sender(request),
+        sender=service.sender(request),
         body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
     )
-    receipts = await door.admissions.admit(asked)
-    told = ReceiptsOut(receipts=[_receipt_out(each) for each in receipts])
-    return answer(told, 202, size=_SIZE * len(receipts))
+    receipts = await service.group_commit.admit(submission)
+    record = ReceiptsOut(receipts=[_receipt_out(each) for each in receipts])
+    return json_response(record, 202, size=_SIZE * len(receipts))
 
 
 @operation("GET", "/v1/receipt", receipt=True, gives=StatusOut)
-async def read_receipt(door: Door, request: HttpRequest) -> Response:
+async def read_receipt(service: HttpService, request: Request) -> Response:
     """When a post leaves, as far as that is known, or what became of it."""
-    receipt = door.receipt(request)
-    status = await door.call(partial(door.gateway.receipts.status, receipt))
-    return answer(status_out(status), size=_SIZE)
+    receipt = service.receipt(request)
+    status = await service.call(partial(service.gateway.receipts.status, receipt))
+    return json_response(status_out(status), size=_SIZE)
 
 
 @operation(
@@ -98,28 +98,28 @@ async def read_receipt(door: Door, request: HttpRequest) -> Response:
     example={"content": "I agree with both reviewers."},
     refusals=(409, 413, 415),
 )
-async def replace_post(door: Door, request: HttpRequest) -> Response:
-    """Say something else, also in place of what an operator withdrew; when it is said stays as it is."""
-    receipt = door.receipt(request)
-    await door.call(partial(door.gateway.receipts.status, receipt))  # nothing is read of who has none
-    sent = await door.read(request, ReplaceIn)
-    content, kind = _payload(sent.content, {}, door.limits)
+async def replace_post(service: HttpService, request: Request) -> Response:
+    """Replace the content of a post, also if an operator withdrew it; it leaves when it would have left."""
+    receipt = service.receipt(request)
+    await service.call(partial(service.gateway.receipts.status, receipt))  # without one nothing is read
+    sent = await service.read(request, ReplaceIn)
+    content, kind = _payload(sent.content, {}, service.limits)
     if sent.options is not None:
-        _check_options(sent.options, door.limits)
-    change = partial(door.gateway.replace, receipt, content, sent.options, kind)
-    return answer(status_out(await door.change(change)), size=_SIZE)
+        _check_options(sent.options, service.limits)
+    change = partial(service.gateway.replace, receipt, content, sent.options, kind)
+    return json_response(status_out(await service.change(change)), size=_SIZE)
 
 
 @operation("DELETE", "/v1/receipt", receipt=True, gives=StatusOut, refusals=(409,))
-async def withdraw_post(door: Door, request: HttpRequest) -> Response:
-    """Take a post back before it appears. Its arrival still counts: posting again gains nothing."""
-    receipt = door.receipt(request)
-    status = await door.change(partial(door.gateway.receipts.withdraw, receipt))
-    return answer(status_out(status), size=_SIZE)
+async def withdraw_post(service: HttpService, request: Request) -> Response:
+    """Withdraw a post before it appears. Its arrival still counts: posting again gains nothing."""
+    receipt = service.receipt(request)
+    status = await service.change(partial(service.gateway.receipts.withdraw, receipt))
+    return json_response(status_out(status), size=_SIZE)
 
 
 def status_out(status: Status) -> StatusOut:
-    """What the author is told. Why a post is parked is the operator's business."""
+    """What its author may know. Why a post is parked is for the operator alone."""
     return StatusOut(state=status.state, **_moments(status), in_doubt=status.in_doubt)
 
 
@@ -161,11 +161,13 @@ def _payload(
 ) -> tuple[bytes, dict[str, object]]:
     check_nesting(content, limits.nesting)
     _check_options(options, limits)
-    stored, told = content_of(content)  # type: ignore[arg-type]  # checked when it was read
-    return stored, {**options, **told}
+    stored, kind = encode_content(content)  # type: ignore[arg-type]  # checked when it was read
+    return stored, {**options, **kind}
 
 
 def _check_options(options: dict[str, object], limits: Limits) -> None:
     if reserved := JSON.keys() & options.keys():
-        raise BadInput("the options of a post", "leave out what the content tells", found=min(reserved))
+        raise BadInput(
+            f"the option {min(reserved)} is reserved", "leave it out: the content says what it is"
+        )
     check_nesting(options, limits.nesting)

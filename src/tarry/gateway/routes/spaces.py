@@ -1,4 +1,4 @@
-"""Spaces and their promises, open to everybody; and an account's own choice."""
+"""Spaces and their promises, open to everybody; and the choice of an account."""
 
 from functools import partial
 
@@ -7,8 +7,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from tarry.core.promise import promise
 from tarry.gateway.bodies import AccountIn, AccountOut, PolicyOut, SpaceOut, SpacesOut
-from tarry.gateway.book import Space, Version
-from tarry.gateway.door import MOST_NUMBER, Door, answer, number
+from tarry.gateway.catalog import PolicyVersion, Space
+from tarry.gateway.http_service import MAX_NUMBER, HttpService, json_response, query_number
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
 from tarry.keep.candidates import Adoption
@@ -16,7 +16,7 @@ from tarry.keep.moments import moment
 
 __all__: list[str] = []
 
-_VERSION = "an earlier one by its number; left out: the one that holds, or will after the pause before it"
+_VERSION = "the number of an earlier one; left out: the one in force, or the next one during its pause"
 _NOT_ALL: dict[Adoption, tuple[str, ...]] = {
     "everyone": (),
     "opt-out": ("Posts of an account that has opted out of delays: they leave as they come.",),
@@ -25,35 +25,35 @@ _NOT_ALL: dict[Adoption, tuple[str, ...]] = {
 
 
 @operation("GET", "/v1/spaces", gives=SpacesOut)
-async def list_spaces(door: Door, _: Request) -> Response:
+async def list_spaces(service: HttpService, _: Request) -> Response:
     """The spaces of this gateway."""
-    spaces = list(door.gateway.book.spaces.values())
-    return answer(SpacesOut(spaces=[await space_out(door, space) for space in spaces]))
+    spaces = list(service.gateway.catalog.spaces.values())
+    return json_response(SpacesOut(spaces=[await space_out(service, space) for space in spaces]))
 
 
 @operation("GET", "/v1/spaces/{space}", gives=SpaceOut, refusals=(404,))
-async def read_space(door: Door, request: Request) -> Response:
+async def read_space(service: HttpService, request: Request) -> Response:
     """One space."""
-    return answer(await space_out(door, door.space(request)))
+    return json_response(await space_out(service, service.space(request)))
 
 
 @operation(
     "GET", "/v1/spaces/{space}/policy", gives=PolicyOut, query={"version": _VERSION}, refusals=(404,)
 )
-async def read_policy(door: Door, request: Request) -> Response:
+async def read_policy(service: HttpService, request: Request) -> Response:
     """A policy of a space, and what it promises and does not promise, in plain words."""
-    space = door.space(request)
+    space = service.space(request)
     version = _version(request, space)
-    told = await door.call(partial(promise, version.policy))
-    tick = door.gateway.vault.settings.tick  # older versions may have had another
-    return answer(
+    words = await service.call(partial(promise, version.policy))
+    tick = service.gateway.vault.settings.tick  # older versions may have had another
+    return json_response(
         PolicyOut(
             space=space.name,
             version=version.number,
             holds_from=moment(version.first_tick * tick) if version.first_tick else None,
             policy=version.text,
-            promised=list(told.promised),
-            not_promised=[*told.not_promised, *_NOT_ALL[space.adoption]],
+            promised=list(words.promised),
+            not_promised=[*words.not_promised, *_NOT_ALL[space.adoption]],
         )
     )
 
@@ -65,9 +65,9 @@ async def read_policy(door: Door, request: Request) -> Response:
     query={"version": _VERSION},
     refusals=(404,),
 )
-async def read_policy_file(door: Door, request: Request) -> Response:
+async def read_policy_file(service: HttpService, request: Request) -> Response:
     """The policy file itself, for tarry explain and tarry verify."""
-    return PlainTextResponse(_version(request, door.space(request)).text)
+    return PlainTextResponse(_version(request, service.space(request)).text)
 
 
 @operation(
@@ -79,27 +79,33 @@ async def read_policy_file(door: Door, request: Request) -> Response:
     example={"actor": "account-17", "delayed": False},
     refusals=(404, 413, 415),
 )
-async def choose_delays(door: Door, request: Request) -> Response:
-    """Let an account opt in or out of delays, where its space offers that; it holds from later on."""
-    door.token(request, "submit")
-    sent, space = await door.read(request, AccountIn), door.space(request)
-    choose = partial(door.gateway.adopt_delays, space.name, actor=sent.actor, delayed=sent.delayed)
-    first = await door.change(choose)
-    return answer(AccountOut(delayed=sent.delayed, holds_from=moment(first * space.version.policy.tick)))
+async def choose_delays(service: HttpService, request: Request) -> Response:
+    """Let an account opt in or out of delays, where its space offers that; its choice applies later."""
+    service.token(request, "submit")
+    sent, space = await service.read(request, AccountIn), service.space(request)
+    choose = partial(service.gateway.adopt_delays, space.name, actor=sent.actor, delayed=sent.delayed)
+    first = await service.change(choose)
+    return json_response(
+        AccountOut(delayed=sent.delayed, holds_from=moment(first * space.version.policy.tick))
+    )
 
 
-def _version(request: Request, space: Space) -> Version:
-    wanted = number(request, "version", 1, MOST_NUMBER) or space.version.number
+def _version(request: Request, space: Space) -> PolicyVersion:
+    number = query_number(request, "version", 1, MAX_NUMBER) or space.version.number
     for version in space.versions:
-        if version.number == wanted:
+        if version.number == number:
             return version
-    raise BadRequest(404, "the policy of this space has no such version")
+    raise BadRequest(
+        404, f"space {space.name!r} has no policy version {number}: leave it out for the last one"
+    )
 
 
-async def space_out(door: Door, space: Space) -> SpaceOut:
+async def space_out(service: HttpService, space: Space) -> SpaceOut:
     policy = space.version.policy
-    # A first policy holds from the start; of another the store's clock tells whether it holds yet.
-    resumes = await door.call(partial(door.gateway.resumes_at, space)) if space.version.first_tick else None
+    # A first policy applies from the start; for another one the store's clock decides.
+    resumes = (
+        await service.call(partial(service.gateway.resumes_at, space)) if space.version.first_tick else None
+    )
     return SpaceOut(
         name=space.name,
         title=space.title,

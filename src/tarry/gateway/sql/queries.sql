@@ -3,7 +3,7 @@
 -- name: generation
 SELECT generation FROM book
 
--- name: turn_page
+-- name: count_change
 UPDATE book SET generation = generation + 1
 
 -- name: spaces

@@ -7,24 +7,24 @@ from django.core.management.base import BaseCommand
 
 from tarry.gateway.middleware.django import app_hold
 
-__all__ = ["Command"]
+__all__ = ["Command", "KeeperCommand"]
 
 
-class Command(BaseCommand):  # type: ignore[misc] # Django has no types
+class KeeperCommand(BaseCommand):  # type: ignore[misc] # Django has no types
     """The keeper of a site, in a process of its own. Several may run at once.
 
-    >>> Command.help
+    >>> KeeperCommand.help
     'Calls the held views at their releases, until it is told to stop.'
     """
 
     help = "Calls the held views at their releases, until it is told to stop."
 
     def add_arguments(self, parser: Any) -> None:
-        """One option."""
+        """Add the one option."""
         parser.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Keep. A signal lets the views that are being called come to their end."""
+        """Run the keeper. After a signal it ends when the views that are being called have finished."""
         keeper = app_hold().keeper(tell=self.stdout.write)
         before = {
             number: signal.signal(number, lambda *_: keeper.stop())
@@ -35,3 +35,7 @@ class Command(BaseCommand):  # type: ignore[misc] # Django has no types
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+#: The name that Django looks for.
+Command = KeeperCommand

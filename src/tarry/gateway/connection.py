@@ -1,20 +1,21 @@
-"""The wire: how much one connection may hold, and for how long, before anybody knows who is there.
+"""One HTTP connection: how much it may hold, and for how long, before anybody knows who is there.
 
 Bodies have limits of their own, per token. The lines before and after them have not: without a bound here
 anybody could fill the memory with a header that never ends, or by asking for much and reading nothing.
+Uvicorn has no settings for these bounds; that is why its protocol class is extended here.
 """
 
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tarry.gateway.clients import Clients, Room
+from tarry.gateway.limits import ClientNames, ConnectionSlots
 
-__all__ = ["HEAD_S", "LEFT_S", "WRITE_S", "Wire", "wire_for"]
+__all__ = ["HEAD_S", "LEFT_S", "WRITE_S", "BoundedConnection", "connection_class"]
 
 #: Within which the head of a request has come, from the first moment of its connection on.
 HEAD_S = 30.0
-#: Within which a reader takes some of what waits for it; at the latest after twice that it is cut off.
+#: Within which a client reads some of what waits for it; at the latest after twice that it is cut off.
 WRITE_S = 15.0
 #: For which what is left of a body is read after its request was answered.
 LEFT_S = 10.0
@@ -28,43 +29,43 @@ _REFUSAL = (
 )
 
 
-class Wire(HttpToolsProtocol):
+class BoundedConnection(HttpToolsProtocol):
     """One connection.
 
-    >>> issubclass(Wire, asyncio.Protocol)
+    >>> issubclass(BoundedConnection, asyncio.Protocol)
     True
     """
 
-    room = Room(1, Clients())  # of one process; `wire_for` gives another
-    _place: str | None = None  # in the room
+    slots = ConnectionSlots(1, ClientNames())  # of one process; `connection_class` gives others
+    _client: str | None = None  # whose slot it has
     _idle = 0  # bytes since a head was whole, or a part of a body came
     _left = 0  # bytes of a body that came after the answer
-    _late: asyncio.TimerHandle | None = None
-    _looks: asyncio.TimerHandle | None = None
-    _hangs_up: asyncio.TimerHandle | None = None
-    _waited = False  # whether something waited to be written at the last look
-    _has_read = False  # whether the reader has taken some since then
+    _head_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
+    _left_timer: asyncio.TimerHandle | None = None
+    _was_waiting = False  # whether something waited to be written at the last check
+    _has_read = False  # whether the client has read some since then
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
-        """Somebody is there."""
+        """A client has connected."""
         peer = transport.get_extra_info("peername")
-        self._place = self.room.enter(peer[0] if peer else "")
-        if self._place is None:
+        self._client = self.slots.enter(peer[0] if peer else "")
+        if self._client is None:
             self.transport = transport
             transport.write(_REFUSAL)
             transport.close()
             return
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=_MOST_WAITING)
-        self._wait()
-        self._looks = self.loop.call_later(WRITE_S, self._look)
+        self._start_head_timer()
+        self._read_timer = self.loop.call_later(WRITE_S, self._check_reading)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They have gone."""
-        if self._place is not None:
-            self.room.leave(self._place)
-        self._go_on()
-        for timer in (self._looks, self._hangs_up):
+        """The client has gone."""
+        if self._client is not None:
+            self.slots.leave(self._client)
+        self._stop_head_timer()
+        for timer in (self._read_timer, self._left_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
@@ -79,11 +80,11 @@ class Wire(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head begins."""
         super().on_message_begin()
-        self._wait()
+        self._start_head_timer()
 
     def on_headers_complete(self) -> None:
-        """It is whole."""
-        self._go_on()
+        """The head is whole."""
+        self._stop_head_timer()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -92,48 +93,48 @@ class Wire(HttpToolsProtocol):
         super().on_body(body)
         if self.cycle.response_complete:
             self._left += len(body)
-            if self._hangs_up is None:
-                self._hangs_up = self.loop.call_later(LEFT_S, self.transport.abort)
+            if self._left_timer is None:
+                self._left_timer = self.loop.call_later(LEFT_S, self.transport.abort)
             if self._left > _MOST_LEFT:
                 self.transport.abort()
 
     def on_message_complete(self) -> None:
-        """It was the last part."""
+        """The request is whole."""
         super().on_message_complete()
         self._left = 0
-        if self._hangs_up is not None:
-            self._hangs_up.cancel()
-            self._hangs_up = None
+        if self._left_timer is not None:
+            self._left_timer.cancel()
+            self._left_timer = None
 
     def resume_writing(self) -> None:
-        """The reader has taken most of what waited."""
+        """The client has read most of what waited."""
         self._has_read = True
         super().resume_writing()
 
-    def _look(self) -> None:
-        """Cut a reader off who has taken nothing for a while; also one whom we have said goodbye to."""
-        waits = self.transport.get_write_buffer_size() > 0
-        if waits and self._waited and not self._has_read:
+    def _check_reading(self) -> None:
+        """Cut a client off that has read nothing for a while; also one whose connection is closing."""
+        is_waiting = self.transport.get_write_buffer_size() > 0
+        if is_waiting and self._was_waiting and not self._has_read:
             self.transport.abort()
             return
-        self._waited, self._has_read = waits, False
-        self._looks = self.loop.call_later(WRITE_S, self._look)
+        self._was_waiting, self._has_read = is_waiting, False
+        self._read_timer = self.loop.call_later(WRITE_S, self._check_reading)
 
-    def _wait(self) -> None:
-        if self._late is None:
-            self._late = self.loop.call_later(HEAD_S, self.transport.close)
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_S, self.transport.close)
 
-    def _go_on(self) -> None:
+    def _stop_head_timer(self) -> None:
         self._idle = 0
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
 
-def wire_for(room: Room) -> type[Wire]:
-    """Connections that share this room.
+def connection_class(slots: ConnectionSlots) -> type[BoundedConnection]:
+    """The class of connections that share these slots.
 
-    >>> wire_for(Room(7, Clients())).room is Wire.room
+    >>> connection_class(ConnectionSlots(7, ClientNames())).slots is BoundedConnection.slots
     False
     """
-    return type("Wire", (Wire,), {"room": room})
+    return type("BoundedConnection", (BoundedConnection,), {"slots": slots})

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tarry.gateway import outgoing
+from tarry.gateway import feed_formats
+from tarry.gateway.database import open_store
 from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
-from tarry.gateway.items import item_out
-from tarry.gateway.outgoing import TOGETHER, Frame, written
+from tarry.gateway.feed_formats import TOGETHER, ItemFrame, item_out, json_pieces
 from tarry.gateway.routes import feeds
-from tarry.gateway.stores import open_store
 from tarry.keep.posts import Release
 
 IS_JSON = {"content_type": "application/json"}
@@ -47,7 +46,9 @@ def pieces(feed, first=1, last=1 << 30) -> list[bytes]:
         return step()
 
     async def read():
-        return [piece async for piece in written(feed, call, first, last, Frame(lambda _: b"", b"\n"))]
+        return [
+            piece async for piece in json_pieces(feed, call, first, last, ItemFrame(lambda _: b"", b"\n"))
+        ]
 
     return asyncio.run(read())
 
@@ -91,10 +92,10 @@ def test_large_releases_arrive_as_they_are_and_in_small_pieces(store):
     st.integers(1, 14),
 )
 def test_wherever_they_are_cut_they_arrive_whole(monkeypatch, contents, together, first, last):
-    monkeypatch.setattr(outgoing, "TOGETHER", together)
-    monkeypatch.setattr(outgoing, "_SLICE", 3)
-    monkeypatch.setattr(outgoing, "_LETTERS", 2)
-    monkeypatch.setattr(outgoing, "_AT_ONCE", 3)
+    monkeypatch.setattr(feed_formats, "TOGETHER", together)
+    monkeypatch.setattr(feed_formats, "_SLICE", 3)
+    monkeypatch.setattr(feed_formats, "_LETTERS", 2)
+    monkeypatch.setattr(feed_formats, "_AT_ONCE", 3)
     feed = publish(open_store(":memory:"), contents)
     lines = b"".join(pieces(feed, first, last)).splitlines()
 
@@ -129,8 +130,8 @@ def test_of_a_large_answer_the_head_is_told_and_nothing_read(site, monkeypatch):
 
 def test_what_is_the_same_for_all_is_written_once(site, monkeypatch):
     """Until something is released."""
-    writes = Mock(wraps=feeds.atom)
-    monkeypatch.setattr(feeds, "atom", writes)
+    writes = Mock(wraps=feeds.atom_feed)
+    monkeypatch.setattr(feeds, "atom_feed", writes)
     first = [site.http.get("/v1/spaces/talk/feed.atom").content for _ in range(3)]
     publish(site.gateway.store, [(b"I agree.", {})])
     second = [site.http.get("/v1/spaces/talk/feed.atom").content for _ in range(3)]

@@ -7,8 +7,8 @@ import pytest
 
 from contracts.house import KINDS, House, new_database
 from tarry.core.policy import Policy
-from tarry.gateway.report import Ahead, Hour, report
-from tarry.gateway.spaces import change_policy
+from tarry.gateway.monitoring import AdmissionHour, UpcomingReleases, read_status
+from tarry.gateway.policy_changes import change_policy
 
 HOUR = 3600
 NEXT = Policy(epsilon="3", gap="30s", window="10s")
@@ -25,7 +25,7 @@ def house(request, tmp_path):
 
 def look(house):
     with house.store.transaction("reading") as transaction:
-        return report(transaction, house.clock)
+        return read_status(transaction, house.clock)
 
 
 def begun(house):
@@ -54,7 +54,7 @@ def test_admissions_are_told_by_the_hour_after_the_hour(house):
     assert look(house).hours == ()  # over, but its last arrivals are not counted yet
 
     house.jump(20)
-    assert look(house).hours == (Hour(at=first, admissions=4),)
+    assert look(house).hours == (AdmissionHour(at=first, admissions=4),)
 
 
 def test_what_waits_is_told_as_it_stood_when_the_last_hour_ended(house):
@@ -73,7 +73,7 @@ def test_what_waits_is_told_as_it_stood_when_the_last_hour_ended(house):
         waits[each.space] += each.posts
     assert waits == {"talk": 2, "reviews": 1}
     assert {each.at for each in ahead} <= {None, hour + HOUR}
-    assert all(isinstance(each, Ahead) for each in ahead)
+    assert all(isinstance(each, UpcomingReleases) for each in ahead)
     assert look(house).ahead == ahead
 
 

@@ -1,8 +1,9 @@
-"""Server-sent events: releases as they happen, to whoever keeps a connection open.
+"""Server-sent events: releases as they happen, to everybody who keeps a connection open.
 
-One task for each space that somebody listens to looks where the feed ends, and wakes the listeners when it
-has grown. Each of them reads on from its own place, as fast as it can: what is sent is what the feed holds,
-and nothing is sent in between but a comment at fixed times.
+One task for each space with listeners looks where the feed ends, and wakes them when it has grown. Each of
+them reads on from its own position, as fast as it can: what is sent is what the feed holds, and nothing is
+sent in between but a comment at fixed times. Libraries for server-sent events send what a program gives
+them, and hold it in memory; here each listener reads from the store.
 """
 
 import asyncio
@@ -11,32 +12,31 @@ import time
 from collections.abc import AsyncIterator
 from functools import partial
 
-from tarry.gateway.clients import KEY_S
 from tarry.gateway.feed import Feed
-from tarry.gateway.limits import TooMany
-from tarry.gateway.outgoing import Call, Frame, written
+from tarry.gateway.feed_formats import ItemFrame, RunInThread, json_pieces
+from tarry.gateway.limits import KEY_S, TooManyRequests
 from tarry.keep.errors import Unavailable
 from tarry.keep.store import Store
 
-__all__ = ["LONGEST_S", "Streams"]
+__all__ = ["LONGEST_S", "FeedStreams"]
 
 #: How long one stream lasts at most.
 LONGEST_S = KEY_S
 _LOOK_S = 0.25
 _COMMENT_S = 15.0
 _AT_ONCE = 50  # releases that are looked up for one listener
-_EVENT = Frame(lambda item: b"id: %d\nevent: release\ndata: " % item.position, b"\n\n")
+_EVENT = ItemFrame(lambda item: b"id: %d\nevent: release\ndata: " % item.position, b"\n\n")
 
 
-class Streams:
+class FeedStreams:
     """The listeners of one process.
 
-    >>> from tarry.gateway.stores import open_store
-    >>> Streams(open_store(":memory:"), asyncio.to_thread, most=10, share=2).listeners
+    >>> from tarry.gateway.database import open_store
+    >>> FeedStreams(open_store(":memory:"), asyncio.to_thread, most=10, share=2).listeners
     0
     """
 
-    def __init__(self, store: Store, call: Call, most: int, share: int) -> None:
+    def __init__(self, store: Store, call: RunInThread, most: int, share: int) -> None:
         self._store, self._call, self._most, self._share = store, call, most, share
         self._counts: dict[str, int] = {}  # listeners of each space
         self._clients: dict[str, int] = {}  # and of each client
@@ -46,11 +46,11 @@ class Streams:
 
     @property
     def listeners(self) -> int:
-        """How many listen now."""
+        """The number of open streams."""
         return sum(self._counts.values())
 
     def close(self) -> None:
-        """Let all listeners go; called in the event loop."""
+        """End all streams; called in the event loop."""
         self._is_closed = True
         for looker in self._lookers.values():
             looker.cancel()
@@ -58,11 +58,11 @@ class Streams:
             news.set()
 
     def check_room(self, client: str) -> None:
-        """Refuse one listener too many: first of this client, and then of all."""
+        """Refuse one stream too many: first of this client, and then of all."""
         if self._clients.get(client, 0) >= self._share:
-            raise TooMany(60, "too many streams are open from your network address")
+            raise TooManyRequests(60, "too many streams are open from your network address")
         if not self._has_room(client):
-            raise TooMany(60, "too many listen to releases at this moment")
+            raise TooManyRequests(60, "too many streams are open at this moment")
 
     async def listen(self, space: str, position: int | None, client: str) -> AsyncIterator[bytes]:
         """Everything after a position, or from now on, for an hour at most.
@@ -95,7 +95,7 @@ class Streams:
             news = self._news[feed.space]  # taken first: what comes while we read wakes us
             if sizes := await self._call(partial(feed.sizes_after, position, _AT_ONCE)):
                 position = sizes[-1].position
-                async for event in written(feed, self._call, sizes[0].position, position, _EVENT):
+                async for event in json_pieces(feed, self._call, sizes[0].position, position, _EVENT):
                     yield event
                 continue
             try:

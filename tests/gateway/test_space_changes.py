@@ -9,7 +9,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.straddle import quiet_ticks
-from tarry.gateway.ending import end_space
+from tarry.gateway.space_changes import end_space
 
 POLICY = Policy(epsilon="1", gap="8s", window="3s")
 STRICTER = Policy(epsilon="0.5", gap="9s", window="3s")
@@ -306,14 +306,14 @@ def test_releases_appear_in_the_feed_of_their_own_space(site):
 
 def test_another_server_obeys_a_change_at_once(new_site, postgres_server):
     """It compares the generation inside the admitting transaction, not its own copy of the book."""
-    from tarry.gateway.stores import open_store
+    from tarry.gateway.database import open_store
 
     dsn = postgres_server.new_schema()
     here = new_site(store=open_store(dsn))
     there = new_site(store=open_store(dsn), clock=here.clock)
     here.http.post("/v1/spaces/talk/pause")
 
-    assert there.gateway.book.space("talk").is_open  # it has not heard of it
+    assert there.gateway.catalog.space("talk").is_open  # it has not heard of it
     assert there.post().status_code == 409
     assert there.rows("not_done") == []
     for site in (here, there):

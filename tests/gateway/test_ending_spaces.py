@@ -5,12 +5,11 @@ import pytest
 from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database
 from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
-from tarry.gateway.book import NoSuchSpace, read_book
-from tarry.gateway.ending import end_space, remove_space
-from tarry.gateway.gateway import Request
-from tarry.gateway.spaces import add_space, change_policy, open_space
+from tarry.gateway.catalog import NoSuchSpace, read_catalog
+from tarry.gateway.gateway import Submission
+from tarry.gateway.policy_changes import change_all_policies, change_policy
+from tarry.gateway.space_changes import add_space, end_space, open_space, remove_space
 from tarry.gateway.testing import new_token
-from tarry.gateway.together import change_together
 from tarry.keep.errors import Paused
 from tarry.keep.posts import Post
 
@@ -35,7 +34,7 @@ def remove(house, name="talk"):
 
 def hand_in(house, key=None, space="talk"):
     post = Post(actor="bob", target="p9", outlet="", content=b"again")
-    (answer,) = house.gateway.admit([Request(space=space, posts=[post], key=key, body=b"again")])
+    (answer,) = house.gateway.admit([Submission(space=space, posts=[post], key=key, body=b"again")])
     return answer
 
 
@@ -78,7 +77,7 @@ def test_it_is_not_opened_again_and_gets_no_other_policy(house):
 
 
 def test_a_space_goes_only_when_nothing_of_it_can_be_asked_for(house):
-    with pytest.raises(NotPossible, match="has not ended: tarry space end talk goes first"):
+    with pytest.raises(NotPossible, match="has not ended: run tarry space end talk first"):
         remove(house)
     house.admit()
     end(house)
@@ -90,7 +89,7 @@ def test_a_space_goes_only_when_nothing_of_it_can_be_asked_for(house):
     house.jump(WEEK_S)
     remove(house)
     with pytest.raises(NoSuchSpace):
-        house.gateway.book.space("talk")
+        house.gateway.catalog.space("talk")
 
 
 def test_a_space_without_posts_goes_when_no_promise_reaches_back_to_it(house):
@@ -109,7 +108,7 @@ def test_a_gateway_keeps_one_space(house):
     house.jump(WEEK_S)
     remove(house)
 
-    with pytest.raises(NotPossible, match="'reviews' is the only space"):
+    with pytest.raises(NotPossible, match="'reviews' is the only one"):
         remove(house, "reviews")
 
 
@@ -131,7 +130,7 @@ def test_its_rows_go_and_those_of_other_spaces_stay(house):
     assert [row["name"] for row in after["spaces"]] == ["reviews"]
     assert [row["space"] for row in after["versions"]] == ["reviews"]
     assert len(tokens) == 3
-    good = sorted(sorted(token.spaces) for token in house.gateway.book.tokens.values())
+    good = sorted(sorted(token.spaces) for token in house.gateway.catalog.tokens.values())
     assert good == [[], ["reviews"]]  # the one for talk alone is good for nothing, and not for everything
 
 
@@ -146,7 +145,7 @@ def test_a_new_space_of_its_name_begins_anew(house):
     house.jump(ALL_GONE)
 
     assert house.feed() == [b"new"]
-    assert house.gateway.book.space("talk").version.number == 1
+    assert house.gateway.catalog.space("talk").version.number == 1
 
 
 def test_its_end_is_counted_in_new_ticks_when_they_change(house):
@@ -155,8 +154,8 @@ def test_its_end_is_counted_in_new_ticks_when_they_change(house):
     coarse = Policy(epsilon="1", gap="1h", window="10m", tick="1m")
     house.jump(WEEK_S)
     policies = {"talk": coarse, "reviews": coarse}
-    house.change(lambda t: change_together(t, house.gateway.keys, house.clock, policies))
+    house.change(lambda t: change_all_policies(t, house.gateway.keys, house.clock, policies))
 
     with house.store.transaction("reading") as transaction:
-        moved = read_book(transaction).space("talk").ended_tick
+        moved = read_catalog(transaction).space("talk").ended_tick
     assert moved == -(-ended.ended_tick // 60)

@@ -10,8 +10,8 @@ from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.straddle import quiet_ticks, straddle_loss
-from tarry.gateway.book import Space, Version
-from tarry.gateway.straddling import check_unchanged, cost_at_once, on_their_way
+from tarry.gateway.catalog import PolicyVersion, Space
+from tarry.gateway.policy_changes import check_unchanged, cost_at_once, still_reaching
 
 SHORT, MIDDLE, LONG = (Policy(epsilon="1", gap=gap, window="3s") for gap in ("8s", "12s", "20s"))
 OTHER = Policy(epsilon="1", gap="8s", window="4s")
@@ -20,14 +20,14 @@ OTHER = Policy(epsilon="1", gap="8s", window="4s")
 def space(*begun: tuple[Policy, int]) -> Space:
     """A space that has had these policies, each from a tick on."""
     versions = (
-        Version(number=number, text=write_policy(policy), first_tick=first)
+        PolicyVersion(number=number, text=write_policy(policy), first_tick=first)
         for number, (policy, first) in enumerate(begun, 1)
     )
     return Space(name="talk", title="Talk", circle="all", outlet={}, versions=tuple(versions))
 
 
 def numbers(place: Space, policy: Policy, tick: int) -> list[int]:
-    return [each.number for each in on_their_way(place, policy, tick)]
+    return [each.number for each in still_reaching(place, policy, tick)]
 
 
 def test_a_policy_that_waits_has_admitted_nothing():
@@ -72,5 +72,5 @@ def test_each_that_is_left_out_has_admitted_nothing_or_is_quiet(firsts, tick):
 
 
 def test_a_cost_that_was_told_of_other_policies_is_not_acted_on():
-    with pytest.raises(NotPossible, match="the policy of talk was changed meanwhile"):
+    with pytest.raises(NotPossible, match="somebody has just changed the policy of 'talk'"):
         check_unchanged(space((LONG, 0)), space((LONG, 0), (SHORT, 9)))

@@ -5,12 +5,12 @@ import threading
 import pytest
 
 from tarry.core.errors import NotPossible
-from tarry.gateway.running import Running
+from tarry.gateway.server import ThreadGroup
 from tarry.keep.errors import Unavailable
 
 
 def test_a_part_that_breaks_ends_the_process_and_is_told_without_its_text():
-    running, asked = Running(), threading.Event()
+    running, asked = ThreadGroup(), threading.Event()
 
     def lookup():
         asked.wait()
@@ -20,7 +20,7 @@ def test_a_part_that_breaks_ends_the_process_and_is_told_without_its_text():
     asked.set()
     running.wait()
 
-    with pytest.raises(NotPossible, match=r"^the lookup broke: KeyError at test_running.py:\d+$"):
+    with pytest.raises(NotPossible, match=r"^the lookup broke: KeyError at test_thread_group.py:\d+$"):
         running.join()
 
 
@@ -28,7 +28,7 @@ def test_a_part_that_says_why_it_ends_is_quoted():
     def part():
         raise Unavailable("the store cannot be used")
 
-    running = Running()
+    running = ThreadGroup()
     running.begin("keeper", part)
     running.wait()
 
@@ -37,7 +37,7 @@ def test_a_part_that_says_why_it_ends_is_quoted():
 
 
 def test_it_waits_for_something_or_for_the_end():
-    running, looks = Running(), []
+    running, looks = ThreadGroup(), []
 
     def has_happened():
         looks.append(1)

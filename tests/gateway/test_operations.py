@@ -7,8 +7,7 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
 from tarry.gateway.app import create_app
-from tarry.gateway.openapi import openapi
-from tarry.gateway.operations import OPERATIONS
+from tarry.gateway.operations import OPERATIONS, openapi
 from tarry.gateway.problems import _TITLES
 from tarry.gateway.testing import small_gateway
 
@@ -37,7 +36,7 @@ def test_every_route_is_on_the_page_and_every_operation_of_the_page_is_a_route()
         if isinstance(route, Route)
         for method in route.methods - {"HEAD"}
     }
-    app.state.door.close()
+    app.state.service.close()
     told = {(path, method.upper()) for path, methods in openapi()["paths"].items() for method in methods}
 
     assert routes == told

@@ -5,16 +5,16 @@ from queue import SimpleQueue
 
 import pytest
 
-from tarry.gateway.admissions import Admissions
-from tarry.gateway.gateway import Request
+from tarry.gateway.gateway import Submission
+from tarry.gateway.group_commit import GroupCommit
 from tarry.gateway.testing import small_gateway
 from tarry.keep.posts import Post
 
 
-def batch(name: str, count: int) -> Request:
+def batch(name: str, count: int) -> Submission:
     """A request with a key and so many posts of as many people."""
     posts = [Post(actor=f"{name} {n}", target="t", outlet="", content=b"x") for n in range(count)]
-    return Request(space="talk", posts=posts, key=name, sender=b"a token", body=b"a body")
+    return Submission(space="talk", posts=posts, key=name, sender=b"a token", body=b"a body")
 
 
 def admit_all(gateway, requests) -> list[int]:
@@ -26,7 +26,7 @@ def admit_all(gateway, requests) -> list[int]:
         return admit(group)
 
     async def together() -> None:
-        with Admissions(gateway) as admissions:
+        with GroupCommit(gateway) as admissions:
             await asyncio.gather(*map(admissions.admit, requests))
 
     gateway.admit = counted
@@ -51,10 +51,10 @@ def test_a_thread_does_not_wait_for_what_another_one_has_taken(monkeypatch):
         def empty(self) -> bool:
             return False  # so it looked a moment ago
 
-    monkeypatch.setattr("tarry.gateway.admissions.SimpleQueue", Snatched)
+    monkeypatch.setattr("tarry.gateway.group_commit.SimpleQueue", Snatched)
 
     async def alone() -> list:
-        with Admissions(small_gateway(), threads=2) as admissions:
+        with GroupCommit(small_gateway(), threads=2) as admissions:
             return await asyncio.wait_for(admissions.admit(batch("a", 1)), timeout=5)
 
     assert len(asyncio.run(alone())) == 1
@@ -64,7 +64,7 @@ def test_what_has_come_in_is_admitted_before_the_end():
     """Also what came in the very turn of the loop in which the door is closed."""
 
     async def cut_short() -> list:
-        admissions = Admissions(small_gateway())
+        admissions = GroupCommit(small_gateway())
         asked = asyncio.ensure_future(admissions.admit(batch("a", 2)))
         await asyncio.sleep(0)  # it has been asked, and not yet handed over
         admissions.close()

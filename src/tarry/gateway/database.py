@@ -1,0 +1,235 @@
+"""Where a gateway keeps its tables: opening the database that the settings name, its key, and its age.
+
+A database is a SQLite file, or a PostgreSQL database by its URL. Opening one applies the migrations that it
+has not seen; one that a newer tarry has written is left alone.
+"""
+
+import re
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tarry.core.errors import BadInput, NotPossible
+from tarry.gateway.config import Config
+from tarry.gateway.keyfile import make_key, read_key
+from tarry.keep.errors import Unavailable
+from tarry.keep.keys import Keys
+from tarry.keep.own_key import check_key
+from tarry.keep.postgres import PostgresStore, told_in
+from tarry.keep.queries import KEEPER, migrations
+from tarry.keep.sqlite import SqliteStore
+from tarry.keep.store import Store
+
+if TYPE_CHECKING:
+    from tarry.gateway.gateway import Gateway
+
+__all__ = [
+    "ROOMS",
+    "applied_migrations",
+    "check_not_newer",
+    "database_path",
+    "first_keys",
+    "keys_of",
+    "migrate",
+    "open_database",
+    "open_gateway",
+    "open_store",
+    "opened_database",
+]
+
+#: The gateway's tables lie beside the keeper's: one transaction changes both.
+ROOMS = (*KEEPER, "tarry.gateway")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def open_store(where: str, rooms: tuple[str, ...] = ROOMS) -> Store:
+    """A store at a path, or at a URL that begins with postgresql:// (or postgres://).
+
+    >>> open_store(":memory:").path
+    ':memory:'
+    """
+    path = database_path(where)
+    return PostgresStore(where, rooms) if path is None else SqliteStore(path, rooms)
+
+
+def database_path(where: str) -> Path | None:
+    """The path of a database that is a file; None for a server's.
+
+    >>> database_path("gateway.db"), database_path("postgresql://tarry@db/tarry")
+    (PosixPath('gateway.db'), None)
+    """
+    scheme = _SCHEME.match(where)
+    if scheme is None:
+        return Path(where)
+    if scheme[1] in {"postgresql", "postgres"}:
+        return None
+    if scheme[1] == "sqlite":
+        return Path(where.removeprefix("sqlite://"))
+    # Never quoted whole: there may be a password in it.
+    raise BadInput(f"a database must be a SQLite file or begin with postgresql://, not with {scheme[1]}://")
+
+
+# --- what the settings name -----------------------------------------------------------------------
+
+
+def open_database(config: Config, *, make: bool = False) -> Store:
+    """The database; a SQLite file that does not exist is made only with `make`.
+
+    >>> open_database(Config(database="/nowhere/gateway.db"))
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: there is no database '/nowhere/gateway.db': tarry space add makes one
+    """
+    where = config.database
+    if (path := database_path(where)) and not make and not path.exists():
+        raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
+    if path and path.exists():
+        _check_private(path)
+    check_not_newer(applied_migrations(where))
+    return open_store(where)
+
+
+def _check_private(path: Path) -> None:
+    """Who reads the file knows what waits, and the arrivals of the last windows. A group may share it."""
+    rights = stat.S_IMODE(path.stat().st_mode)
+    if rights & stat.S_IRWXO:
+        raise BadInput(f"others can read the database {str(path)!r} (mode {rights:o})", f"chmod o= {path}")
+
+
+@contextmanager
+def opened_database(config: Config, *, make: bool = False) -> Iterator[Store]:
+    """The database, closed at the end of the block.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with opened_database(Config(database=f"{folder}/g.db"), make=True) as store:
+    ...         store.rooms
+    ('tarry.keep', 'tarry.gateway')
+    """
+    store = open_database(config, make=make)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def open_gateway(config: Config) -> "Gateway":
+    """The gateway: a database with at least one space, its key, and outlets that can work.
+
+    >>> open_gateway(Config(database="/nowhere/gateway.db"))
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: there is no database '/nowhere/gateway.db': tarry space add makes one
+    """
+    from tarry.gateway.gateway import Gateway  # noqa: PLC0415 - most commands need the database alone
+    from tarry.gateway.outlets import check_outlets  # noqa: PLC0415 - likewise
+
+    store = open_database(config)
+    try:
+        gateway = Gateway(store, read_key(config.key_file))
+        check_outlets(gateway.catalog, gateway.keys)
+    except BaseException:
+        store.close()
+        raise
+    return gateway
+
+
+def first_keys(config: Config, store: Store) -> Keys:
+    """The key; a new store gets a new one, an old one never does.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     keys = first_keys(Config(key_file=f"{folder}/key"), open_store(":memory:"))
+    ...     Path(folder, "key").stat().st_mode & 0o777 == 0o600
+    True
+    """
+    with store.transaction("reading") as transaction:
+        is_new = transaction.place() is None
+    if is_new and not Path(config.key_file).exists():
+        return make_key(config.key_file)
+    return keys_of(config, store)
+
+
+def keys_of(config: Config, store: Store) -> Keys:
+    """The key of a store that exists.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     keys = make_key(f"{folder}/key")
+    ...     keys_of(Config(key_file=f"{folder}/key"), open_store(":memory:")).seal == keys.seal
+    True
+    """
+    keys = read_key(config.key_file)
+    check_key(store, keys)
+    return keys
+
+
+# --- migrations -----------------------------------------------------------------------------------
+
+
+def applied_migrations(where: str) -> list[int]:
+    """The migrations that a database has seen; none, where there is no database.
+
+    >>> applied_migrations("/nowhere/gateway.db")
+    []
+    """
+    path = database_path(where)
+    return _applied_in_server(where) if path is None else _applied_in_file(path)
+
+
+def check_not_newer(numbers: Iterable[int]) -> None:
+    """Refuse a database that a newer tarry has written: nobody knows what this one would break in it.
+
+    >>> check_not_newer([1, 9999])
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: a newer tarry has written this (migration 9999): use that one
+    """
+    if unknown := set(numbers) - set(migrations("sqlite", ROOMS)):
+        raise NotPossible(f"a newer tarry has written this (migration {max(unknown)}): use that one")
+
+
+def migrate(where: str) -> tuple[list[int], list[int]]:
+    """Apply the missing migrations; those that were new to the database, and all that it has seen now.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     new, now = migrate(f"{folder}/gateway.db")
+    ...     (new == now, migrate(f"{folder}/gateway.db")[0])
+    (True, [])
+    """
+    before = applied_migrations(where)
+    check_not_newer(before)
+    open_store(where).close()
+    now = applied_migrations(where)
+    return sorted(set(now) - set(before)), now
+
+
+def _applied_in_file(path: Path) -> list[int]:
+    if not path.exists() or path.stat().st_size == 0:
+        return []
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+            rows = connection.execute("SELECT number FROM migrations") if known else ()
+            return sorted(row["number"] for row in rows)
+    except sqlite3.Error as error:
+        raise Unavailable(f"the store cannot be opened: {error}") from None
+
+
+def _applied_in_server(dsn: str) -> list[int]:
+    try:
+        import psycopg  # noqa: PLC0415 - an extra
+        from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
+    except ImportError:
+        return []  # opening the store says what to install
+    told_in(dsn)
+    try:
+        with psycopg.connect(dsn, connect_timeout=10, row_factory=dict_row) as connection:
+            row = connection.execute("SELECT to_regclass('migrations') IS NOT NULL AS known").fetchone()
+            rows = connection.execute("SELECT number FROM migrations") if row and row["known"] else ()
+            return sorted(row["number"] for row in rows)
+    except psycopg.Error as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise Unavailable(f"the store cannot be opened: {reason}") from None
