@@ -217,7 +217,7 @@ def _first_line() -> bytes:
 
 
 def _limit(seconds: int, memory: int) -> None:
-    """ChildLimits of the operating system, which hold whatever a library does."""
+    """Limits of the operating system, which hold whatever a library does."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
     os.nice(10)  # posts go first

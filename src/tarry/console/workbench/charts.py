@@ -316,7 +316,7 @@ def own_legends(chart: alt.LayerChart) -> alt.LayerChart:
 
 
 def even_axis(title: str, longest: float, shortest: float = 0.0, *, grid: bool = False) -> dict[str, Any]:
-    """Axis and scale of seconds, evenly spaced, with labels in labels.
+    """Axis and scale of seconds, evenly spaced, with labels in words.
 
     >>> even_axis("delay", 1500)["axis"].values
     [0, 300, 600, 900, 1200, 1500]
