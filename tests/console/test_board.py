@@ -61,7 +61,7 @@ def test_no_page_is_shown_under_a_name_that_is_not_ours(gateway, path):
 
     assert ours.status_code in {200, 303}
     assert theirs.status_code == 421
-    assert "this gateway does not know the name in this address" in theirs.text
+    assert "this gateway does not answer to the host name" in theirs.text
 
 
 def test_a_post_under_another_name_is_refused_unread(visitor):
