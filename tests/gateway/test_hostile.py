@@ -37,6 +37,8 @@ BODIES = {
     "a lone surrogate in a key": (body(rb'{"\udfff":1}'), 400),
     "two halves the wrong way round": (body(rb'"\udc00\ud800"'), 400),
     "a pair of surrogates": (body(rb'"\ud83d\ude00"'), 202),
+    "a pair of surrogates, cut off": (body(rb'"\ud83d\ude00"')[:-2], 400),
+    "a pair of surrogates beside NaN": (body(rb'["\ud83d\ude00", NaN]'), 400),
     "a NUL in content": (body(rb'"\u0000"'), 202),
     "a NUL in a key of content": (body(rb'{"\u0000":1}'), 202),
     "a NUL in the actor": (body(b'""', actor=rb'"a\u0000b"'), 422),
@@ -103,6 +105,8 @@ BODIES = {
         ("a lone surrogate in a name", "surrogate"),
         ("an actor twice", "a name twice: 'actor'"),
         ("half of it", "truncated"),
+        ("a pair of surrogates, cut off", "truncated"),
+        ("a pair of surrogates beside NaN", "invalid character"),
     ],
 )
 def test_the_sentence_names_the_reason(site, why, word):

@@ -59,7 +59,6 @@ _UNKNOWN_HOST = (
     "this gateway does not answer to the host name in this address: its operator can add it to the setting "
     "hosts"
 )
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
@@ -343,11 +342,11 @@ def _check_once(pairs: list[tuple[str, object]]) -> None:
 
 
 def _has_half_pair(text: bytes) -> bool:
-    """Whether half of a surrogate pair is all that is wrong: Python's reader lets that pass."""
-    if not _SURROGATE.search(text):
-        return False
+    """Whether half of a surrogate pair is what is wrong: Python reads it, and cannot write it."""
     try:
-        json.loads(text)
+        json.dumps(json.loads(text), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
     except (ValueError, RecursionError):
         return False
-    return True
+    return False
