@@ -1,8 +1,8 @@
 """Run a gateway: posts come in over HTTP, wait, and leave at their moments.
 
-It listens on loopback unless the settings say otherwise; a proxy with TLS stands before it. It releases as
-well, unless `workers_in_server` is 0 and `tarry worker` does. Logs are lines of JSON on standard error, and
-none of them is written at a request. SIGTERM and Ctrl-C end it when what was begun is done.
+It listens to this machine alone unless --host or the settings say otherwise; put a proxy with TLS before
+it. It releases as well, unless `workers_in_server` is 0 and `tarry worker` does. Logs are lines of JSON on
+standard error, and no request writes one. SIGTERM and Ctrl-C end it when what was begun is done.
 
   tarry serve --port 8420
 """
@@ -17,7 +17,11 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry serve`."""
-    parser.add_argument("--port", metavar="N", help="listen at this port; 0 takes a free one")
+    text = "listen at this address of the machine (default: 127.0.0.1, this machine alone)"
+    parser.add_argument("--host", metavar="ADDRESS", help=text)
+    parser.add_argument(
+        "--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"
+    )
     parser.add_argument(
         "--demo", metavar="SPACE", help="fill this space's empty feed with a made-up evening"
     )
@@ -35,10 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     config, running = config_from(arguments), Running()
 
-    def told(address: str) -> None:
-        print(
-            json.dumps({"listening": address}) if arguments.json else f"listening at {address}", flush=True
-        )
+    def announce(address: str) -> None:
+        line = json.dumps({"listening": address}) if arguments.json else f"listening at {address}"
+        print(line, flush=True)
 
     end_on_signals(running)
     gateway, make_app = open_gateway(config), create_app
@@ -50,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
             from tarry.console.demo import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
-    serve(gateway, config, Log(), running, told, make_app=make_app)
+    serve(gateway, config, Log(), running, announce, make_app=make_app)
     return 0
