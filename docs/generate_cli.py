@@ -9,8 +9,7 @@ python docs/generate_cli.py
 import argparse
 from pathlib import Path
 
-from tarry.cli.main import COMMANDS, parser_of
-from tarry.cli.parser import Parser
+from tarry.cli.main import COMMANDS, Parser, parser_of
 
 PAGE = Path(__file__).with_name("cli.md")
 

@@ -22,8 +22,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tarry.cli.main import Parser
 from tarry.cli.options import add_json
-from tarry.cli.parser import Parser
 from tarry.cli.personal_store import how_it_died, introduction
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError

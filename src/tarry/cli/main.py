@@ -10,21 +10,22 @@ A package adds a command by naming its module, which has `add_arguments` and `ru
     mastodon = "tarry_mastodon.command"
 """
 
+import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
-
-from tarry.cli.parser import Parser, UsageError, did_you_mean
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:  # loaded where an installed package's command may be meant
     from importlib.metadata import EntryPoint
 
-__all__ = ["COMMANDS", "Command", "main", "parser_of"]
+__all__ = ["COMMANDS", "CommandEntry", "Parser", "UsageError", "main", "parser_of"]
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, and what it does in one line.
 
     >>> COMMANDS["plan"].module
@@ -36,44 +37,48 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "plan": Command("tarry.cli.plan", "what a policy costs: how long acts wait"),
-    "frontier": Command("tarry.cli.frontier", "the trade-off between batched and unbatched delay"),
-    "verify": Command(
+    "plan": CommandEntry("tarry.cli.plan", "what a policy costs: how long acts wait"),
+    "frontier": CommandEntry("tarry.cli.frontier", "the trade-off between batched and unbatched delay"),
+    "verify": CommandEntry(
         "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
     ),
-    "explain": Command("tarry.cli.explain", "what a policy promises and what it does not, in words"),
-    "delay": Command("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
-    "run": Command("tarry.cli.run", "run a command after a random delay"),
-    "git": Command("tarry.cli.git", "push commits after a random delay"),
-    "mail": Command("tarry.cli.mail", "send a mail after a random delay"),
-    "wiki": Command("tarry.cli.wiki", "edit a wiki after a random delay"),
-    "openreview": Command("tarry.cli.openreview", "post on OpenReview after a random delay"),
-    "wallet": Command("tarry.cli.wallet", "send Bitcoin transactions after a random delay"),
-    "queue": Command("tarry.cli.queue", "what waits in your own store, and when it leaves"),
-    "withdraw": Command("tarry.cli.withdraw", "take a waiting act back"),
-    "repeat": Command("tarry.cli.repeat", "hand a parked act in again"),
-    "keeper": Command("tarry.cli.keeper", "release what is due, now and from now on"),
-    "serve": Command("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
-    "worker": Command("tarry.cli.worker", "release what is due at a gateway, beside its servers"),
-    "space": Command("tarry.cli.space", "make and change the spaces of a gateway"),
-    "token": Command("tarry.cli.token", "who may use a gateway, and for what"),
-    "parked": Command("tarry.cli.parked", "posts of a gateway that could not be delivered"),
-    "prune": Command("tarry.cli.prune", "delete old rows of a gateway"),
-    "status": Command("tarry.cli.status", "how a gateway is doing"),
-    "store": Command("tarry.cli.store", "encrypt a store, change its key, forget an account"),
-    "migrate": Command("tarry.cli.migrate", "bring a gateway's database up to date"),
-    "backup": Command("tarry.cli.backup", "write all of a gateway's tables to one file"),
-    "restore": Command("tarry.cli.restore", "bring a backup back, paused"),
-    "resume": Command("tarry.cli.resume", "let a restored gateway work again"),
-    "read": Command("tarry.cli.read", "somebody's export as a file of events"),
-    "audit": Command(
+    "explain": CommandEntry("tarry.cli.explain", "what a policy promises and what it does not, in words"),
+    "delay": CommandEntry("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
+    "run": CommandEntry("tarry.cli.run", "run a command after a random delay"),
+    "git": CommandEntry("tarry.cli.git", "push commits after a random delay"),
+    "mail": CommandEntry("tarry.cli.mail", "send a mail after a random delay"),
+    "wiki": CommandEntry("tarry.cli.wiki", "edit a wiki after a random delay"),
+    "openreview": CommandEntry("tarry.cli.openreview", "post on OpenReview after a random delay"),
+    "wallet": CommandEntry("tarry.cli.wallet", "send Bitcoin transactions after a random delay"),
+    "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
+    "withdraw": CommandEntry("tarry.cli.withdraw", "take a waiting act back"),
+    "repeat": CommandEntry("tarry.cli.repeat", "hand a parked act in again"),
+    "keeper": CommandEntry("tarry.cli.keeper", "release what is due, now and from now on"),
+    "serve": CommandEntry("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
+    "worker": CommandEntry("tarry.cli.worker", "release what is due at a gateway, beside its servers"),
+    "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
+    "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
+    "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),
+    "prune": CommandEntry("tarry.cli.prune", "delete old rows of a gateway"),
+    "status": CommandEntry("tarry.cli.status", "how a gateway is doing"),
+    "store": CommandEntry("tarry.cli.store", "encrypt a store, change its key, forget an account"),
+    "migrate": CommandEntry("tarry.cli.migrate", "bring a gateway's database up to date"),
+    "backup": CommandEntry("tarry.cli.backup", "write all of a gateway's tables to one file"),
+    "restore": CommandEntry("tarry.cli.restore", "bring a backup back, paused"),
+    "resume": CommandEntry("tarry.cli.resume", "let a restored gateway work again"),
+    "read": CommandEntry("tarry.cli.read", "somebody's export as a file of events"),
+    "audit": CommandEntry(
         "tarry.cli.audit", "how linkable a history's people are, and what a delay would change"
     ),
-    "simulate": Command("tarry.cli.simulate", "replay a history under a policy, and write the releases"),
-    "compare": Command("tarry.cli.compare", "policies and other systems' habits side by side"),
-    "learn": Command("tarry.cli.learn", "learn a policy from a history"),
-    "synth": Command("tarry.cli.synth", "make up a history with known truth"),
-    "reproduce": Command("tarry.cli.reproduce", "the paper's figures: as printed, as coded, corrected"),
+    "simulate": CommandEntry(
+        "tarry.cli.simulate", "replay a history under a policy, and write the releases"
+    ),
+    "compare": CommandEntry("tarry.cli.compare", "policies and other systems' habits side by side"),
+    "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
+    "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
+    "reproduce": CommandEntry(
+        "tarry.cli.reproduce", "the paper's figures: as printed, as coded, corrected"
+    ),
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
@@ -124,7 +129,7 @@ def _run(words: list[str]) -> int:
         return _run_command(name, COMMANDS[name].module, words[1:])
     if (entry := _installed().get(name)) is not None:
         return _run_installed(entry, words[1:])
-    hint = did_you_mean(name, COMMANDS) or "tarry --help lists them"
+    hint = _did_you_mean(name, COMMANDS) or "tarry --help lists them"
     print(f"tarry: there is no command {name!r}: {hint}", file=sys.stderr)
     return WRONG
 
@@ -159,7 +164,7 @@ def _run_installed(entry: "EntryPoint", words: list[str]) -> int:
     return _run_command(entry.name, entry.module, words)
 
 
-def parser_of(name: str, module: str) -> Parser:
+def parser_of(name: str, module: str) -> "Parser":
     """What reads the options of a command; it loads no package of an extra, so --help works without.
 
     >>> parser_of("plan", "tarry.cli.plan").prog
@@ -196,3 +201,93 @@ def _help() -> str:
         "tarry COMMAND --help shows the options of a command; every command has --json.",
     ]
     return "\n".join(lines)
+
+
+# --- reading the words of a command line ------------------------------------------------------------
+
+
+class UsageError(Exception):
+    """The command line cannot be read; the text is the one sentence to print.
+
+    >>> raise UsageError("there is no command 'verfy': did you mean verify?")
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: there is no command 'verfy': did you mean verify?
+    """
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the usage block before it; may have subcommands.
+
+    >>> parser = Parser(prog="tarry space")
+    >>> parser.add_subcommand("add", "make a space").add_argument("name").dest
+    'name'
+    >>> parser.read(["add", "talk"]).name
+    'talk'
+    >>> parser.read(["ad", "talk"])
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: there is no subcommand 'ad': did you mean add?
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+        self.subcommands: dict[str, Parser] = {}
+        self._default: Parser | None = None
+        self._menu: argparse._SubParsersAction[Parser] | None = None
+
+    def add_subcommand(self, name: str, summary: str, *, is_default: bool = False) -> "Parser":
+        """The parser of a subcommand; the default one needs not be named."""
+        if self._menu is None:
+            self._menu = self.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
+        about = summary[0].upper() + summary[1:] + "."
+        child = self._menu.add_parser(name, help=summary, description=about)
+        child.set_defaults(subcommand=name)
+        self.subcommands[name] = child
+        if is_default:
+            self._default = child
+        return child
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments that the words of a command line give."""
+        if self.subcommands and not {"-h", "--help"}.intersection(words[:1]):
+            child, rest = self._choose(list(words))
+            return child.read(rest)
+        if any(action.nargs in {argparse.REMAINDER, argparse.PARSER} for action in self._actions):
+            return self.parse_args(words)  # they belong to another program, and are left as they are
+        return self.parse_intermixed_args(_join_negatives(words))
+
+    def _choose(self, words: list[str]) -> tuple["Parser", list[str]]:
+        """The subcommand that is meant, and the other words; options may stand before it."""
+        for index, word in enumerate(words):
+            if word in self.subcommands:
+                return self.subcommands[word], words[:index] + words[index + 1 :]
+            if not word.startswith("-") and (index == 0 or words[index - 1] != "--config"):
+                break
+        if self._default is not None and (not words or words[0].startswith("-")):
+            return self._default, words
+        typed = next((word for word in words if not word.startswith("-")), None)
+        if typed is None:
+            raise UsageError(f"no subcommand given: use {', '.join(self.subcommands)}")
+        hint = _did_you_mean(typed, self.subcommands) or f"use {', '.join(self.subcommands)}"
+        raise UsageError(f"there is no subcommand {typed!r}: {hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the sentence instead of leaving the process."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """The nearest word that is known, as a question; empty if none is near."""
+    near = get_close_matches(typed, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _join_negatives(words: Sequence[str]) -> list[str]:
+    """`--gap -5m` as `--gap=-5m`, so that the rule about negative gaps answers and not the parser."""
+    joined: list[str] = []
+    for word in words:
+        if joined and re.match(r"-[\d.]", word) and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined

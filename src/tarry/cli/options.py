@@ -75,7 +75,7 @@ def policy_paths(arguments: argparse.Namespace) -> list[str]:
     >>> policy_paths(argparse.Namespace(file=None, policy="policy.toml"))
     ['policy.toml']
     """
-    return [path for path in (getattr(arguments, "file", None), arguments.policy) if path is not None]
+    return [path for path in (arguments.file, arguments.policy) if path is not None]
 
 
 def note_coarse_tick(policy: Policy) -> None:

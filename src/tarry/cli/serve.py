@@ -9,8 +9,11 @@ standard error, and no request writes one. SIGTERM and Ctrl-C end it when what w
 
 import argparse
 import json
+from dataclasses import replace
 
 from tarry.cli.settings import add_settings, config_from
+from tarry.core.errors import BadInput
+from tarry.gateway.config import Config
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tarry.gateway.running import Running  # noqa: PLC0415 - likewise
     from tarry.gateway.server import serve  # noqa: PLC0415 - likewise
 
-    config, running = config_from(arguments), Running()
+    config, running = _at_address(config_from(arguments), arguments.host, arguments.port), Running()
 
     def announce(address: str) -> None:
         line = json.dumps({"listening": address}) if arguments.json else f"listening at {address}"
@@ -55,3 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
             fill_with_an_evening(gateway, arguments.demo)
     serve(gateway, config, Log(), running, announce, make_app=make_app)
     return 0
+
+
+def _at_address(config: Config, host: str | None, port: str | None) -> Config:
+    """The settings, with what --host and --port say before them."""
+    if host is not None:
+        if not host or "\0" in host:
+            raise BadInput(f"--host must be an address of this machine, not {host!r}")
+        config = replace(config, host=host)
+    if port is not None:
+        if not (port.isascii() and port.isdecimal() and len(port) < 6 and int(port) <= 65535):
+            raise BadInput(f"--port must be a whole number from 0 to 65535, not {port!r}")
+        config = replace(config, port=int(port))
+    return config

@@ -2,11 +2,9 @@
 
 import argparse
 import os
-from dataclasses import replace
 from fractions import Fraction
 
 from tarry.cli.options import add_json
-from tarry.core.errors import BadInput
 from tarry.gateway.config import Config, read_config
 from tarry.keep.moments import moment
 
@@ -23,17 +21,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def config_from(arguments: argparse.Namespace) -> Config:
-    """The settings; --host and --port go before all others."""
-    config = read_config(os.environ, arguments.config)
-    if (host := getattr(arguments, "host", None)) is not None:
-        if not host or "\0" in host:
-            raise BadInput(f"--host must be an address of this machine, not {host!r}")
-        config = replace(config, host=host)
-    if (port := getattr(arguments, "port", None)) is not None:
-        if not (port.isascii() and port.isdecimal() and len(port) < 6 and int(port) <= 65535):
-            raise BadInput(f"--port must be a whole number from 0 to 65535, not {port!r}")
-        config = replace(config, port=int(port))
-    return config
+    """The settings that the file and the environment give."""
+    return read_config(os.environ, arguments.config)
 
 
 def utc_text(at: Fraction) -> str:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from tarry.cli.main import Parser
 from tarry.cli.options import note_coarse_tick, read_policy_path
-from tarry.cli.parser import Parser
 from tarry.cli.settings import add_settings, config_from, utc_text
 from tarry.cli.show import print_json, print_table
 from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, told_outlet

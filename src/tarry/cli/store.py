@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tarry.cli.parser import Parser
+from tarry.cli.main import Parser
 from tarry.cli.personal_store import see_to_keeper
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json

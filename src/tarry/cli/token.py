@@ -9,7 +9,7 @@ after what is parked, withdraws and pauses, admin does everything.
 
 import argparse
 
-from tarry.cli.parser import Parser
+from tarry.cli.main import Parser
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
 from tarry.gateway.book import SCOPES, read_book
