@@ -1,11 +1,14 @@
 """What `scripts/` and `pytest` do on a machine that lacks something, and about tests that hang."""
 
+import ast
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -166,6 +169,43 @@ def test_postgres_runs_from_a_folder_that_only_root_may_enter(tmp_path, monkeypa
         assert server.new_schema()
     finally:
         server.remove()
+
+
+# --- counting the house ---------------------------------------------------------------------------------
+
+
+def house(*words):
+    """What scripts/house counts."""
+    script = [sys.executable, ROOT / "scripts" / "house", *words, "--json"]
+    return json.loads(subprocess.run(script, check=True, capture_output=True, text=True).stdout)
+
+
+def test_the_house_is_counted():
+    counts = house()
+
+    assert counts["files"] == len(list((ROOT / "src" / "tarry").rglob("*.py")))
+    assert counts["lines"] > counts["statements"] > counts["public names"] > counts["files"]
+
+
+@pytest.mark.server
+def test_the_files_of_one_act_are_traced():
+    """From the command to the delivery, in both processes."""
+    counts = house("--trace")
+
+    assert counts["files of one act"] == len(counts["which"])
+    assert {"cli/main.py", "keep/admission.py", "keep/releaser.py"} <= set(counts["which"])
+
+
+def test_repetitions_are_counted_once_however_long_they_are(tmp_path):
+    names = run_path(str(ROOT / "scripts" / "house"))
+    text = "def f():\n" + "".join(f"    a{n} = {n}  # comment\n\n" for n in range(9))
+    other = text.replace("def f", "def g") + "    b = 1\n"
+    lines = {
+        tmp_path / name: names["code_lines"](each, ast.parse(each))
+        for name, each in (("one", text), ("two", other), ("three", "x = 1\n"))
+    }
+
+    assert names["count_repetitions"](lines) == 1
 
 
 # --- draws that are forced ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from acceptance.keeper_process import KEYS, POLICY, open_store
 from contracts.shell import FAST
-from tarry.cli.own import see_to_keeper
+from tarry.cli.personal_store import see_to_keeper
 from tarry.keep import patience
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
@@ -32,8 +32,8 @@ TRIES = Counter()
 #: Hands in, and its keeper dies at once.
 WITHOUT_KEEPER = """
 import sys
-from tarry.cli import main, own
-own.sys.executable = "true"
+from tarry.cli import main, personal_store
+personal_store.sys.executable = "true"
 sys.exit(main.main(sys.argv[1:]))
 """
 AWAY, BACK = "; waiting for it to come back", "the store is back"

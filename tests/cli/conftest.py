@@ -25,7 +25,7 @@ def shell(tmp_path, monkeypatch, capsys):
 def quiet(shell, monkeypatch):
     """A shell whose clock stands still until it is moved, and whose commands start no keeper."""
     monkeypatch.setattr(SqliteStore, "clock", lambda store: shell.clock)
-    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", shell.started.append)
     shell.write_policy(SLOW)
     return shell
 

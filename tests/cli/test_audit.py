@@ -295,7 +295,7 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
         (["--busy-limit", "0"], "the most events of an actor is at least 1, found 0"),
         (
             ["--policy", "nowhere.toml"],
-            "the policy file must be a file one can read, found 'nowhere.toml': No such",
+            "the policy file 'nowhere.toml' cannot be read (No such file or directory)",
         ),
         (["--policy", "epsilon=1"], "a policy says its gap, found 'epsilon=1'"),
         (["--policy", "epsilon=1,gap=1m"], "gap must be above the window (5m), not 1m"),

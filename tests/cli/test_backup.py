@@ -55,7 +55,7 @@ def test_for_people_what_may_have_left_is_a_table(operator, house, monkeypatch):
     monkeypatch.setenv("TARRY_DATABASE", "other.db")
     lines = operator.tell("restore", "b.db").splitlines()
 
-    assert lines[0].endswith("rows back; paused until tarry resume")
+    assert lines[0].endswith("rows; paused until tarry resume")
     assert lines[1].startswith("these may have left already")
     assert lines[3].split()[1:4] == ["talk", "a?thread", lines[3].split()[3]]
     assert operator.tell("resume") == "it works again; 1 posts that may have left are parked\n"

@@ -148,8 +148,9 @@ def test_outside_its_period_a_policy_draws_nothing(after, tmp_path, monkeypatch,
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    name, rule = ("from", "must have come") if after < 0 else ("until", "must not have passed")
-    assert err.startswith(f"tarry delay: the {name} of the policy {rule}, found a moment")
+    early = "the policy holds from 2027-01-15T07:59:59Z on, which is later than now: wait for it"
+    late = "the until of the policy, 2027-01-15T08:00:30Z, has passed: renew the policy"
+    assert err == f"tarry delay: {early if after < 0 else late}\n"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,9 @@ def test_a_policy_without_labels_knows_no_batched_acts(capsys):
     flags = ["--epsilon", "1", "--gap", "11m", "--law", "label-free", "--delta", "0.01", "--batched"]
 
     assert main(["delay", *flags]) == 2
-    assert capsys.readouterr().err.startswith("tarry delay: --batched belongs to policies with labels")
+    assert capsys.readouterr().err.startswith(
+        "tarry delay: --batched means nothing to a policy with labels none: leave it out"
+    )
 
 
 def test_a_wait_can_be_slept(delay):

@@ -32,7 +32,7 @@ class LaterClock(SystemClock):
 @pytest.fixture
 def busy(shell, monkeypatch):
     """A keeper in the middle of a command that takes as long as it is let."""
-    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", shell.started.append)
     shell.write_policy(FAST)
     shell.told = shell.ask("run", "--target", "x", "--", "sh", "-c", LONG)
     keeper = shell.process("keeper", start_new_session=True)
@@ -46,8 +46,8 @@ def busy(shell, monkeypatch):
 
 def test_there_is_one_keeper_at_a_time(shell, busy):
     """A second keeper says that one runs, and ends; the first goes on."""
-    assert shell.say("keeper") == (0, "a keeper runs already\n", "")
-    assert shell.say("keeper", "--json")[1] == '{"said": "a keeper runs already"}\n'
+    assert shell.say("keeper") == (0, "a keeper is already running\n", "")
+    assert shell.say("keeper", "--json")[1] == '{"said": "a keeper is already running"}\n'
     assert shell.say("keeper", "--until-empty") == (0, "", "")
     assert busy.poll() is None
 
@@ -82,7 +82,7 @@ def test_while_an_ended_keeper_waits_for_a_command_another_one_keeps(shell, busy
 
 def test_a_keeper_whose_words_nobody_can_write_down_goes_on(shell, monkeypatch):
     """A full disk under its log, or a terminal that is gone, keeps no act from leaving."""
-    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", shell.started.append)
     shell.write_policy(FAST)
     shell.ask("run", "--target", "x", "--", "false")  # it will be told that this one failed
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -99,7 +99,7 @@ def test_a_keeper_whose_words_nobody_can_write_down_goes_on(shell, monkeypatch):
 
 def test_a_policy_with_other_ticks_is_no_outage(shell, monkeypatch):
     """A running keeper counts in the new ticks, and has missed none."""
-    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", shell.started.append)
     shell.write_policy(SLOW)
     shell.ask("queue")
     keeper = shell.process("keeper")
@@ -190,13 +190,14 @@ def test_the_lock_does_not_tell_when_the_keeper_began(shell):
 
 def test_stop_ends_the_keeper_and_no_other_command_starts_one_behind_its_back(shell):
     pid = in_the_background(shell)
-    code, out, err = shell.say("keeper", "--stop")
+    code, out, err = shell.say("keeper", "stop")
     wait_until(lambda: not shell.keepers())
 
     assert (code, err) == (0, "")
     assert out.startswith(f"the keeper (process {pid}) has stopped: nothing leaves until another one runs")
-    assert shell.say("keeper", "--stop") == (0, "no keeper runs\n", "")
-    assert shell.ask("keeper", "--stop") == {"stopped": False, "pid": None}
+    assert shell.say("keeper", "stop") == (0, "no keeper runs\n", "")
+    for spelling in ("stop", "--stop"):
+        assert shell.ask("keeper", spelling) == {"stopped": False, "pid": None}
     assert shell.say("queue")[1].endswith("no keeper runs: nothing leaves until one does (tarry keeper)\n")
     assert not shell.keepers()
 
@@ -208,8 +209,8 @@ def test_where_a_service_is_installed_stop_says_that_it_comes_back(shell, tmp_pa
     unit.touch()
     in_the_background(shell)
 
-    assert shell.say("keeper", "--stop")[2] == (
-        "tarry keeper: the service starts it again: end that with --remove\n"
+    assert shell.say("keeper", "stop")[2] == (
+        "tarry keeper: the service starts it again: tarry keeper remove ends that\n"
     )
 
 
@@ -218,7 +219,7 @@ def test_the_next_command_notices_a_dead_keeper_and_starts_another(shell, words)
     pid = in_the_background(shell)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not shell.home.is_kept())
-    status = shell.say("keeper", "--status")
+    status = shell.say("keeper", "status")
     code, _, err = shell.finish(*words)
 
     assert status == (1, "no keeper runs: the last keeper ended unexpectedly\n", "")
@@ -244,7 +245,7 @@ def test_a_keeper_that_broke_leaves_word_of_it(shell):
 @pytest.mark.parametrize("again", [False, True], ids=["for good", "and another one is begun"])
 def test_a_keeper_whose_store_was_deleted_ends(shell, monkeypatch, again):
     """It waits for a disk that may come back, but not for ever, and never works on another store."""
-    monkeypatch.setattr("tarry.cli.own._start_keeper", shell.started.append)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", shell.started.append)
     shell.write_policy(SLOW)
     shell.ask("run", "--target", "x", "--", "true")
     code = "from tarry.cli.main import main; main(['keeper', '--until-empty'])" if again else BRISK

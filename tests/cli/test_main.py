@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tarry.cli.main import COMMANDS, main
+from tarry.cli.main import COMMANDS, main, parser_of
 
 PLAN = ["plan", "--epsilon", "1", "--gap", "11m"]
 
@@ -43,9 +43,9 @@ def test_help_lists_every_command(words, capsys):
     out, err = capsys.readouterr()
 
     assert (code, err) == (0, "")
-    for name, summary in COMMANDS.items():
+    for name, command in COMMANDS.items():
         assert f"{name} " in out
-        assert summary in out
+        assert command.summary in out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -56,7 +56,65 @@ def test_every_command_tells_its_options(name, capsys):
 
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: tarry {name}")
-    assert "--json" in out
+    for child in parser_of(name, COMMANDS[name].module).subcommands or [None]:
+        main([name, *filter(None, [child]), "--help"])
+        out, err = capsys.readouterr()
+
+        assert " --json " in out
+
+
+SUBCOMMANDS = [
+    (name, child)
+    for name, command in COMMANDS.items()
+    for child in parser_of(name, command.module).subcommands
+]
+
+
+#: Options of some subcommands, and whose they are.
+OWNERS = {
+    "--accept-straddle": [("space", "policy")],
+    "--webhook": [("space", "add"), ("space", "set")],
+    "--scope": [("token", "add")],
+    "--may-have-left": [("parked", "retry")],
+    "--at-once": [("store", "forget")],
+    "--until-empty": [("keeper", "run")],
+}
+
+
+@pytest.mark.parametrize(("name", "child"), SUBCOMMANDS)
+def test_every_subcommand_shows_its_options_alone(name, child, capsys):
+    """Its help has no option of another one."""
+    assert main([name, child, "--help"]) == 0
+    out = capsys.readouterr().out
+
+    assert out.startswith(f"usage: tarry {name} {child}")
+    for option, owners in OWNERS.items():
+        assert (option in out) == ((name, child) in owners)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in SUBCOMMANDS}))
+def test_a_command_lists_its_subcommands(name, capsys):
+    """Its own help has a line for each."""
+    assert main([name, "--help"]) == 0
+    out = capsys.readouterr().out
+
+    for child in [child for parent, child in SUBCOMMANDS if parent == name]:
+        assert f"\n    {child} " in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["space", "ad", "talk"], "tarry space: there is no subcommand 'ad': did you mean add?"),
+        (["token", "--json", "revok"], "tarry token: there is no subcommand 'revok': did you mean revoke?"),
+        (["parked", "x"], "tarry parked: there is no subcommand 'x': use list, retry, withdraw, export"),
+        (["store"], "tarry store: no subcommand given: use encrypt, rekey, forget"),
+        (["store", "--json"], "tarry store: no subcommand given: use encrypt, rekey, forget"),
+        (["keeper", "stat"], "tarry keeper: there is no subcommand 'stat': did you mean status?"),
+    ],
+)
+def test_a_mistyped_subcommand_names_the_nearest(words, sentence, capsys):
+    assert refusal(words, capsys) == sentence
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
@@ -66,63 +124,116 @@ def test_version(flag, capsys):
     assert capsys.readouterr().out == f"tarry {version('tarry')}\n"
 
 
-@pytest.mark.parametrize("word", ["plam", "--epsilon", "", "plan\nplan", "-x"])
-def test_an_unknown_command_is_named(word, capsys):
-    """A command that does not exist is told with those that do."""
-    sentence = refusal([word, "--gap", "11m"], capsys)
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("verfy", "did you mean verify?"),
+        ("plam", "did you mean plan?"),
+        ("--epsilon", "tarry --help lists them"),
+        ("", "tarry --help lists them"),
+        ("plan\nplan", "did you mean plan?"),
+        ("-x", "tarry --help lists them"),
+    ],
+)
+def test_a_mistyped_command_names_the_nearest(word, hint, capsys):
+    """An unknown command is repeated, with the one that was meant or with where they are listed."""
+    assert refusal([word, "--gap", "11m"], capsys) == f"tarry: there is no command {word!r}: {hint}"
 
-    assert sentence == f"tarry: there is no command {word!r}; there are {', '.join(COMMANDS)}"
+
+class Elsewhere:
+    """A module of another package, found by an entry point."""
+
+    def __init__(self, folder, monkeypatch):
+        (folder / "toots-1.dist-info").mkdir()
+        (folder / "toots-1.dist-info" / "METADATA").write_text("Name: toots\nVersion: 1\n")
+        points = "[tarry.commands]\ntoot = toots\nplan = toots\n"
+        (folder / "toots-1.dist-info" / "entry_points.txt").write_text(points)
+        self._module = folder / "toots.py"
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.delitem(sys.modules, "toots", raising=False)
+
+    def write(self, text):
+        self._module.write_text(text)
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    yield Elsewhere(tmp_path, monkeypatch)
+    sys.modules.pop("toots", None)
+
+
+def test_an_installed_package_brings_a_command(elsewhere, capsys):
+    """It is listed with its package, and run as ours are; none takes the place of one of ours."""
+    elsewhere.write(
+        "def add_arguments(parser): parser.add_argument('--json', action='store_true')\n"
+        "def run(arguments): print('toot', arguments.json); return 0\n"
+    )
+    assert main(["toot", "--json"]) == 0
+    assert capsys.readouterr().out == "toot True\n"
+    assert main(["--help"]) == 0
+    assert "  toot        from the package toots\n" in capsys.readouterr().out
+    assert main(PLAN) == 0
+    assert "weighted mean" in capsys.readouterr().out
+
+
+def test_a_command_that_cannot_be_loaded_says_whose_it_is(elsewhere, capsys):
+    """And breaks no other command."""
+    elsewhere.write("import no_such_module\n")
+
+    assert refusal(["toot"], capsys) == (
+        "tarry: the command 'toot' (toots) cannot be loaded: No module named 'no_such_module': "
+        "repair or uninstall its package"
+    )
+    assert main(["--help"]) == 0
 
 
 WRONG = [
     # numbers
-    (["--epsilon", "0"], "epsilon must be between 0.000001 and 100, not 0"),
-    (["--epsilon", "-1"], "epsilon must be between 0.000001 and 100, not -1"),
-    (["--epsilon=-.5"], "epsilon must be between 0.000001 and 100, not -0.5"),
-    (["--epsilon", "nan"], "epsilon must be a finite number of ordinary size, not 'nan'"),
-    (["--epsilon", "inf"], "epsilon must be a finite number of ordinary size, not 'inf'"),
-    (["--epsilon", "1e500"], "epsilon must be a finite number of ordinary size, not '1e500'"),
-    (["--epsilon", "9" * 10**6], "epsilon must have at most 40 characters, not 1000000"),
-    (["--epsilon", "one"], "epsilon must be a decimal number, not 'one'"),
-    (["--epsilon", ""], "epsilon must be a decimal number, not ''"),
-    (["--epsilon", "\u0661"], "epsilon must be a decimal number, not '\u0661'"),
-    (["--epsilon", "1\n2"], "epsilon must be a decimal number, not '1\\n2'"),
-    (["--weight", "2"], "weight must be between 0 and 1, not 2"),
-    (["--weight", "-0.1"], "weight must be between 0 and 1, not -0.1"),
+    (["--epsilon", "0"], "epsilon lies between 0.000001 and 100, found 0"),
+    (["--epsilon", "-1"], "epsilon lies between 0.000001 and 100, found -1"),
+    (["--epsilon=-.5"], "epsilon lies between 0.000001 and 100, found -0.5"),
+    (["--epsilon", "nan"], "epsilon must be a finite number of ordinary size, found 'nan'"),
+    (["--epsilon", "inf"], "epsilon must be a finite number of ordinary size, found 'inf'"),
+    (["--epsilon", "1e500"], "epsilon must be a finite number of ordinary size, found '1e500'"),
+    (["--epsilon", "9" * 10**6], "epsilon must fit in 40 characters, found 1000000 of them"),
+    (["--epsilon", "one"], "epsilon must be a decimal number, found 'one'"),
+    (["--epsilon", ""], "epsilon must be a decimal number, found ''"),
+    (["--epsilon", "\u0661"], "epsilon must be a decimal number, found '\u0661'"),
+    (["--epsilon", "1\n2"], "epsilon must be a decimal number, found '1\\n2'"),
+    (["--weight", "2"], "weight lies between 0 and 1, found 2"),
+    (["--weight", "-0.1"], "weight lies between 0 and 1, found -0.1"),
     # durations
-    (["--gap", "-5m"], "gap must be 0s or longer, not '-5m'"),
-    (["--gap", "5"], "gap must be numbers with units, not '5'"),
-    (["--gap", "5y"], "gap has the unknown unit 'y' in '5y': use w, d, h, m, s, ms, us"),
-    (["--gap", "nans"], "gap must be numbers with units, not 'nans'"),
-    (["--gap", "1m1h"], "gap must name larger units first, each once, not '1m1h'"),
-    (["--gap", "99999999w\n"], "gap must be at most 36525d (a century), not 99999999w"),
-    (["--gap", "1" * 10**6], "gap must have at most 40 characters, not 1000000"),
-    (["--gap", "36525d", "--tick", "1us"], "gap must stay below 2^40 ticks, not 36525d"),
-    (["--tick", "0s"], "tick must be above 0s, not 0s"),
-    (["--window", "11m"], "gap must be above the window (11m), not 11m"),
+    (["--gap", "-5m"], "gap must not be negative, found '-5m'"),
+    (["--gap", "5"], "gap must be numbers with units, found '5'"),
+    (["--gap", "5y"], "gap has units w, d, h, m, s, ms, us, found 'y' in '5y'"),
+    (["--gap", "nans"], "gap must be numbers with units, found 'nans'"),
+    (["--gap", "1m1h"], "gap names larger units first, each once, found '1m1h'"),
+    (["--gap", "99999999w\n"], "gap must be at most 36525d (a century), found 99999999w"),
+    (["--gap", "1" * 10**6], "gap must fit in 40 characters, found 1000000 of them"),
+    (["--gap", "36525d", "--tick", "1us"], "gap must stay below 2^40 ticks, found 36525d"),
+    (["--tick", "0s"], "tick must be above 0, found 0s"),
+    (["--window", "11m"], "gap must be above the window (11m), found 11m"),
     # choices that do not exist, and choices that contradict each other
-    (["--labels", "hold"], "unknown labels 'hold': use held, declared, follower, simultaneous, none"),
-    (["--law", "laplace"], "unknown law 'laplace': use zero-inflated-uniform, uniform, exponential"),
-    (["--cover", "both"], "unknown cover 'both': use pair, bridge"),
-    (["--labels", "none"], "labels must not be 'none' with law 'zero-inflated-uniform'"),
+    (["--labels", "hold"], "labels is one of held, declared, follower, simultaneous, none, found 'hold'"),
+    (["--law", "laplace"], "law is one of zero-inflated-uniform, uniform, exponential"),
+    (["--cover", "both"], "cover is one of pair, bridge, found 'both'"),
+    (["--labels", "none"], 'labels are "none" with the law label-free and with no other'),
+    (["--law", "label-free", "--labels", "held"], 'labels are "none" with the law label-free'),
+    (["--law", "label-free"], "delta lies between 0 and 1 for a label-free law, found 0"),
+    (["--delta", "0.1"], "delta belongs to label-free laws alone, found 0.1"),
+    (["--labels", "simultaneous", "--window", "5m"], "window is 0s with labels 'simultaneous', found 5m"),
+    (["--labels", "follower", "--cover", "bridge"], "cover is \"pair\" with labels 'follower'"),
     (
-        ["--law", "label-free", "--labels", "held"],
-        "labels must be 'none' with law 'label-free', not 'held'",
-    ),
-    (["--law", "label-free"], "delta must be above 0 and below 1 with labels 'none', not 0"),
-    (["--delta", "0.1"], "delta must be 0 with labels 'held', not 0.1"),
-    (
-        ["--labels", "simultaneous", "--window", "5m"],
-        "window must be 0s with labels 'simultaneous', not 5m",
+        ["--policy", "p.toml"],
+        "--epsilon is given beside a policy file, which says everything: leave out one",
     ),
     (
-        ["--labels", "follower", "--cover", "bridge"],
-        "cover must be 'pair' with labels 'follower', not 'bridge'",
+        ["p.toml"],
+        "--epsilon is given beside a policy file, which says everything: leave out one of the two",
     ),
-    (["--policy", "p.toml"], "a policy file stands alone: it says everything, found --epsilon beside it"),
     # words the parser cannot read
-    (["--eps", "2"], "unrecognized arguments: --eps 2 (see tarry {} --help)"),
-    (["extra"], "unrecognized arguments: extra (see tarry {} --help)"),
+    (["--eps=2"], "unrecognized arguments: --eps=2 (see tarry {} --help)"),
+    (["one", "more"], "unrecognized arguments: more (see tarry {} --help)"),
     (["--a\nb"], "unrecognized arguments: --a b (see tarry {} --help)"),
     (["--gap"], "argument --gap: expected one argument (see tarry {} --help)"),
 ]
@@ -139,23 +250,15 @@ def test_wrong_flags_get_one_sentence_and_exit_code_2(name, words, sentence, cap
     assert found.startswith(f"tarry {name}: {sentence.format(name)}")
 
 
-@pytest.mark.parametrize("name", ["plan", "frontier", "delay"])
+@pytest.mark.parametrize("name", ["plan", "frontier", "delay", "verify", "explain"])
 @pytest.mark.parametrize(
     ("words", "flag"), [([], "epsilon"), (["--epsilon", "1"], "gap"), (["--gap", "1h"], "epsilon")]
 )
 def test_a_policy_by_flags_needs_epsilon_and_gap(name, words, flag, capsys):
     """The sentence about a missing flag says what else would do."""
-    sentence = f"tarry {name}: --{flag} is needed, found none: give --{flag}, or --policy FILE"
+    sentence = f"tarry {name}: no {flag} given: use --{flag}, or a policy file"
 
     assert refusal([name, *words], capsys) == sentence
-
-
-@pytest.mark.parametrize("name", ["verify", "explain"])
-def test_a_policy_by_file_needs_a_file(name, capsys):
-    """Commands about a policy say what is missing when neither a file nor flags are given."""
-    sentence = f"tarry {name}: --epsilon is needed, found none: give --epsilon, or --policy FILE"
-
-    assert refusal([name], capsys) == sentence
 
 
 @pytest.fixture
@@ -183,18 +286,18 @@ def bad_file(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [["verify"], ["explain"], ["plan", "--policy"], ["frontier", "--policy"], ["delay", "--policy"]],
+    [["verify"], ["explain"], ["plan"], ["plan", "--policy"], ["frontier", "--policy"], ["delay"]],
 )
 @pytest.mark.parametrize(
     ("kind", "rule"),
     [
-        ("missing", "the policy file must be a file one can read, found {!r}: No such file or directory"),
-        ("directory", "the policy file must be a file one can read, found {!r}: Is a directory"),
-        ("binary", "the policy file is UTF-8 text, found {!r}"),
-        ("zeros", "the policy file is not valid TOML ("),
-        ("too large", "the policy file is at most 1 MiB, found more"),
-        ("not toml", "the policy file is not valid TOML ("),
-        ("nothing", "the policy file has no epsilon: add it, "),
+        ("missing", "the policy file {!r} cannot be read (No such file or directory): check its name"),
+        ("directory", "the policy file {!r} cannot be read (Is a directory): check its name"),
+        ("binary", "the policy file {!r} must be UTF-8 text"),
+        ("zeros", "a policy file is TOML, found "),
+        ("too large", "the policy file must be at most 1 MiB, and this one is larger"),
+        ("not toml", "a policy file is TOML, found "),
+        ("nothing", "a policy file must give epsilon, found no such key"),
     ],
 )
 def test_a_file_that_cannot_be_a_policy_is_refused(command, kind, rule, bad_file, capsys):
@@ -207,7 +310,7 @@ def test_a_file_that_cannot_be_a_policy_is_refused(command, kind, rule, bad_file
 
 def test_a_file_name_with_a_line_end_stays_on_one_line(capsys):
     """A name is quoted, so that it cannot pass for a message of ours."""
-    assert "found 'a\\nb': No such file" in refusal(["explain", "a\nb"], capsys)
+    assert "the policy file 'a\\nb' cannot be read" in refusal(["explain", "a\nb"], capsys)
 
 
 def test_a_process_answers_as_the_function_does(capsys):

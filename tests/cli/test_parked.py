@@ -103,7 +103,7 @@ def test_all_are_retried_but_those_that_may_have_left(house):
     code, out, err = house.say("parked", "retry", "--space", "talk")
     assert (code, out) == (0, "0 put back\n")
     assert err.startswith(
-        "tarry parked: 1 may have left already: look, then retry each by its id, or give "
+        "tarry parked: 1 may have left already: look first, then retry each by its id, or use "
     )
 
 
@@ -155,12 +155,21 @@ def test_what_they_say_is_exported_to_a_private_file(house):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["retry"], "nothing to retry: name posts by id, or give --space, --target or --all"),
-        (["withdraw", "7", "--all"], "give ids, or --space, --target or --all, not both"),
-        (["withdraw", "--all", "--may-have-left"], "--may-have-left belongs to tarry parked retry"),
-        (["export", "--all"], "tarry parked export, and nothing else, writes a file: give -o FILE"),
-        (["list", "-o", "x"], "tarry parked export, and nothing else, writes a file: leave -o out"),
-        (["retry", "x"], "the id of a post must be a whole number, found 'x'"),
+        (["retry"], "nothing to retry: name posts by id, or use --space, --target or --all"),
+        (
+            ["withdraw", "7", "--all"],
+            "ids and filters are both given: use ids, or --space, --target or --all",
+        ),
+        (
+            ["withdraw", "--all", "--may-have-left"],
+            "unrecognized arguments: --may-have-left (see tarry parked withdraw --help)",
+        ),
+        (
+            ["export", "--all"],
+            "the following arguments are required: -o/--output (see tarry parked export --help)",
+        ),
+        (["list", "--output=x"], "unrecognized arguments: --output=x (see tarry parked list --help)"),
+        (["retry", "x"], "the id of a post must be a whole number, not 'x'"),
         (["retry", "7"], "no parked post has the id 7: tarry parked list shows them"),
         (["retry", "--space", "nowhere"], "this gateway has no space 'nowhere'"),
     ],

@@ -141,7 +141,7 @@ def test_a_policy_file_says_everything(tmp_path, capsys):
     path.write_text('epsilon = 2\ngap = "300s"\nwindow = "0s"\nweight = 0.25\n', encoding="utf-8")
     by_flags = figures(capsys, "--epsilon", "2", *THREE_HUNDRED, "--weight", "0.25")
 
-    assert figures(capsys, "--policy", str(path)) == by_flags
+    assert figures(capsys, "--policy", str(path)) == figures(capsys, str(path)) == by_flags
 
 
 def test_every_gap_has_its_own_figures(tmp_path, capsys):
@@ -169,7 +169,7 @@ def test_standard_input_is_not_cut_off_in_silence(monkeypatch, capsys):
     text = 'epsilon = 1\ngap = "300s"\n' + "#" * (1 << 20) + "\nunknown = 1\n"
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
-    assert "the policy file is at most 1 MiB" in refusal(capsys, "--policy", "-")
+    assert "the policy file must be at most 1 MiB" in refusal(capsys, "--policy", "-")
 
 
 def test_toml_prints_the_policy_file(capsys):
@@ -198,8 +198,18 @@ def test_a_budget_finds_the_epsilon_that_keeps_it(flag, seconds, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--max-delay", "10m", "--epsilon", "1"], "a delay budget finds epsilon, found an epsilon"),
-        (["--max-delay", "10m", "--policy", "p.toml"], "a delay budget finds epsilon, found an epsilon"),
+        (
+            ["--max-delay", "10m", "--epsilon", "1"],
+            "--max-delay finds epsilon, and epsilon is already given",
+        ),
+        (
+            ["--mean-delay", "10m", "--policy", "p.toml"],
+            "--mean-delay finds epsilon, and epsilon is already",
+        ),
+        (
+            ["--max-delay", "10m", "p.toml"],
+            "--max-delay finds epsilon, and epsilon is already given: leave",
+        ),
         (["--max-delay", "299s"], "no epsilon up to 100 keeps the maximum delay within 4m59s"),
         (["--max-delay", "-5m"], "--max-delay must be 0s or longer, not '-5m'"),
         (["--mean-delay", "soon"], "--mean-delay must be numbers with units, not 'soon'"),
@@ -208,6 +218,6 @@ def test_a_budget_finds_the_epsilon_that_keeps_it(flag, seconds, capsys):
 )
 def test_an_impossible_budget_gets_one_sentence(words, sentence, capsys):
     """A budget beside an epsilon, below the gap or without a unit is refused in one line."""
-    budget = words if "--policy" in words else [*words, *THREE_HUNDRED]
+    budget = words if "p.toml" in words else [*words, *THREE_HUNDRED]
 
     assert refusal(capsys, *budget).startswith(f"tarry plan: {sentence}")

@@ -119,7 +119,7 @@ def test_an_account_that_cannot_get_in_is_told_and_its_act_can_be_taken_back(qui
     assert f"{told['id'][:8]}: the wiki refuses this account's login" in out.splitlines()
     assert (post["state"], post["problem"]) == ("waiting", "the wiki refuses this account's login")
     assert post["earliest_at"] > told["latest_at"]
-    assert "is parked, found" in quiet.refusal("repeat", told["id"])
+    assert "is not parked, it waits" in quiet.refusal("repeat", told["id"])
     assert quiet.ask("withdraw", told["id"])["state"] == "withdrawn"
     assert quiet.ask("queue")["posts"] == []
 
@@ -157,7 +157,7 @@ def test_what_holds_everything_up_is_told(quiet, monkeypatch):
     last = quiet.say("queue")[1].splitlines()[-3]
 
     assert last.startswith(f"{holding[:8]} is tried again: everything of yours that waits has moved later")
-    assert last.endswith("put right what is wrong, or tarry withdraw it")
+    assert last.endswith("repair what is wrong, or tarry withdraw it")
 
 
 def test_a_waiting_text_can_be_read_back(quiet, monkeypatch):
@@ -208,7 +208,9 @@ def test_without_content_there_is_nothing_to_show(quiet):
     assert quiet.say("queue", "--show", told["id"]) == (
         0, "", "it has no content: --json shows its options\n"
     )  # fmt: skip
-    assert "which none has" in quiet.refusal("queue", "--show", "no-such-one")
+    assert "no waiting or parked post has the name 'no-such-one'" in quiet.refusal(
+        "queue", "--show", "no-such-one"
+    )
 
 
 def test_what_cannot_be_opened_is_listed_all_the_same(quiet, monkeypatch):

@@ -46,8 +46,7 @@ def test_a_waiting_act_is_not_repeated(quiet):
     told = quiet.ask("run", "--target", "x", "--", "true")
 
     assert quiet.refusal("repeat", told["id"]) == (
-        f"tarry repeat: a post to repeat is parked, found {told['id'][:8]}, which waits: "
-        "let it leave, or withdraw it"
+        f"tarry repeat: {told['id'][:8]} is not parked, it waits: let it leave, or withdraw it"
     )
     assert [post["id"] for post in quiet.ask("queue")["posts"]] == [told["id"]]
 
@@ -56,4 +55,4 @@ def test_it_is_repeated_once(quiet, parked):
     """The parked act is gone once it waits again."""
     quiet.ask("repeat", parked["id"])
 
-    assert "which none has" in quiet.refusal("repeat", parked["id"])
+    assert "no waiting or parked post has the name" in quiet.refusal("repeat", parked["id"])

@@ -141,7 +141,7 @@ def test_a_directory_that_is_gone_is_told(quiet, tmp_path, monkeypatch):
     sentence = quiet.refusal("run", "--target", "x", "--", "true")
     monkeypatch.chdir(tmp_path)
 
-    assert sentence == "tarry: the working directory is gone: go to one that is there"
+    assert sentence == "tarry: the working directory is gone: change to one that exists"
     assert quiet.ask("queue")["posts"] == []
 
 
@@ -211,7 +211,7 @@ def test_an_act_is_told_even_when_no_keeper_can_be_started(quiet, monkeypatch):
     def fail(home):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("tarry.cli.own._start_keeper", fail)
+    monkeypatch.setattr("tarry.cli.personal_store._start_keeper", fail)
     code, out, err = quiet.say("run", "--target", "x", "--", "true")
 
     assert (code, out.startswith("leaves ")) == (0, True)
@@ -249,10 +249,13 @@ def test_no_command_releases_anything(quiet):
         (["--target", "x", "--env", "NOPE", "--", "true"], "a kept variable is set, found no NOPE: set it"),
         (["--target", "", "--", "true"], "the target of a post has 1 to 4096 characters and no NUL"),
         (["--target", "\udcff", "--", "true"], "the target of a post is Unicode text"),
-        (["--target", "x", "--after", "abcd", "--", "true"], "a post is named by its receipt, or by 4 or"),
+        (
+            ["--target", "x", "--after", "abcd", "--", "true"],
+            "no waiting or parked post has the name 'abcd'",
+        ),
         (
             ["--target", "x", "--policy", "nowhere", "--", "true"],
-            "the policy file must be a file one can read",
+            "the policy file 'nowhere' cannot be read (No such file or directory)",
         ),
     ],
 )
@@ -265,9 +268,9 @@ def test_what_cannot_be_kept_is_refused_in_one_sentence(quiet, words, sentence):
 
 LOADED = """
 import sys
-from tarry.cli import own
+from tarry.cli import personal_store
 from tarry.cli.main import main
-own._start_keeper = lambda home: None
+personal_store._start_keeper = lambda home: None
 assert main(["run", "--target", "x", "--", "true"]) == 0
 print(*sys.modules, file=sys.stderr)
 """

@@ -64,7 +64,22 @@ def test_what_is_missing_is_told_in_one_sentence(operator, tmp_path):
 @pytest.mark.parametrize("port", ["x", "-1", "70000", "", "1.5", "٣"])
 def test_a_wrong_port_is_refused(operator, port):
     assert operator.refusal("serve", f"--port={port}").startswith(
-        "tarry serve: --port is a whole number from 0 to 65535, found "
+        f"tarry serve: --port must be a whole number from 0 to 65535, not {port!r}"
+    )
+
+
+def test_it_listens_at_the_host_it_is_told_to(operator, monkeypatch):
+    """--host goes before the settings."""
+    monkeypatch.setenv("TARRY_HOST", "127.0.0.1")
+    operator.add_space()
+    server = operator.process("serve", "--host", "127.0.0.2", "--port=0", "--json")
+    address = json.loads(server.stdout.readline())["listening"]
+    server.terminate()
+    server.communicate(timeout=60)
+
+    assert address.startswith("http://127.0.0.2:")
+    assert operator.refusal("serve", "--host=") == (
+        "tarry serve: --host must be an address of this machine, not ''"
     )
 
 

@@ -14,6 +14,7 @@ from tarry.keep.store import place
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
 LONGER = SLOW.replace("1h", "2h")
 COARSE = SLOW.replace("1m", "2m")
+NEEDED = "the following arguments are required"
 
 
 def listed(operator, name="talk"):
@@ -31,7 +32,7 @@ def test_a_tick_that_is_not_small_against_the_window_is_noted(operator):
 def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(operator):
     hourly = operator.file("hourly.toml", SLOW.replace('"1m"', '"1h"'))
 
-    assert "must be above the window (10m) in whole ticks of 1h too, not 1h" in operator.refusal(
+    assert "must be above the window (10m) in whole ticks of 1h too, found 1h" in operator.refusal(
         "space", "add", "talk", "--policy", hourly
     )
     assert not operator.key.exists()
@@ -168,14 +169,16 @@ def test_a_loss_without_bound_needs_a_second_word(operator):
     operator.add_space("talk", LONGER)
     words = ("space", "policy", "talk", operator.file("s.toml", SLOW), "--accept-straddle")
 
-    assert "or give --yes too" in operator.refusal(*words)
+    assert "or add --yes (--dry-run shows more)" in operator.refusal(*words)
     assert listed(operator)["version"] == 1
     assert "(--accept-straddle):\nacts that straddle the change" in operator.tell(*words, "--dry-run")
     assert listed(operator)["version"] == 1
     told = operator.ask(*words, "--yes")
     assert (told["version"], told["unbounded"], told["extra_nats"]) == (2, True, None)
     assert json.dumps(told, allow_nan=False)
-    assert "--yes goes with --accept-straddle" in operator.refusal(*words[:4], "--yes")
+    assert "--yes does nothing alone: use it with --accept-straddle" in operator.refusal(
+        *words[:4], "--yes"
+    )
 
 
 def test_a_space_that_is_opened_during_a_pause_says_when_it_takes_posts_in(operator):
@@ -229,7 +232,7 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     )
     assert refusal.endswith("this store has tick 1m, window 10m, labels 'held'")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
-    assert "only while every space is paused" in operator.refusal(*both)
+    assert "waits until every space is paused" in operator.refusal(*both)
     for name in ("talk", "reviews"):
         operator.tell("space", "pause", name)
 
@@ -250,43 +253,42 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["add"], "tarry space add is called as tarry space add NAME, found no words"),
-        (["add", "x", "y"], "tarry space add is called as tarry space add NAME, found x y"),
-        (["add", "x"], "a new space has a policy, found none: give --policy FILE"),
-        (["list", "x"], "tarry space list is called as tarry space list, found x"),
-        (["policy", "talk"], "tarry space policy is called as tarry space policy NAME FILE, found talk"),
+        (["add", "--policy", "talk.toml"], f"{NEEDED}: NAME (see tarry space add --help)"),
         (
-            ["together"],
-            "tarry space together is called as tarry space together NAME=FILE ..., found no words",
+            ["add", "x", "y", "--policy", "talk.toml"],
+            "unrecognized arguments: y (see tarry space add --help)",
         ),
-        (
-            ["together", "a"],
-            "tarry space together is called as tarry space together NAME=FILE ..., found a",
-        ),
+        (["add", "x"], f"{NEEDED}: --policy (see tarry space add --help)"),
+        (["list", "x"], "unrecognized arguments: x (see tarry space list --help)"),
+        (["policy", "talk"], f"{NEEDED}: FILE (see tarry space policy --help)"),
+        (["together"], f"{NEEDED}: NAME=FILE (see tarry space together --help)"),
+        (["together", "a"], "'a' names no policy file: write NAME=FILE for every space"),
         (["pause", "nowhere"], "this gateway has no space 'nowhere'"),
-        (
-            ["open", "talk", "--title", "x"],
-            "tarry space open has no such option, found --title: leave it out",
-        ),
+        (["open", "talk", "--title=x"], "unrecognized arguments: --title=x (see tarry space open --help)"),
         (
             ["pause", "talk", "--accept-straddle"],
-            "tarry space pause has no such option, found --accept-straddle: leave it out",
+            "unrecognized arguments: --accept-straddle (see tarry space",
         ),
-        (["secret", "talk"], "a signing secret belongs to a webhook, found a feed"),
+        (["secret", "talk"], "space 'talk' releases to a feed: only a webhook has a signing secret"),
         (["secret", "none"], "this gateway has no space 'none'"),
-        (["add", "Talk", "--policy", "talk.toml"], "the name of a space must be 1 to 63 small letters"),
-        (["add", "talk", "--policy", "talk.toml"], "space 'talk' already exists: choose another name"),
+        (["add", "Talk", "--policy", "talk.toml"], "the name of a space is 1 to 63 small letters"),
+        (["add", "talk", "--policy", "talk.toml"], "a new space has a name of its own, found another"),
         (["add", "x", "--policy", "talk.toml", "--webhook", "ftp://x"], "the address of a webhook"),
-        (["add", "x", "--policy", "none.toml"], "the policy file must be a file one can read"),
-        ([], "the following arguments are required: ACTION (see"),
-        (["set", "talk"], "tarry space set changes something, found nothing to change: give --title,"),
-        (["set", "talk", "--title", ""], "the title of a space must have 1 to 200 characters"),
+        (["add", "x", "--policy", "none.toml"], "the policy file 'none.toml' cannot be read (No such file"),
+        (["set", "talk"], "nothing to change: use --title, or say where the space releases to"),
+        (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
         (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
-        (["set", "talk", "--circle", "x"], "tarry space set has no such option, found --circle"),
-        (["pause", "talk", "--dry-run"], "tarry space pause has no such option, found --dry-run"),
-        (["remove", "talk"], "space 'talk' has not ended: run tarry space end talk first"),
+        (["set", "talk", "--circle=x"], "unrecognized arguments: --circle=x (see tarry space set --help)"),
+        (
+            ["pause", "talk", "--dry-run"],
+            "unrecognized arguments: --dry-run (see tarry space pause --help)",
+        ),
+        (["remove", "talk"], "space 'talk' has not ended: tarry space end talk goes first"),
         (["end", "nowhere"], "this gateway has no space 'nowhere'"),
-        (["forget", "talk"], "argument ACTION: invalid choice: 'forget'"),
+        (
+            ["forget", "talk"],
+            "there is no subcommand 'forget': use add, list, set, pause, open, end, remove,",
+        ),
     ],
 )
 def test_what_is_wrong_gets_one_sentence(operator, words, sentence):

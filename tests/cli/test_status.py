@@ -51,7 +51,7 @@ def test_what_is_late_parked_and_paused_is_told(operator, house):
     house.change(lambda transaction: transaction.tell("park_overdue", tick=1 << 40, problem="a test"))
     house.change(lambda transaction: transaction.tell("pause", paused=1))
     told = operator.tell("status")
-    assert told.startswith("paused since it was brought back from a backup")
+    assert told.startswith("paused since it was restored from a backup")
     assert "parked    1 in talk\n" in told
 
 

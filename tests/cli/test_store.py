@@ -12,6 +12,7 @@ from tarry.keep.store import place
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
 WORDS = "the words that I type"
+NEEDED = "the following arguments are required"
 
 
 @pytest.fixture
@@ -49,14 +50,16 @@ def test_ones_own_store_is_encrypted_and_no_old_byte_is_left(quiet, bare):
     assert WORDS.encode() not in raw_bytes(quiet.home.state)
     assert "What waits is encrypted" in quiet.say("queue")[1]
     assert quiet.ask("queue")["posts"][0]["what"] == f"echo '{WORDS}'"
-    assert quiet.say("store", "encrypt", "--own")[1] == "it was encrypted before\n"
+    assert quiet.say("store", "encrypt", "--own")[1] == "it was already encrypted\n"
 
 
 def test_while_a_keeper_runs_ones_own_store_stays_as_it_is(quiet, bare):
     quiet.say("run", "--target", "p1", "--", "echo", WORDS)
     with quiet.home.keeping() as mine:
         assert mine
-        assert quiet.refusal("store", "encrypt", "--own").startswith("tarry store: a keeper runs: end it")
+        assert quiet.refusal("store", "encrypt", "--own").startswith(
+            "tarry store: a keeper is running: stop it"
+        )
     assert quiet.ask("queue")["encrypted"] is False
 
 
@@ -65,12 +68,12 @@ def test_without_the_package_a_gateway_makes_no_store_unless_it_is_told_to(opera
     code, _, err = operator.say("space", "add", "talk", "--policy", policy)
     assert code == 2
     assert "contents would lie unencrypted" in err
-    assert "give --unencrypted" in err
+    assert "or use --unencrypted" in err
     assert [path.name for path in tmp_path.iterdir()] == ["policy.toml"]
 
     assert operator.say("space", "add", "talk", "--policy", policy, "--unencrypted")[0] == 0
     assert operator.ask("status")["encrypted"] is False
-    assert "NOT ENCRYPTED: tarry store encrypt" in operator.tell("status")
+    assert "NOT ENCRYPTED: use tarry store encrypt" in operator.tell("status")
     assert operator.say("space", "add", "wiki", "--policy", policy)[0] == 0  # it is known by now
 
 
@@ -125,7 +128,7 @@ def test_a_gateway_gets_another_key_and_goes_on(operator):
     assert (code, read_key(operator.key).fingerprint == before) == (0, False)
     assert ("VACUUM FULL" in err) is operator.database.startswith("postgresql")
     assert operator.say("space", "add", "wiki", "--policy", operator.file("p.toml", SLOW))[0] == 0
-    assert "key.old' is there, an earlier key" in operator.refusal("store", "rekey")
+    assert "key.old' already exists, an earlier key" in operator.refusal("store", "rekey")
     assert not operator.key.with_name("key.new").exists()
 
 
@@ -169,14 +172,14 @@ def test_what_is_known_of_one_account_is_erased_on_request(operator, tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["forget"], "must name an account and a space"),
-        (["forget", "ann"], "must name an account and a space"),
+        (["forget", "--space", "talk"], f"{NEEDED}: ACCOUNT (see tarry store forget --help)"),
+        (["forget", "ann"], f"{NEEDED}: --space (see tarry store forget --help)"),
         (
             ["forget", "ann", "--space", "talk", "--own"],
-            "tarry store forget has no such option, found --own: leave it out",
+            "unrecognized arguments: --own (see tarry store forget",
         ),
-        (["encrypt", "ann"], "takes no account"),
-        (["encrypt", "--at-once"], "tarry store encrypt has no such option, found --at-once"),
+        (["encrypt", "ann"], "unrecognized arguments: ann (see tarry store encrypt --help)"),
+        (["encrypt", "--at-once"], "unrecognized arguments: --at-once (see tarry store encrypt --help)"),
         (["forget", "ann", "--space", "nowhere"], "has no space 'nowhere'"),
     ],
 )

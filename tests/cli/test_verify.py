@@ -121,4 +121,4 @@ def test_the_size_of_the_search_is_a_small_number(events, policy, capsys):
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    assert err == f"tarry verify: --events is a whole number from 1 to 4, found {events!r}\n"
+    assert err == f"tarry verify: --events must be a whole number from 1 to 4, not {events!r}\n"

@@ -4,7 +4,7 @@ import pytest
 
 from contracts.shell import ALL_GONE
 
-RULE = "tarry withdraw: a post is named by its receipt, or by 4 or more characters of its id, found "
+NONE = "tarry withdraw: no waiting or parked post has the name "
 
 
 @pytest.fixture
@@ -52,13 +52,15 @@ def test_an_unknown_name_is_refused(quiet, told, text, monkeypatch):
     """What names no post, or is too short to, is told, and nothing is taken back."""
     text = text if not told["id"].startswith(text or " ") else "0000"
 
-    assert quiet.refusal("withdraw", text) == f"{RULE}{text!r}, which none has: tarry queue lists them"
+    assert quiet.refusal("withdraw", text) == (
+        f"{NONE}{text!r}: use its receipt, or 4 or more characters of its id (tarry queue)"
+    )
     assert len(quiet.ask("queue")["posts"]) == 1
 
 
 def test_three_characters_are_too_few(quiet, told):
     """A name so short could soon be another's."""
-    assert quiet.refusal("withdraw", told["id"][:3]).startswith(RULE)
+    assert quiet.refusal("withdraw", told["id"][:3]).startswith(NONE)
 
 
 def test_a_name_that_several_share_is_refused(quiet, monkeypatch):
@@ -70,15 +72,20 @@ def test_a_name_that_several_share_is_refused(quiet, monkeypatch):
     shared = first["id"][:8]
 
     assert second["id"].startswith(shared)
-    assert quiet.refusal("withdraw", shared).startswith(f"{RULE}{shared!r}, which several share")
+    assert quiet.refusal("withdraw", shared) == (
+        f"tarry withdraw: several posts have ids that begin with {shared!r}: "
+        "use more characters (tarry queue)"
+    )
     assert quiet.say("withdraw", first["id"])[0] == 0
 
 
 def test_what_has_left_cannot_be_taken_back(quiet, told):
-    """A released act is known no more by its receipt or its id."""
+    """A released act is known no more by its receipt or its id; the answer does not repeat the receipt."""
     quiet.pass_ticks(ALL_GONE)
+    refusal = quiet.refusal("withdraw", told["receipt"])
 
-    assert "which none has" in quiet.refusal("withdraw", told["receipt"])
+    assert refusal.startswith(f"{NONE}'{told['receipt'][:4]}...': use its receipt")
+    assert told["receipt"] not in refusal
 
 
 def test_what_is_parked_can_be_put_away(quiet):

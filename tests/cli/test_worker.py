@@ -43,5 +43,5 @@ def test_a_wrong_number_of_threads_is_refused(operator, threads):
     operator.add_space()
 
     assert operator.refusal("worker", "--threads", threads).startswith(
-        "tarry worker: --threads is a whole number from 1 to 64, found "
+        f"tarry worker: --threads must be a whole number from 1 to 64, not {threads!r}"
     )

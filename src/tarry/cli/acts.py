@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tarry.cli.own import name
+from tarry.cli.personal_store import shown_id
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
@@ -81,7 +81,7 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
     if as_json:
         told = {key: row[key] for key in ("state", "target", "outlet")}
         what = what_of(row["outlet"], options)
-        print_json({"id": name(row["id"]), **told, "what": what, "options": options, **_plain(content)})
+        print_json({"id": shown_id(row["id"]), **told, "what": what, "options": options, **_plain(content)})
     elif not content:
         print("it has no content: --json shows its options", file=sys.stderr)
     elif sys.stdout.isatty():

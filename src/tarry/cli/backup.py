@@ -1,8 +1,8 @@
 """Write all of a gateway's tables, as of one moment, to a new private SQLite file.
 
-It works while the gateway runs, on SQLite and on PostgreSQL. The key is not in it: keep a copy of the key
-file elsewhere. The file holds what the store held at that moment, with the arrivals of three windows:
-encrypt it, and do not keep it longer than you must. Put in place of a database it starts paused.
+It works while the gateway runs, on SQLite and on PostgreSQL. The key is not in the backup: keep a copy of
+the key file elsewhere. The backup holds all that the store holds, the arrivals of the last three windows
+too: encrypt it, and delete it as soon as you can. Used in place of a database it starts paused.
 
   tarry backup /backups/tarry-monday.db
 """

@@ -1,16 +1,17 @@
 """Draw one delay now: the seconds from this moment to the release, from the secure source.
 
-The wait goes first to the next tick of the clock and then the drawn number of ticks: adding whole
-ticks to this very moment would keep its fraction of a tick, which two acts at one moment share.
+The wait goes to the next tick of the clock first, and then on for the drawn number of ticks: whole ticks
+added to this very moment would keep its fraction of a tick, which two acts at one moment share.
 
   sleep "$(tarry delay --epsilon 1 --gap 11m --window 5m --batched)" && git push
 """
 
 import argparse
 import time
+from datetime import UTC, datetime
 from fractions import Fraction
 
-from tarry.cli.options import add_json, add_policy_flags, policy_from
+from tarry.cli.options import add_json, add_policy, policy_from
 from tarry.cli.show import print_json
 from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
@@ -23,7 +24,7 @@ __all__ = ["add_arguments", "micros_until", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry delay`."""
-    add_policy_flags(parser)
+    add_policy(parser)
     parser.add_argument(
         "--batched",
         action="store_true",
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the seconds to wait."""
     policy = policy_from(arguments)
     if arguments.batched and policy.labels == "none":
-        raise BadInput("--batched", "belongs to policies with labels", found="labels none", fix="drop it")
+        raise BadInput("--batched means nothing to a policy with labels none", "leave it out")
     draws = draw_pair(policy, arguments.target, arguments.track, Secure())
     now = Fraction(time.time_ns(), 1_000_000_000)
     arrival = ticks_up(now, policy.tick)
@@ -64,13 +65,10 @@ def _check_moment(policy: Policy, now: Fraction) -> None:
     moments = {"from": policy.starts_at, "until": policy.ends_at, "deadline": policy.deadline_at}
     for name, at in moments.items():
         if at is not None and (now < at if name == "from" else now > at):
-            early = name == "from"
-            raise BadInput(
-                f"the {name} of the policy",
-                "must have come" if early else "must not have passed",
-                found=f"a moment {'before' if early else 'after'} it",
-                fix="wait for it" if early else "renew the policy",
-            )
+            moment = f"{datetime.fromtimestamp(int(at), tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+            if name == "from":
+                raise BadInput(f"the policy holds from {moment} on, which is later than now", "wait for it")
+            raise BadInput(f"the {name} of the policy, {moment}, has passed", "renew the policy")
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

@@ -5,7 +5,7 @@ tarry explain policy.toml
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy_path, policy_from
+from tarry.cli.options import add_json, add_policy, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_sentences
 from tarry.core.promise import promise
@@ -15,27 +15,27 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry explain`."""
-    add_policy_path(parser)
+    add_policy(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the promise of a policy."""
     policy = policy_from(arguments)
-    told = promise(policy)
+    promised = promise(policy)
     if arguments.json:
         print_json(
             {
                 **policy_json(policy),
-                "near_s": told.near,
-                "reach_s": told.reach,
-                "odds": told.odds(1 if policy.labels in ("follower", "none") else 2),
-                "promised": told.promised,
-                "not_promised": told.not_promised,
+                "near_s": promised.near,
+                "reach_s": promised.reach,
+                "odds": promised.odds(1 if policy.labels in ("follower", "none") else 2),
+                "promised": promised.promised,
+                "not_promised": promised.not_promised,
             }
         )
         return 0
-    print_sentences("Promised:", told.promised)
+    print_sentences("Promised:", promised.promised)
     print()
-    print_sentences("Not promised:", told.not_promised)
+    print_sentences("Not promised:", promised.not_promised)
     return 0

@@ -1,4 +1,4 @@
-"""Some commands need more than a plain `pip install tarry` brings; this says what to install."""
+"""What to install where a command needs more than a plain `pip install tarry` brings."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""The trade between the delay of batched and of unbatched acts, at a policy's epsilon.
+"""The trade-off between the delay of batched and of unbatched acts, at a policy's epsilon.
 
 tarry frontier --epsilon 3 --gap 11m --window 5m
 """
@@ -6,7 +6,7 @@ tarry frontier --epsilon 3 --gap 11m --window 5m
 import argparse
 from fractions import Fraction
 
-from tarry.cli.options import add_json, add_policy_flags, policy_from
+from tarry.cli.options import add_json, add_policy, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.plan import Point, frontier
@@ -16,7 +16,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry frontier`."""
-    add_policy_flags(parser, without=("weight",))
+    add_policy(parser, without=("weight",))
     add_json(parser)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.cli.acts import options_in
-from tarry.cli.own import add_hand_in, hand_in, name, open_gate
+from tarry.cli.personal_store import add_hand_in, hand_in, open_gate, shown_id
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.gate import Gate
 from tarry.keep.outlets.git import waiting_push
@@ -64,7 +64,7 @@ class _Push(NamedTuple):
 
     @property
     def id(self) -> str:
-        return name(self.row["id"])[:8]
+        return shown_id(self.row["id"])[:8]
 
 
 def _waiting_pushes(gate: Gate, repository: str) -> list[_Push]:

@@ -1,62 +1,86 @@
 """Release what is due, now and from now on: the one process that lets acts out.
 
-In the foreground until stopped, or as a user service of systemd (--install). Where none runs, handing an
-act in starts one in the background, which ends when nothing is left to do (--until-empty). While none
-runs nothing leaves, and what waits moves later by as long: letting it all out together would show whose
-it is. --status says whether one runs (exit code 1 if none does) and what it said last; --stop ends it.
+Without a subcommand it runs in the foreground until it is stopped. Where no keeper runs, the next act
+starts one in the background, which ends when nothing waits. While none runs nothing leaves, and what waits
+moves later by as long: letting it all out together would show whose it is.
+
+  tarry keeper status
+  tarry keeper install
 """
 
 import argparse
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tarry.cli.main import Parser
 from tarry.cli.options import add_json
-from tarry.cli.own import how_it_died, introduction
-from tarry.cli.service import install_service, remove_service, service_path
+from tarry.cli.personal_store import how_it_died, introduction
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
-from tarry.keep.home import Home
+from tarry.keep.home import Home, places
 from tarry.keep.keeper import Keeper
 from tarry.keep.patience import Patience
 
 if TYPE_CHECKING:
     from tarry.keep.keeper_lock import KeeperState, Keeping
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "unit"]
 
+_UNIT = "tarry-keeper.service"
 _LOOK_S = 1.0
 _GONE_S = 60.0  # a store that is away for so long was deleted
 _PATIENCE_S = 30.0  # with a keeper that was told to stop
+_OTHERS = {
+    "status": "say whether a keeper runs, and what it said last; exit code 1 if none does",
+    "stop": "stop the keeper that runs",
+    "install": "run as a user service of systemd from now on",
+    "remove": "remove that service",
+}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `tarry keeper`."""
-    how = parser.add_mutually_exclusive_group()
+def add_arguments(parser: Parser) -> None:
+    """The subcommands of `tarry keeper`."""
+    text = "release what is due until stopped; this is what tarry keeper alone does"
+    child = parser.add_subcommand("run", text, is_default=True)
+    how = child.add_mutually_exclusive_group()
     how.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
-    how.add_argument("--status", action="store_true", help="say whether a keeper runs, and how it stands")
-    how.add_argument("--stop", action="store_true", help="end the keeper that runs")
-    how.add_argument("--install", action="store_true", help="run as a user service of systemd from now on")
-    how.add_argument("--remove", action="store_true", help="remove that service")
+    for name in _OTHERS:  # as it was spelled before there were subcommands
+        how.add_argument(
+            f"--{name}", action="store_const", const=name, dest="subcommand", help=argparse.SUPPRESS
+        )
     # From the command that starts it: the keeper's lock, taken already.
-    parser.add_argument("--lock", type=int, help=argparse.SUPPRESS)
-    add_json(parser)
+    child.add_argument("--lock", type=int, help=argparse.SUPPRESS)
+    add_json(child)
+    for name, summary in _OTHERS.items():
+        add_json(parser.add_subcommand(name, summary))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Keep."""
-    if arguments.install or arguments.remove:
-        return (install_service if arguments.install else remove_service)(as_json=arguments.json)
+    """Do what the subcommand says."""
+    if arguments.subcommand == "install":
+        return _install_service(as_json=arguments.json)
+    if arguments.subcommand == "remove":
+        return _remove_service(as_json=arguments.json)
     home = Home.of(os.environ)
-    if arguments.status or arguments.stop:
-        return (_tell_status if arguments.status else _stop_keeper)(home, as_json=arguments.json)
+    if arguments.subcommand == "status":
+        return _print_status(home, as_json=arguments.json)
+    if arguments.subcommand == "stop":
+        return _stop_keeper(home, as_json=arguments.json)
+    return _keep(home, arguments)
+
+
+def _keep(home: Home, arguments: argparse.Namespace) -> int:
     if not home.is_founded():
         policy, made = home.first_policy()
         home.gate(policy)
@@ -70,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         lock = None
     if not until_empty:  # a person asked for one, and not another act for any
-        shift.tell("a keeper runs already")
+        shift.tell("a keeper is already running")
     return 0
 
 
@@ -178,7 +202,7 @@ class _Shift:
 # --- looking at the one that runs ----------------------------------------------------------------
 
 
-def _tell_status(home: Home, *, as_json: bool) -> int:
+def _print_status(home: Home, *, as_json: bool) -> int:
     state = home.keeper()
     if as_json:
         print_json({"runs": state.runs, "pid": state.pid, "died": state.died, "said": state.said})
@@ -207,8 +231,8 @@ def _stop_keeper(home: Home, *, as_json: bool) -> int:
         print_json({"stopped": pid is not None, "pid": pid})
     else:
         print("no keeper runs" if pid is None else f"the keeper (process {pid}) has stopped: {then}")
-    if pid is not None and service_path().exists():
-        print("tarry keeper: the service starts it again: end that with --remove", file=sys.stderr)
+    if pid is not None and _service_path().exists():
+        print("tarry keeper: the service starts it again: tarry keeper remove ends that", file=sys.stderr)
     return 0
 
 
@@ -218,3 +242,78 @@ def _wait_for(what: str, is_so: Callable[[], bool]) -> None:
         if time.monotonic() > end:
             raise NotPossible(f"the keeper did not {what} within {_PATIENCE_S:.0f} s: try again")
         time.sleep(_LOOK_S / 20)
+
+
+# --- as a service --------------------------------------------------------------------------------
+
+
+def unit(python: str, environment: Mapping[str, str]) -> str:
+    """The text of the service, in an environment that says where the store is.
+
+    >>> "keeper" in unit("/usr/bin/python3", {})
+    True
+    """
+    place = "".join(
+        f'Environment="{name}={_escaped(value)}"\n' for name, value in places(environment).items()
+    )
+    return f"""[Unit]
+Description=tarry keeper: lets delayed acts out at their time
+
+[Service]
+# -P: it starts in the home folder, and no file there is meant to be loaded.
+ExecStart="{_escaped(python)}" -P -m tarry keeper
+{place}# Always: where one runs in the background this one ends at once, and takes its place later.
+Restart=always
+RestartSec=5
+UMask=0077
+# A command that is being run is not cut off with the keeper.
+KillMode=mixed
+TimeoutStopSec=600
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def _install_service(*, as_json: bool) -> int:
+    """Write the unit and start it; where there is no systemd, say what to do."""
+    path = _service_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(unit(sys.executable, os.environ), encoding="utf-8")
+    started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _UNIT)
+    then = "and started it" if started else f"; start it with: systemctl --user enable --now {_UNIT}"
+    return _answer(f"wrote {path} {then}".replace(" ;", ";"), path, started=started, as_json=as_json)
+
+
+def _remove_service(*, as_json: bool) -> int:
+    """Stop it and remove the unit."""
+    path = _service_path()
+    _systemctl("disable", "--now", _UNIT)
+    path.unlink(missing_ok=True)
+    return _answer(f"removed {path}", path, started=False, as_json=as_json)
+
+
+def _service_path() -> Path:
+    """Where the unit lies, if it was installed."""
+    config = places(os.environ).get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config, "systemd", "user", _UNIT)
+
+
+def _answer(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
+    if as_json:
+        print_json({"unit": str(path), "started": started})
+    else:
+        print(sentence)
+    return 0
+
+
+def _systemctl(*words: str) -> bool:
+    if shutil.which("systemctl") is None:
+        return False
+    ended = subprocess.run(["systemctl", "--user", *words], capture_output=True, check=False)
+    return ended.returncode == 0
+
+
+def _escaped(text: str) -> str:
+    """Inside quotes systemd reads backslashes, quotes and percent signs in its own way."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from tarry.cli.own import add_hand_in, hand_in, open_gate
+from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
 from tarry.keep.outlets.letter import read_letter
 

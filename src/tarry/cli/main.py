@@ -1,70 +1,87 @@
 """`tarry`: finds the command, and turns errors into one sentence and an exit code.
 
-Exit codes: 0 done, 1 a promise is broken (`verify`), an act did not leave (`--wait`) or no keeper runs
-(`keeper --status`), 2 something given is wrong or impossible.
+Exit codes: 0 done; 1 a promise is broken (`verify`), an act did not leave (`--wait`) or no keeper runs
+(`keeper status`); 2 something on the command line is wrong or impossible.
 A command's file is loaded only when that command runs, so `tarry --help` costs next to nothing.
+
+A package adds a command by naming its module, which has `add_arguments` and `run`:
+
+    [project.entry-points."tarry.commands"]
+    mastodon = "tarry_mastodon.command"
 """
 
 import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-__all__ = ["COMMANDS", "main"]
+if TYPE_CHECKING:  # loaded where an installed package's command may be meant
+    from importlib.metadata import EntryPoint
+
+__all__ = ["COMMANDS", "CommandEntry", "Parser", "UsageError", "main", "parser_of"]
+
+
+class CommandEntry(NamedTuple):
+    """Where a command is, and what it does in one line.
+
+    >>> COMMANDS["plan"].module
+    'tarry.cli.plan'
+    """
+
+    module: str
+    summary: str
+
 
 COMMANDS = {
-    "plan": "what a policy costs: the delays of batched and unbatched acts",
-    "frontier": "the trade between batched and unbatched delay",
-    "verify": "check a policy's promise exactly: holds, or a witness",
-    "explain": "what a policy promises and what it does not, in words",
-    "delay": "draw one delay now, in seconds, from the secure source",
-    "run": "run a command after its random delay",
-    "git": "push commits after their random delay",
-    "mail": "send a mail after its random delay",
-    "wiki": "edit a wiki after a random delay",
-    "openreview": "post on OpenReview after a random delay",
-    "wallet": "send Bitcoin transactions after their random delay",
-    "queue": "what waits in your own store, and when it leaves",
-    "withdraw": "take a waiting act back",
-    "repeat": "hand a parked act in again",
-    "keeper": "release what is due, now and from now on",
-    "serve": "run a gateway: posts come in over HTTP, wait, and leave",
-    "worker": "release what is due at a gateway, beside its servers",
-    "space": "the spaces of a gateway and their policies",
-    "token": "who may use a gateway, and for what",
-    "parked": "posts of a gateway that wait for a person: retry, withdraw, export",
-    "prune": "forget old rows of a gateway",
-    "status": "how a gateway stands",
-    "store": "encrypt a store, change its key, forget an account",
-    "migrate": "bring a gateway's database up to date",
-    "backup": "all of a gateway's tables in one file",
-    "restore": "bring a backup back, paused",
-    "resume": "let a gateway that was brought back work again",
-    "read": "somebody's export as a file of events",
-    "audit": "how linkable a history's people are, and what a delay would change",
-    "simulate": "replay a history under a policy, and write the releases",
-    "compare": "policies and other systems' habits side by side",
-    "learn": "learn a policy from a history",
-    "synth": "make up a history with known truth",
-    "reproduce": "the paper's figures and tables: as printed, as coded, corrected",
+    "plan": CommandEntry("tarry.cli.plan", "what a policy costs: how long acts wait"),
+    "frontier": CommandEntry("tarry.cli.frontier", "the trade-off between batched and unbatched delay"),
+    "verify": CommandEntry(
+        "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
+    ),
+    "explain": CommandEntry("tarry.cli.explain", "what a policy promises and what it does not, in words"),
+    "delay": CommandEntry("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
+    "run": CommandEntry("tarry.cli.run", "run a command after a random delay"),
+    "git": CommandEntry("tarry.cli.git", "push commits after a random delay"),
+    "mail": CommandEntry("tarry.cli.mail", "send a mail after a random delay"),
+    "wiki": CommandEntry("tarry.cli.wiki", "edit a wiki after a random delay"),
+    "openreview": CommandEntry("tarry.cli.openreview", "post on OpenReview after a random delay"),
+    "wallet": CommandEntry("tarry.cli.wallet", "send Bitcoin transactions after a random delay"),
+    "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
+    "withdraw": CommandEntry("tarry.cli.withdraw", "take a waiting act back"),
+    "repeat": CommandEntry("tarry.cli.repeat", "hand a parked act in again"),
+    "keeper": CommandEntry("tarry.cli.keeper", "release what is due, now and from now on"),
+    "serve": CommandEntry("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
+    "worker": CommandEntry("tarry.cli.worker", "release what is due at a gateway, beside its servers"),
+    "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
+    "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
+    "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),
+    "prune": CommandEntry("tarry.cli.prune", "delete old rows of a gateway"),
+    "status": CommandEntry("tarry.cli.status", "how a gateway is doing"),
+    "store": CommandEntry("tarry.cli.store", "encrypt a store, change its key, forget an account"),
+    "migrate": CommandEntry("tarry.cli.migrate", "bring a gateway's database up to date"),
+    "backup": CommandEntry("tarry.cli.backup", "write all of a gateway's tables to one file"),
+    "restore": CommandEntry("tarry.cli.restore", "bring a backup back, paused"),
+    "resume": CommandEntry("tarry.cli.resume", "let a restored gateway work again"),
+    "read": CommandEntry("tarry.cli.read", "somebody's export as a file of events"),
+    "audit": CommandEntry(
+        "tarry.cli.audit", "how linkable a history's people are, and what a delay would change"
+    ),
+    "simulate": CommandEntry(
+        "tarry.cli.simulate", "replay a history under a policy, and write the releases"
+    ),
+    "compare": CommandEntry("tarry.cli.compare", "policies and other systems' habits side by side"),
+    "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
+    "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
+    "reproduce": CommandEntry(
+        "tarry.cli.reproduce", "the paper's figures: as printed, as coded, corrected"
+    ),
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
-_RUNS_A_COMMAND = "run"  # its last words belong to another program, and are left as they are
-
-
-class UsageError(Exception):
-    """The command line cannot be read; the text is the one sentence to print."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, without the usage block before it."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,8 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG  # closed by the caller: there is nothing to read from, or nowhere to answer
     code = 0
     try:
-        named = bool(words) and words[0] in COMMANDS
-        code = _command(words[0], words[1:]) if named else _without_command(words)
+        code = _run(words)
         sys.stdout.flush()  # here: at the interpreter's end nobody would catch that the reader has gone
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -89,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename:
             print(f"tarry: {error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
         elif isinstance(error, FileNotFoundError):  # no answer ends like that
-            print("tarry: the working directory is gone: go to one that is there", file=sys.stderr)
+            print("tarry: the working directory is gone: change to one that exists", file=sys.stderr)
         else:
             print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -99,21 +115,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _command(name: str, words: list[str]) -> int:
-    command = import_module(f"tarry.cli.{name}")  # loads no package of an extra: --help works without
-    parser = Parser(
-        prog=f"tarry {name}",
-        description=command.__doc__,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    if words[0] in ("-V", "--version"):
+        from importlib.metadata import version  # noqa: PLC0415 - only here
+
+        print(f"tarry {version('tarry')}")
+        return 0
+    name = words[0]
+    if name in COMMANDS:
+        return _run_command(name, COMMANDS[name].module, words[1:])
+    if (entry := _installed().get(name)) is not None:
+        return _run_installed(entry, words[1:])
+    hint = _did_you_mean(name, COMMANDS) or "tarry --help lists them"
+    print(f"tarry: there is no command {name!r}: {hint}", file=sys.stderr)
+    return WRONG
+
+
+def _run_command(name: str, module: str, words: list[str]) -> int:
+    parser = parser_of(name, module)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        if name == _RUNS_A_COMMAND:
-            return int(command.run(parser.parse_args(words)))
-        return int(command.run(parser.parse_intermixed_args(_join_negatives(words))))
+        return int(import_module(module).run(parser.read(words)))
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
@@ -128,34 +154,135 @@ def _command(name: str, words: list[str]) -> int:
         return 0
 
 
-def _without_command(words: list[str]) -> int:
-    if words and words[0] in ("-V", "--version"):
-        from importlib.metadata import version  # noqa: PLC0415 - only here
+def _run_installed(entry: "EntryPoint", words: list[str]) -> int:
+    try:
+        import_module(entry.module)
+    except Exception as error:  # noqa: BLE001 - somebody else's code: the sentence says whose it is
+        problem = f"the command {entry.name!r} ({entry.value}) cannot be loaded: {error}"
+        print(f"tarry: {problem}: repair or uninstall its package", file=sys.stderr)
+        return WRONG
+    return _run_command(entry.name, entry.module, words)
 
-        print(f"tarry {version('tarry')}")
-        return 0
-    if not words or words[0] in ("-h", "--help"):
-        print(_help())
-        return 0
-    print(f"tarry: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
-    return WRONG
+
+def parser_of(name: str, module: str) -> "Parser":
+    """What reads the options of a command; it loads no package of an extra, so --help works without.
+
+    >>> parser_of("plan", "tarry.cli.plan").prog
+    'tarry plan'
+    """
+    command = import_module(module)
+    parser = Parser(prog=f"tarry {name}", description=command.__doc__)
+    command.add_arguments(parser)
+    return parser
+
+
+def _installed() -> dict[str, "EntryPoint"]:
+    """The commands of other packages, by name; none takes the place of one of ours."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - most calls of tarry do not need it
+
+    return {
+        entry.name: entry for entry in entry_points(group="tarry.commands") if entry.name not in COMMANDS
+    }
 
 
 def _help() -> str:
-    width = max(map(len, COMMANDS))
+    summaries = {name: command.summary for name, command in COMMANDS.items()}
+    summaries |= {
+        name: f"from the package {entry.dist.name}" for name, entry in _installed().items() if entry.dist
+    }
+    width = max(map(len, summaries))
     lines = [
         "usage: tarry COMMAND [OPTIONS]",
         "",
         "Delays that keep pseudonyms from being linked by when they act.",
         "",
-        *(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()),
+        *(f"  {name:<{width}}  {summary}" for name, summary in summaries.items()),
         "",
-        "tarry COMMAND --help tells the options of a command; every command has --json.",
+        "tarry COMMAND --help shows the options of a command; every command has --json.",
     ]
     return "\n".join(lines)
 
 
-def _join_negatives(words: list[str]) -> list[str]:
+# --- reading the words of a command line ------------------------------------------------------------
+
+
+class UsageError(Exception):
+    """The command line cannot be read; the text is the one sentence to print.
+
+    >>> raise UsageError("there is no command 'verfy': did you mean verify?")
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: there is no command 'verfy': did you mean verify?
+    """
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without the usage block before it; may have subcommands.
+
+    >>> parser = Parser(prog="tarry space")
+    >>> parser.add_subcommand("add", "make a space").add_argument("name").dest
+    'name'
+    >>> parser.read(["add", "talk"]).name
+    'talk'
+    >>> parser.read(["ad", "talk"])
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: there is no subcommand 'ad': did you mean add?
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+        self.subcommands: dict[str, Parser] = {}
+        self._default: Parser | None = None
+        self._menu: argparse._SubParsersAction[Parser] | None = None
+
+    def add_subcommand(self, name: str, summary: str, *, is_default: bool = False) -> "Parser":
+        """The parser of a subcommand; the default one needs not be named."""
+        if self._menu is None:
+            self._menu = self.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
+        about = summary[0].upper() + summary[1:] + "."
+        child = self._menu.add_parser(name, help=summary, description=about)
+        child.set_defaults(subcommand=name)
+        self.subcommands[name] = child
+        if is_default:
+            self._default = child
+        return child
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments that the words of a command line give."""
+        if self.subcommands and not {"-h", "--help"}.intersection(words[:1]):
+            child, rest = self._choose(list(words))
+            return child.read(rest)
+        if any(action.nargs in {argparse.REMAINDER, argparse.PARSER} for action in self._actions):
+            return self.parse_args(words)  # they belong to another program, and are left as they are
+        return self.parse_intermixed_args(_join_negatives(words))
+
+    def _choose(self, words: list[str]) -> tuple["Parser", list[str]]:
+        """The subcommand that is meant, and the other words; options may stand before it."""
+        for index, word in enumerate(words):
+            if word in self.subcommands:
+                return self.subcommands[word], words[:index] + words[index + 1 :]
+            if not word.startswith("-") and (index == 0 or words[index - 1] != "--config"):
+                break
+        if self._default is not None and (not words or words[0].startswith("-")):
+            return self._default, words
+        typed = next((word for word in words if not word.startswith("-")), None)
+        if typed is None:
+            raise UsageError(f"no subcommand given: use {', '.join(self.subcommands)}")
+        hint = _did_you_mean(typed, self.subcommands) or f"use {', '.join(self.subcommands)}"
+        raise UsageError(f"there is no subcommand {typed!r}: {hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the sentence instead of leaving the process."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """The nearest word that is known, as a question; empty if none is near."""
+    near = get_close_matches(typed, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _join_negatives(words: Sequence[str]) -> list[str]:
     """`--gap -5m` as `--gap=-5m`, so that the rule about negative gaps answers and not the parser."""
     joined: list[str] = []
     for word in words:

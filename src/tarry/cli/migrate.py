@@ -1,4 +1,4 @@
-"""Bring a gateway's database up to date, and say which scripts were new to it.
+"""Bring a gateway's database up to date, and say which migrations it lacked.
 
 Every command does this when it opens the database; this one does nothing else. A database that a newer
 tarry has written is refused.

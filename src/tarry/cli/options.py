@@ -15,10 +15,10 @@ from tarry.core.promise import coarse_tick
 
 __all__ = [
     "add_json",
-    "add_policy_flags",
-    "add_policy_path",
+    "add_policy",
     "note_coarse_tick",
     "policy_from",
+    "policy_paths",
     "read_policy_path",
 ]
 
@@ -39,20 +39,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
-def add_policy_path(parser: argparse.ArgumentParser) -> None:
-    """The positional policy.toml, or flags in its place."""
-    told = "the policy file; - reads standard input"
-    parser.add_argument("file", metavar="policy.toml", nargs="?", help=told)
-    add_policy_flags(parser)
-
-
-def add_policy_flags(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
-    """--policy FILE, or the choices one by one, without those that do not matter to the command."""
-    parser.add_argument("--policy", metavar="FILE", help="read everything from a policy file")
+def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
+    """policy.toml, --policy FILE, or the choices one by one, but for those that do not matter here."""
+    text = "the policy file; - reads standard input"
+    parser.add_argument("file", metavar="policy.toml", nargs="?", help=text)
+    parser.add_argument("--policy", metavar="FILE", help="the same")
     for name in FLAGS:
         if name not in without:
-            told = f" (default {_DEFAULTS[name]})" if name in _DEFAULTS else ""
-            parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + told)
+            default = f" (default: {_DEFAULTS[name]})" if name in _DEFAULTS else ""
+            parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + default)
     parser.add_argument(
         "--allow-code",
         action="store_true",
@@ -61,29 +56,34 @@ def add_policy_flags(parser: argparse.ArgumentParser, without: Sequence[str] = (
 
 
 def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
-    """The policy that the options describe; `instead` fills in what another option has found."""
-    found = {name: getattr(arguments, name, None) for name in FLAGS}
-    given = {name: value for name, value in found.items() if value is not None}
-    paths = [path for path in (getattr(arguments, "file", None), arguments.policy) if path is not None]
+    """The policy that the options describe; `instead` fills in what another option has chosen."""
+    values = {name: getattr(arguments, name, None) for name in FLAGS}
+    flags = {name: value for name, value in values.items() if value is not None}
+    paths = policy_paths(arguments)
     if paths:
-        beside = [f"--{name}" for name in given] + ["--policy"] * (len(paths) - 1)
+        beside = [f"--{name}" for name in flags] + ["--policy"] * (len(paths) - 1)
         if beside:
-            raise BadInput(
-                "a policy file",
-                "stands alone: it says everything",
-                found=f"{beside[0]} beside it",
-                fix="drop one of the two",
-            )
+            problem = f"{beside[0]} is given beside a policy file, which says everything"
+            raise BadInput(problem, "leave out one of the two")
         return read_policy_path(paths[0], allow_code=arguments.allow_code)
-    chosen: dict[str, Any] = {**instead, **given}
+    chosen: dict[str, Any] = {**instead, **flags}
     for name in ("epsilon", "gap"):
         if name not in chosen:
-            raise BadInput(f"--{name}", "is needed", found="none", fix=f"give --{name}, or --policy FILE")
+            raise BadInput(f"no {name} given", f"use --{name}, or a policy file")
     if arguments.allow_code and ":" in chosen.get("law", ""):
         chosen["law"] = load("law", chosen["law"], allow_code=True)
     if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)
+
+
+def policy_paths(arguments: argparse.Namespace) -> list[str]:
+    """The policy files on the command line: at most one is meant.
+
+    >>> policy_paths(argparse.Namespace(file=None, policy="policy.toml"))
+    ['policy.toml']
+    """
+    return [path for path in (arguments.file, arguments.policy) if path is not None]
 
 
 def note_coarse_tick(policy: Policy) -> None:
@@ -100,10 +100,10 @@ def read_policy_path(path: str, *, allow_code: bool = False) -> Policy:
     try:
         text = _read(sys.stdin) if path == "-" else _open(Path(path))
     except OSError as error:
-        found = f"{path!r}: {error.strerror}"
-        raise BadInput("the policy file", "must be a file one can read", found=found) from None
+        problem = f"the policy file {path!r} cannot be read ({error.strerror})"
+        raise BadInput(problem, "check its name and its rights") from None
     except UnicodeDecodeError:
-        raise BadInput("the policy file", "is UTF-8 text", found=repr(path)) from None
+        raise BadInput(f"the policy file {path!r} must be UTF-8 text") from None
     return read_policy(text, allow_code=allow_code)
 
 
@@ -115,5 +115,5 @@ def _open(path: Path) -> str:
 def _read(file: TextIO) -> str:
     text = file.read(_LARGEST_FILE + 1)
     if len(text) > _LARGEST_FILE:
-        raise BadInput("the policy file", "is at most 1 MiB", found="more", fix="keep comments short")
+        raise BadInput("the policy file must be at most 1 MiB, and this one is larger")
     return text

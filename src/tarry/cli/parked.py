@@ -1,12 +1,7 @@
-"""What is parked at a gateway: list it, retry it, withdraw it, or export it, one post or many.
+"""List, retry, withdraw or export posts of a gateway that could not be delivered, one or many.
 
-A parked post could not be delivered, and waits for a person. Name posts by their ids, by --space and
---target, or all of them by --all.
-
-`retry` puts them back: their releases are past, so they leave at the next chance, together. Those that may
-have left already go back only one by one, or with --may-have-left: look first, they may appear twice.
-`withdraw` takes them back for good. `export` writes what they say to a new private file, one JSON object a
-line; they stay parked.
+Name posts by their ids, by --space and --target, or all of them by --all. Posts that may have left already
+are retried only one by one, or with --may-have-left: look first, they may appear twice.
 
   tarry parked list --space talk
   tarry parked retry --space talk
@@ -23,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tarry.cli.frames import unless_there
-from tarry.cli.settings import add_settings, config_from, told_at
+from tarry.cli.main import Parser
+from tarry.cli.settings import add_settings, config_from, utc_text
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
@@ -36,54 +32,53 @@ from tarry.keep.store import Store
 
 __all__ = ["add_arguments", "run"]
 
-_ACTIONS = ("list", "retry", "withdraw", "export")
 _DONE = {"retry": "put back", "withdraw": "withdrawn"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `tarry parked`."""
-    parser.add_argument("action", metavar="ACTION", choices=_ACTIONS, help=", ".join(_ACTIONS))
-    parser.add_argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them")
-    parser.add_argument("--space", help="those of this space")
-    parser.add_argument("--target", help="those on this target")
-    parser.add_argument("--all", action="store_true", help="all of them")
-    told = "retry: also those that may have left already, and may appear twice"
-    parser.add_argument("--may-have-left", action="store_true", help=told)
-    parser.add_argument("-o", "--output", metavar="FILE", help="export: the new file")
-    add_settings(parser)
+def add_arguments(parser: Parser) -> None:
+    """The subcommands of `tarry parked`."""
+    everything = parser.add_subcommand("list", "list parked posts, and why they are parked")
+    retry = parser.add_subcommand("retry", "put parked posts back: they leave at the next chance, together")
+    withdraw = parser.add_subcommand("withdraw", "take parked posts back for good")
+    export = parser.add_subcommand("export", "write what they say to a new private file; they stay parked")
+    text = "also those that may have left already, and may appear twice"
+    retry.add_argument("--may-have-left", action="store_true", help=text)
+    text = "the new file, one JSON object a line"
+    export.add_argument("-o", "--output", metavar="FILE", required=True, help=text)
+    for child in (everything, retry, withdraw, export):
+        child.add_argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them")
+        child.add_argument("--space", help="those of this space")
+        child.add_argument("--target", help="those on this target")
+        child.add_argument("--all", action="store_true", help="all of them")
+        add_settings(child)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one of the actions."""
-    ids = _check(arguments)
+    """Do what the subcommand says."""
+    ids = _checked_ids(arguments)
     config = config_from(arguments)
     with opened_database(config) as store:
         posts = _chosen(arguments, ids, store)
-        if arguments.action == "list":
+        if arguments.subcommand == "list":
             _list(arguments, posts)
-        elif arguments.action == "export":
+        elif arguments.subcommand == "export":
             _export(arguments, _receipts(config, store), posts)
         else:
             _change(arguments, _receipts(config, store), posts)
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> list[int]:
-    """The ids; refuse what is not meant to be together."""
-    action, ids = arguments.action, arguments.ids
-    filters = [arguments.space, arguments.target, arguments.all or None]
-    if action != "list" and not ids and filters == [None] * 3:
-        raise NotPossible(f"nothing to {action}: name posts by id, or give --space, --target or --all")
-    if ids and filters != [None] * 3:
-        raise NotPossible("give ids, or --space, --target or --all, not both")
-    if arguments.may_have_left and action != "retry":
-        raise NotPossible("--may-have-left belongs to tarry parked retry")
-    if (arguments.output is None) == (action == "export"):
-        fix = "give -o FILE" if action == "export" else "leave -o out"
-        raise NotPossible(f"tarry parked export, and nothing else, writes a file: {fix}")
+def _checked_ids(arguments: argparse.Namespace) -> list[int]:
+    """The ids; posts are named by them or by filters, never by both."""
+    action, ids = arguments.subcommand, arguments.ids
+    filtered = arguments.all or arguments.space is not None or arguments.target is not None
+    if action != "list" and not ids and not filtered:
+        raise NotPossible(f"nothing to {action}: name posts by id, or use --space, --target or --all")
+    if ids and filtered:
+        raise NotPossible("ids and filters are both given: use ids, or --space, --target or --all")
     for text in ids:
         if not (text.isascii() and text.isdecimal() and len(text) < 20):
-            raise BadInput("the id of a post", "must be a whole number", found=repr(text))
+            raise BadInput(f"the id of a post must be a whole number, not {text!r}")
     return [int(text) for text in ids]
 
 
@@ -108,14 +103,14 @@ def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
         print("nothing is parked")
     else:
         rows = [
-            [str(post.post), post.space, printable(post.target), told_at(post.at), printable(post.problem)]
+            [str(post.post), post.space, printable(post.target), utc_text(post.at), printable(post.problem)]
             for post in posts
         ]
         print_table(["post", "space", "target", "release", "problem"], rows)
 
 
 def _change(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[ParkedPost]) -> None:
-    action, skipped = arguments.action, list[ParkedPost]()
+    action, skipped = arguments.subcommand, list[ParkedPost]()
     # One that is named alone was looked at.
     if action == "retry" and not arguments.may_have_left and len(arguments.ids) != 1:
         posts, skipped = split_doubt(posts)
@@ -127,13 +122,13 @@ def _change(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[P
         return
     print(f"{len(changed)} {_DONE[action]}")
     if skipped:
-        look = "look, then retry each by its id, or give --may-have-left"
+        look = "look first, then retry each by its id, or use --may-have-left"
         print(f"tarry parked: {len(skipped)} may have left already: {look}", file=sys.stderr)
 
 
 def _export(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[ParkedPost]) -> None:
     path = unless_there(arguments.output, force=False)
-    lines = shut = 0
+    lines = sealed = 0
     # Born private: it holds what nobody has said yet.
     with os.fdopen(
         os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
@@ -141,14 +136,14 @@ def _export(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[P
         try:
             for line in exported(receipts, posts):
                 file.write(json.dumps(line) + "\n")
-                lines, shut = lines + 1, shut + (line["options"] is None)
+                lines, sealed = lines + 1, sealed + (line["options"] is None)
         except BaseException:
             with suppress(OSError):
                 Path(path).unlink()
             raise
     if arguments.json:
-        print_json({"exported": lines, "without_content": shut, "file": str(path)})
+        print_json({"exported": lines, "without_content": sealed, "file": str(path)})
         return
     print(f"{lines} exported to {path}")
-    if shut:
-        print(f"tarry parked: {shut} cannot be opened: the key is another one", file=sys.stderr)
+    if sealed:
+        print(f"tarry parked: {sealed} cannot be decrypted: the key file is another one", file=sys.stderr)

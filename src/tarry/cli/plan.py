@@ -1,7 +1,8 @@
 """What a policy costs: how long batched and unbatched acts wait.
 
-Give epsilon, or a delay budget (--mean-delay, --max-delay) to find the smallest epsilon within it.
+Choose epsilon, or a longest or mean delay (--max-delay, --mean-delay) to find the smallest epsilon for it.
 
+  tarry plan policy.toml
   tarry plan --epsilon 1 --gap 11m --window 5m
   tarry plan --max-delay 2h --gap 11m --window 5m --toml > policy.toml
 """
@@ -10,7 +11,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from tarry.cli.options import add_json, add_policy_flags, note_coarse_tick, policy_from
+from tarry.cli.options import add_json, add_policy, note_coarse_tick, policy_from, policy_paths
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.durations import format_duration, parse_duration
@@ -27,9 +28,13 @@ _NEARLY_ALL = Fraction(995, 1000)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry plan`."""
-    add_policy_flags(parser)
-    parser.add_argument("--mean-delay", metavar="DURATION", help="find epsilon: weighted mean at most this")
-    parser.add_argument("--max-delay", metavar="DURATION", help="find epsilon: longest delay at most this")
+    add_policy(parser)
+    parser.add_argument(
+        "--mean-delay", metavar="DURATION", help="find epsilon: a weighted mean of at most this"
+    )
+    parser.add_argument(
+        "--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"
+    )
     parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
     add_json(parser)
 
@@ -38,17 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the delays of a policy, or its file."""
     policy = _policy(arguments)
     if arguments.toml and arguments.json:
-        raise BadInput("the answer", "comes in one form", found="--toml beside --json", fix="drop one")
+        raise BadInput("--toml and --json are two forms of one answer", "leave out one of them")
     if not arguments.json:
         note_coarse_tick(policy)
     if arguments.toml:
         print(write_policy(policy), end="")
         return 0
     if arguments.json:
-        own = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
+        other_gaps = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
         notes = list(filter(None, [coarse_tick(policy)]))
         costs = _costs_json(policy, plan(policy))
-        print_json({**policy_json(policy), **costs, "own_gaps": own, "notes": notes})
+        print_json({**policy_json(policy), **costs, "own_gaps": other_gaps, "notes": notes})
     else:
         _print(policy)
     return 0
@@ -84,13 +89,10 @@ def _policy(arguments: argparse.Namespace) -> Policy:
     }
     if budget["mean"] is None and budget["maximum"] is None:
         return policy_from(arguments)
-    if arguments.epsilon is not None or arguments.policy is not None:
-        raise BadInput(
-            "a delay budget",
-            "finds epsilon",
-            found="an epsilon given beside it",
-            fix="drop --epsilon and --policy, or the budget",
-        )
+    if arguments.epsilon is not None or policy_paths(arguments):
+        flag = "--mean-delay" if budget["maximum"] is None else "--max-delay"
+        problem = f"{flag} finds epsilon, and epsilon is already given"
+        raise BadInput(problem, f"leave out {flag}, or --epsilon and the policy file")
     return policy_from(
         arguments, epsilon=least_epsilon(policy_from(arguments, epsilon=Fraction(1)), **budget)
     )
@@ -141,4 +143,4 @@ def _print(policy: Policy) -> None:
     if costs.eta is not None and costs.eta < _NEARLY_ALL:
         left = float(1 - costs.eta)
         print(f"{left:.0%} of unbatched acts leave without further delay (eta {1 - left:.4f})")
-    print("what this promises and what not, in words: tarry explain")
+    print("what this promises and what it does not: tarry explain")

@@ -1,4 +1,4 @@
-"""Forget old rows of a gateway: releases, counts, replaced choices, the ledger of old policies.
+"""Delete old rows of a gateway: releases, counts, replaced choices, the ledger of old policies.
 
 WHAT is one or more of these:
 
@@ -8,9 +8,9 @@ WHAT is one or more of these:
   ledger     batched acts by account under policies that were replaced, and of spaces that have ended: tarry
              status no longer counts what they have cost
 
-The age is at least 7d: receipts are answered for so long. The last release of a feed and the last hour with
-arrivals always stay. The rows are gone for good: tarry backup goes first. A space that has ended goes as a
-whole with tarry space remove.
+The age must be at least 7d: receipts are answered for so long. The last release of a feed and the last hour
+with arrivals always stay. The rows are gone for good: make a backup first (tarry backup). To delete a space
+that has ended, use tarry space remove.
 
   tarry prune feed hours --older-than 365d --dry-run
   tarry prune feed --space talk --older-than 365d
@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry prune`."""
     parser.add_argument("what", metavar="WHAT", nargs="+", choices=PRUNED, help=", ".join(PRUNED))
     parser.add_argument(
-        "--older-than", metavar="DURATION", required=True, help="forget what is older, such as 365d"
+        "--older-than", metavar="DURATION", required=True, help="delete what is older, such as 365d"
     )
-    parser.add_argument("--space", help="feed, ledger: of this space (default all)")
-    parser.add_argument("--dry-run", action="store_true", help="count the rows, and forget nothing")
+    parser.add_argument("--space", help="feed, ledger: of this space (default: all)")
+    parser.add_argument("--dry-run", action="store_true", help="count the rows, and delete nothing")
     add_settings(parser)
 
 

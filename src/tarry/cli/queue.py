@@ -1,7 +1,7 @@
 """What waits in your own store, and when it leaves; what is parked, and why.
 
-A parked act could not be delivered, or may have been cut off half way: look, then `tarry withdraw` it, or
-`tarry repeat` it. --show prints what it would have said, so that nothing is lost with it.
+A parked act could not be delivered, or may have been cut off half way: look, then `tarry withdraw` it or
+`tarry repeat` it. --show prints what it would have said, so that no text is lost.
 
   tarry queue --show 3fa8 > text.txt
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tarry.cli.acts import account_in, options_in, show_content, what_of
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, name, revive_keeper, told_encryption, when
+from tarry.cli.personal_store import encryption_note, find_post, release_text, revive_keeper, shown_id
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.promise import MEANINGLESS, promise
 from tarry.keep.gate import Gate
@@ -37,7 +37,7 @@ class _Act(NamedTuple):
 
     @property
     def id(self) -> str:
-        return name(self.row["id"])
+        return shown_id(self.row["id"])
 
     @property
     def holds_up(self) -> bool:
@@ -47,13 +47,13 @@ class _Act(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
-    told = "print what this one says (a receipt, or at least four characters of an id)"
-    parser.add_argument("--show", metavar="ID", help=told)
+    text = "print what this one says (a receipt, or at least four characters of an id)"
+    parser.add_argument("--show", metavar="ID", help=text)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what waits, or show one of it."""
+    """List what waits, or show one act."""
     home = Home.of(os.environ)
     if arguments.show is not None:
         gate = home.gate()
@@ -68,17 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
     kept = home.is_kept()
     encrypted = None if owned is None else owned.vault.settings.is_encrypted
     if arguments.json:
-        answer = {"posts": [_plain(act) for act in acts], "keeper": kept, "encrypted": encrypted}
+        answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
         print_json({**answer, "batched_acts": batched, "nats": spent})
         return 0
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
-        print(told_encryption(home, encrypted=bool(encrypted)))
+        print(encryption_note(home, encrypted=bool(encrypted)))
     if not kept and any(act.state == "waiting" for act in acts):
         print("no keeper runs: nothing leaves until one does (tarry keeper)")
     if spent > MEANINGLESS:
-        told = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all:"
-        print(f"{told} no meaningful promise is left against somebody who has watched all along")
+        cost = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all"
+        print(f"{cost}: no meaningful promise is left against somebody who has watched all along")
     return 0
 
 
@@ -101,7 +101,7 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             printable(act.row["target"]),
             act.row["outlet"],
             what_of(act.row["outlet"], act.options),
-            when(act.status) if act.state == "waiting" else act.state,
+            release_text(act.status) if act.state == "waiting" else act.state,
         ]
         for act in acts
     ]
@@ -111,15 +111,15 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             account = account_in(act.options)
             by = "" if account is None else f" (account {printable(account)})"
             print(f"{act.id[:8]}{by}: {act.status.problem}")
-    told = "everything of yours that waits has moved later with it, and does so at each try"
-    ways = {False: "put right what is wrong, or tarry withdraw it", True: "put right what is wrong"}
+    moved = "everything of yours that waits has moved later with it, and does so at each try"
+    ways = {False: "repair what is wrong, or tarry withdraw it", True: "repair what is wrong"}
     for in_doubt, way in ways.items():  # what may have left cannot be withdrawn
         held = (act for act in acts if act.holds_up and act.status.in_doubt == in_doubt)
         if holding := ", ".join(act.id[:8] for act in held):
-            print(f"{holding} is tried again: {told}; {way}")
+            print(f"{holding} is tried again: {moved}; {way}")
 
 
-def _plain(act: _Act) -> dict[str, object]:
+def _act_json(act: _Act) -> dict[str, object]:
     early, late = act.status.between or (None, None)
     return {
         "id": act.id,

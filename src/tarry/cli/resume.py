@@ -1,7 +1,7 @@
-"""Let a gateway work again that was brought back from a backup.
+"""Let a gateway work again after `tarry restore`.
 
-What was to leave meanwhile may have left: it is parked, for an operator to retry or withdraw one by one.
-Everything else goes on as it was drawn.
+Posts that were to leave meanwhile may have left: they are parked, for an operator to retry or withdraw one
+by one. Everything else leaves at the moment that was drawn for it.
 
   tarry resume
 """

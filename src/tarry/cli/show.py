@@ -25,7 +25,7 @@ _WIDTH = 96  # at most, and where nobody knows the terminal's
 
 def print_json(answer: dict[str, Any]) -> None:
     """One JSON object; fractions become the nearest float."""
-    print(json.dumps(answer, indent=2, default=_plain))
+    print(json.dumps(answer, indent=2, default=_as_json))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -64,12 +64,12 @@ def progress_on_terminal(what: str) -> Iterator[Callable[[int, int], None] | Non
         yield None
         return
 
-    def tell(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         if done * 100 // total != (done - 1) * 100 // total:
             print(f"\r{done * 100 // total:3d} % of {total} {what}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield show
     finally:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -87,7 +87,7 @@ def rounded(seconds: Fraction | None) -> str:
     return format_duration(Fraction(round(seconds)))
 
 
-def _plain(value: object) -> object:
+def _as_json(value: object) -> object:
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     raise TypeError(f"no JSON for {type(value).__name__}")

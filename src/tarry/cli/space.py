@@ -1,11 +1,8 @@
 """Make and change the spaces of a gateway: the forums that posts appear in.
 
-`add` makes one, and with the first one the database and its key; `set` changes its title, or where it
-releases to. `pause` and `open` close and open it: what waits leaves all the same. `end` closes it for good;
-once nothing of it waits or can be asked for, `remove` forgets it, its feed, its policies and its tokens.
-`policy` gives one another policy: it takes nothing in until no two acts can straddle the change; with
---accept-straddle it changes at once, and the loss is told. Tick, window and labels belong to all spaces:
-`together` changes them, while every space is paused and nothing waits. `secret` tells what signs a webhook.
+A policy changes in one of three ways. `policy` closes the space until no two acts can straddle the change;
+with --accept-straddle it changes at once, and prints what that costs. Tick, window and labels belong to all
+spaces: `together` changes them, while every space is paused and nothing waits.
 
   tarry space add talk --policy policy.toml --title "Talk"
   tarry space add reviews --policy policy.toml --webhook https://forum.example/hooks/tarry
@@ -16,16 +13,16 @@ once nothing of it waits or can be asked for, `remove` forgets it, its feed, its
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from tarry.cli.main import Parser
 from tarry.cli.options import note_coarse_tick, read_policy_path
-from tarry.cli.settings import add_settings, config_from, told_at
-from tarry.cli.show import print_json
-from tarry.cli.space_outlet import WHERE, add_outlet_arguments, chosen_outlet, told_outlet
-from tarry.cli.space_policy import change
-from tarry.cli.spaces import list_spaces, resumes_at
+from tarry.cli.settings import add_settings, config_from, utc_text
+from tarry.cli.show import print_json, print_table
+from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, told_outlet
+from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.catalog import Space, read_catalog
@@ -45,97 +42,136 @@ from tarry.keep.store import Store, place
 
 __all__ = ["add_arguments", "run"]
 
-_ADDING = ("policy", "title", "circle", "adoption", "unencrypted")
-_CHANGING = ("accept_straddle", "yes", "dry_run")
-_SETTING = "give --title, or where it releases to"
-_WORDS = (
-    "none for list; FILE after it for policy; NAME=FILE, for every space, for together; "
-    "just its name for all others"
-)
+
+def add_arguments(parser: Parser) -> None:
+    """The subcommands of `tarry space`."""
+    for name, subcommand in _SUBCOMMANDS.items():
+        child = parser.add_subcommand(name, subcommand.summary)
+        subcommand.add_options(child)
+        add_settings(child)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `tarry space`."""
-    parser.add_argument("action", metavar="ACTION", choices=list(_ACTIONS), help=", ".join(_ACTIONS))
-    # With a default of its own argparse does not ask for a name where none is needed.
-    parser.add_argument("words", metavar="NAME", nargs="*", default=[], help=_WORDS)
-    parser.add_argument("--policy", metavar="FILE", help="add: its policy file")
-    parser.add_argument("--title", help="add, set: its title for people (default its name)")
-    parser.add_argument("--circle", help="add: spaces of one circle share their actors (default all)")
-    told = "add: whose posts are delayed: everyone, opt-out or opt-in (default everyone)"
-    parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=told)
-    told = "add, the first space: let contents lie unencrypted in the database"
-    parser.add_argument("--unencrypted", action="store_true", help=told)
+def _no_options(_: Parser) -> None:
+    """`list` needs none."""
+
+
+def _name(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the space")
+
+
+def _add_options(parser: Parser) -> None:
+    _name(parser)
+    parser.add_argument("--policy", metavar="FILE", required=True, help="its policy file")
+    parser.add_argument("--title", help="its title for people (default: its name)")
+    parser.add_argument("--circle", help="spaces of one circle share their actors (default: all)")
+    text = "whose posts are delayed: everyone, opt-out or opt-in (default: everyone)"
+    parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=text)
+    text = "for the first space: store contents unencrypted"
+    parser.add_argument("--unencrypted", action="store_true", help=text)
     add_outlet_arguments(parser)
-    told = "policy: change at once, and tell what it costs"
-    parser.add_argument("--accept-straddle", action="store_true", help=told)
-    told = "policy: with --accept-straddle, also where the loss has no bound"
-    parser.add_argument("--yes", action="store_true", help=told)
-    told = "policy: tell for how long the space would close, and what --accept-straddle would cost"
-    parser.add_argument("--dry-run", action="store_true", help=told)
-    add_settings(parser)
+
+
+def _set_options(parser: Parser) -> None:
+    _name(parser)
+    parser.add_argument("--title", help="its title for people")
+    add_outlet_arguments(parser)
+
+
+def _policy_options(parser: Parser) -> None:
+    _name(parser)
+    parser.add_argument("file", metavar="FILE", help="the new policy file")
+    text = "change at once, and print what it costs"
+    parser.add_argument("--accept-straddle", action="store_true", help=text)
+    text = "with --accept-straddle: also where the loss has no bound"
+    parser.add_argument("--yes", action="store_true", help=text)
+    text = "change nothing: print how long the space would close, and what --accept-straddle would cost"
+    parser.add_argument("--dry-run", action="store_true", help=text)
+
+
+def _together_options(parser: Parser) -> None:
+    text = "a space and its new policy file; every space must be named"
+    parser.add_argument("policies", metavar="NAME=FILE", nargs="+", help=text)
+
+
+class _Call(NamedTuple):
+    """What a subcommand works with."""
+
+    arguments: argparse.Namespace
+    config: Config
+    store: Store
+    policies: Mapping[str, Policy]  # by space, from the files on the command line
+
+    def answer(self, sentence: str, **json: object) -> None:
+        """Print the outcome."""
+        if self.arguments.json:
+            print_json(json)
+        else:
+            print(sentence)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one of the actions."""
-    action = _ACTIONS[arguments.action]
-    _check_words(arguments, action)
-    config, arguments.chosen = config_from(arguments), _policies(arguments)
-    if arguments.action == "add":
-        new_space(**_wanted(arguments))  # refused before a database or a key is made
+    """Do what the subcommand says."""
+    config, policies = config_from(arguments), _policies(arguments)
+    if arguments.subcommand == "add":
+        new_space(**_new_space(arguments, policies))  # refused before a database or a key is made
         if (path := database_path(config.database)) is not None and not path.exists():
-            _is_to_be_encrypted(arguments)
-    with opened_database(config, make=arguments.action == "add") as store:
-        action.do(arguments, config, store)
-    for policy in () if arguments.json else arguments.chosen.values():
+            _must_encrypt(arguments)
+    with opened_database(config, make=arguments.subcommand == "add") as store:
+        _SUBCOMMANDS[arguments.subcommand].do(_Call(arguments, config, store, policies))
+    for policy in () if arguments.json else policies.values():
         note_coarse_tick(policy)
     return 0
 
 
 def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:
-    """The policy files that are named, read before anything is made or changed."""
-    words = arguments.words
-    if arguments.action == "add":
-        if arguments.policy is None:
-            raise BadInput("a new space", "has a policy", found="none", fix="give --policy FILE")
-        return {words[0]: read_policy_path(arguments.policy)}
-    if arguments.action == "policy":
-        return {words[0]: read_policy_path(words[1])}
-    if arguments.action == "together":
-        return {name: read_policy_path(path) for name, _, path in (word.partition("=") for word in words)}
+    """The policy files on the command line, read before anything is made or changed."""
+    match arguments.subcommand:
+        case "add":
+            return {arguments.name: read_policy_path(arguments.policy)}
+        case "policy":
+            return {arguments.name: read_policy_path(arguments.file)}
+        case "together":
+            return dict(map(_name_and_policy, arguments.policies))
     return {}
 
 
-def _add(arguments: argparse.Namespace, config: Config, store: Store) -> None:
+def _name_and_policy(text: str) -> tuple[str, Policy]:
+    name, equals, path = text.partition("=")
+    if not equals:
+        raise BadInput(f"{text!r} names no policy file", "write NAME=FILE for every space")
+    return name, read_policy_path(path)
+
+
+def _add(call: _Call) -> None:
+    arguments, store = call.arguments, call.store
     with store.transaction("reading") as transaction:
         is_first = transaction.place() is None
-    sealed = is_first and _is_to_be_encrypted(arguments)
+    sealed = is_first and _must_encrypt(arguments)
     if arguments.unencrypted and not is_first:
-        raise BadInput("--unencrypted", "is for the first space of a gateway", found="a later one")
-    keys = first_keys(config, store)
+        raise BadInput("--unencrypted is for the first space of a gateway", "leave it out")
+    keys = first_keys(call.config, store)
+    wanted = _new_space(arguments, call.policies)
     with store.transaction("closing") as transaction:
-        space = add_space(transaction, keys, store.clock(), **_wanted(arguments), sealed=sealed)
-    _done(arguments, f"made the space {space.name}", space=space.name, version=space.version.number)
+        space = add_space(transaction, keys, store.clock(), **wanted, sealed=sealed)
+    call.answer(f"made the space {space.name}", space=space.name, version=space.version.number)
 
 
-def _is_to_be_encrypted(arguments: argparse.Namespace) -> bool:
+def _must_encrypt(arguments: argparse.Namespace) -> bool:
     """Whether a new store encrypts what waits: one that does not is made only if somebody says so."""
     if arguments.unencrypted:
         return False
     if find_spec("cryptography") is None:
         raise NotPossible(
             "the package cryptography is missing, so contents would lie unencrypted in the database: "
-            "install it (pip install 'tarry[fast]'), or give --unencrypted"
+            "install it (pip install 'tarry[fast]'), or use --unencrypted"
         )
     return True
 
 
-def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The space that is to be made."""
-    ((name, policy),) = arguments.chosen.items()
+def _new_space(arguments: argparse.Namespace, policies: Mapping[str, Policy]) -> dict[str, Any]:
     return {
-        "name": name,
-        "policy": policy,
+        "name": arguments.name,
+        "policy": policies[arguments.name],
         "title": arguments.title or "",
         "circle": arguments.circle or "all",
         "outlet": chosen_outlet(arguments),
@@ -143,110 +179,127 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _list(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    with store.transaction("reading") as transaction:
-        spaces = read_catalog(transaction).spaces.values()
-        here = place(transaction) if spaces else None
-    list_spaces(list(spaces), here, store.clock(), as_json=arguments.json)
+def _list(call: _Call) -> None:
+    with call.store.transaction("reading") as transaction:
+        spaces = list(read_catalog(transaction).spaces.values())
+        tick = current_tick(place(transaction), call.store.clock()) if spaces else 0
+    if call.arguments.json:
+        print_json({"spaces": [_space_json(space, tick) for space in spaces]})
+    elif not spaces:
+        print("there is no space yet: tarry space add makes one")
+    else:
+        header = ["space", "circle", "to", "delayed", "policy", "takes posts in"]
+        print_table(header, [_space_row(space, tick) for space in spaces])
 
 
-def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    (name,), opens = arguments.words, arguments.action == "open"
+def _space_json(space: Space, tick: int) -> dict[str, object]:
+    return {
+        "name": space.name,
+        "title": space.title,
+        "circle": space.circle,
+        "outlet": dict(space.outlet),
+        "adoption": space.adoption,
+        "version": space.version.number,
+        "is_open": space.is_open,
+        "has_ended": space.has_ended,
+        "resumes_at": resumes_at(space, tick),
+    }
+
+
+def _space_row(space: Space, tick: int) -> list[str]:
+    resumes, version = resumes_at(space, tick), str(space.version.number)
+    if not space.is_open:
+        state = "ended" if space.has_ended else "paused"
+    else:
+        state = "yes" if resumes is None else f"from {utc_text(resumes)}"
+    return [space.name, space.circle, str(space.outlet["kind"]), space.adoption, version, state]
+
+
+def _open(call: _Call) -> None:
+    name, opens, store = call.arguments.name, call.arguments.subcommand == "open", call.store
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
-        space, here = read_catalog(transaction).space(name), place(transaction)
-    resumes = resumes_at(space, here, store.clock())
-    told = "takes nothing in; what waits leaves at its time"
+        space, tick = read_catalog(transaction).space(name), current_tick(place(transaction), store.clock())
+    resumes = resumes_at(space, tick)
+    state = "takes nothing in; what waits leaves at its time"
     if opens:
-        told = "takes posts in" if resumes is None else f"takes posts in from {told_at(resumes)}"
-    _done(arguments, f"{name} {told}", space=name, is_open=opens, resumes_at=resumes)
+        state = "takes posts in" if resumes is None else f"takes posts in from {utc_text(resumes)}"
+    call.answer(f"{name} {state}", space=name, is_open=opens, resumes_at=resumes)
 
 
-def _end(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    (name,) = arguments.words
-    with store.transaction("closing") as transaction:
-        end_space(transaction, store.clock(), name)
-    told = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
-    _done(arguments, f"{name} {told}", space=name, has_ended=True)
+def _end(call: _Call) -> None:
+    name = call.arguments.name
+    with call.store.transaction("closing") as transaction:
+        end_space(transaction, call.store.clock(), name)
+    state = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
+    call.answer(f"{name} {state}", space=name, has_ended=True)
 
 
-def _remove(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    (name,) = arguments.words
-    with store.transaction("closing") as transaction:
-        remove_space(transaction, store.clock(), name)
-    _done(arguments, f"{name} is removed: its feed, its policies and its tokens are gone", space=name)
+def _remove(call: _Call) -> None:
+    name = call.arguments.name
+    with call.store.transaction("closing") as transaction:
+        remove_space(transaction, call.store.clock(), name)
+    call.answer(f"{name} is removed: its feed, its policies and its tokens are gone", space=name)
 
 
-def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
-    (name,) = arguments.words
-    outlet = chosen_outlet(arguments)
-    if arguments.title is None and outlet is None:
-        raise BadInput("tarry space set", "changes something", found="nothing to change", fix=_SETTING)
-    with store.transaction("closing") as transaction:
-        space = change_space(transaction, name, title=arguments.title, outlet=outlet)
-    told = f"{name} is called {space.title!r} and releases to {told_outlet(space.outlet)}"
-    _done(arguments, told, space=name, title=space.title, outlet=dict(space.outlet))
+def _set(call: _Call) -> None:
+    name, title, outlet = call.arguments.name, call.arguments.title, chosen_outlet(call.arguments)
+    if title is None and outlet is None:
+        raise BadInput("nothing to change", "use --title, or say where the space releases to")
+    with call.store.transaction("closing") as transaction:
+        space = change_space(transaction, name, title=title, outlet=outlet)
+    sentence = f"{name} is called {space.title!r} and releases to {told_outlet(space.outlet)}"
+    call.answer(sentence, space=name, title=space.title, outlet=dict(space.outlet))
 
 
-def _together(arguments: argparse.Namespace, config: Config, store: Store) -> None:
-    keys = keys_of(config, store)
-    with store.transaction("closing") as transaction:
-        changed = change_all_policies(transaction, keys, store.clock(), arguments.chosen)
-    names = ", ".join(changed)
-    told = f"{names}: the new policies hold; open them again with tarry space open"
-    _done(arguments, told, versions={name: version.number for name, version in changed.items()})
+def _policy(call: _Call) -> None:
+    name, options = call.arguments.name, call.arguments
+    change_policy_of(
+        call.store,
+        name,
+        call.policies[name],
+        at_once=options.accept_straddle,
+        unbounded=options.yes,
+        dry_run=options.dry_run,
+        as_json=options.json,
+    )
 
 
-def _secret(arguments: argparse.Namespace, config: Config, store: Store) -> None:
-    (name,) = arguments.words
-    with store.transaction("reading") as transaction:
+def _together(call: _Call) -> None:
+    keys = keys_of(call.config, call.store)
+    with call.store.transaction("closing") as transaction:
+        versions = change_all_policies(transaction, keys, call.store.clock(), call.policies)
+    sentence = f"{', '.join(versions)}: the new policies hold; open them again with tarry space open"
+    call.answer(sentence, versions={name: version.number for name, version in versions.items()})
+
+
+def _secret(call: _Call) -> None:
+    name = call.arguments.name
+    with call.store.transaction("reading") as transaction:
         space: Space = read_catalog(transaction).space(name)
-    if space.outlet.get("kind") != "webhook":
-        raise BadInput("a signing secret", "belongs to a webhook", found=f"a {space.outlet.get('kind')}")
-    secret = webhook_secret(keys_of(config, store), space).hex()
-    _done(arguments, secret, space=name, secret_hex=secret)
+    if (kind := space.outlet.get("kind")) != "webhook":
+        raise BadInput(f"space {name!r} releases to a {kind}", "only a webhook has a signing secret")
+    secret = webhook_secret(keys_of(call.config, call.store), space).hex()
+    call.answer(secret, space=name, secret_hex=secret)
 
 
-class _Action(NamedTuple):
-    do: Callable[[argparse.Namespace, Config, Store], None]
-    words: str  # what its words are, for a sentence
-    number: int  # of words; any, where they end in dots
-    options: tuple[str, ...] = ()
+class _Subcommand(NamedTuple):
+    summary: str
+    do: Callable[[_Call], None]
+    add_options: Callable[[Parser], None] = _name
 
 
-_ACTIONS = {
-    "add": _Action(_add, "NAME", 1, (*_ADDING, *WHERE[1:])),
-    "list": _Action(_list, "", 0),
-    "set": _Action(_set, "NAME", 1, ("title", *WHERE)),
-    "pause": _Action(_open, "NAME", 1),
-    "open": _Action(_open, "NAME", 1),
-    "end": _Action(_end, "NAME", 1),
-    "remove": _Action(_remove, "NAME", 1),
-    "policy": _Action(change, "NAME FILE", 2, _CHANGING),
-    "together": _Action(_together, "NAME=FILE ...", 0),
-    "secret": _Action(_secret, "NAME", 1),
+_SUBCOMMANDS = {
+    "add": _Subcommand("make a space, and with the first one the database and its key", _add, _add_options),
+    "list": _Subcommand("list the spaces", _list, _no_options),
+    "set": _Subcommand("change the title of a space, or where it releases to", _set, _set_options),
+    "pause": _Subcommand("take no posts in for now; what waits leaves at its time", _open),
+    "open": _Subcommand("take posts in again", _open),
+    "end": _Subcommand("close a space for good; what waits leaves at its time, and its feed stays", _end),
+    "remove": _Subcommand("delete a space that has ended: its feed, its policies and its tokens", _remove),
+    "policy": _Subcommand("give a space another policy", _policy, _policy_options),
+    "together": _Subcommand(
+        "change tick, window or labels, which belong to all spaces", _together, _together_options
+    ),
+    "secret": _Subcommand("print the secret that signs what a webhook gets", _secret),
 }
-
-
-def _check_words(arguments: argparse.Namespace, action: _Action) -> None:
-    words, told = arguments.words, f"tarry space {arguments.action} {action.words}".strip()
-    many = action.words.endswith("...")
-    if (many and not all("=" in word for word in words or [""])) or (
-        not many and len(words) != action.number
-    ):
-        raise BadInput(
-            f"tarry space {arguments.action}", f"is called as {told}", found=" ".join(words) or "no words"
-        )
-    for option in (*_ADDING, *WHERE, *_CHANGING):
-        if option not in action.options and getattr(arguments, option) not in (None, False):
-            flag = "--" + option.replace("_", "-")
-            raise BadInput(
-                f"tarry space {arguments.action}", "has no such option", found=flag, fix="leave it out"
-            )
-
-
-def _done(arguments: argparse.Namespace, sentence: str, **told: object) -> None:
-    if arguments.json:
-        print_json(told)
-    else:
-        print(sentence)

@@ -1,7 +1,7 @@
 """Make, list and revoke the tokens of a gateway.
 
 A token is shown once, when it is made: only its hash is kept. Scopes: submit hands posts in, operate looks
-after what is parked, withdraws and pauses, admin does everything. Without --space it is good everywhere.
+after what is parked, withdraws and pauses, admin does everything.
 
   tarry token add forum --scope submit --space talk
   tarry token revoke 0123456789ab
@@ -9,9 +9,9 @@ after what is parked, withdraws and pauses, admin does everything. Without --spa
 
 import argparse
 
+from tarry.cli.main import Parser
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
-from tarry.core.errors import BadInput
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
 from tarry.keep.store import Store
@@ -19,43 +19,32 @@ from tarry.keep.store import Store
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `tarry token`."""
-    parser.add_argument(
-        "action", metavar="ACTION", choices=["add", "list", "revoke"], help="add, list, revoke"
-    )
-    parser.add_argument("name", nargs="?", help="add: who will have it; revoke: its id")
-    parser.add_argument(
-        "--scope",
-        action="append",
-        choices=SCOPES,
-        help=f"add: what it allows ({', '.join(SCOPES)}); repeatable",
-    )
-    parser.add_argument(
-        "--space", action="append", help="add: where it is good; repeatable (default everywhere)"
-    )
-    add_settings(parser)
+def add_arguments(parser: Parser) -> None:
+    """The subcommands of `tarry token`."""
+    add = parser.add_subcommand("add", "make a token, and show it this once")
+    add.add_argument("name", metavar="NAME", help="who will have it")
+    text = f"what it allows: {', '.join(SCOPES)}; may be given again"
+    add.add_argument("--scope", action="append", required=True, choices=SCOPES, help=text)
+    text = "where it is good (default: everywhere); may be given again"
+    add.add_argument("--space", action="append", default=[], help=text)
+    everything = parser.add_subcommand("list", "list the tokens, without what is secret")
+    revoke = parser.add_subcommand("revoke", "make a token useless, everywhere within two seconds")
+    revoke.add_argument("id", metavar="ID", help="its id, as list shows it")
+    for child in (add, everything, revoke):
+        add_settings(child)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one of the actions."""
-    action, name = arguments.action, arguments.name
-    if (name is None) != (action == "list"):
-        rule = "is called without a name" if action == "list" else "names the token"
-        raise BadInput(f"tarry token {action}", rule, found="none" if name is None else repr(name))
-    if action != "add" and (arguments.scope or arguments.space):
-        raise BadInput("--scope and --space", "belong to tarry token add", found=f"tarry token {action}")
+    """Do what the subcommand says."""
     with opened_database(config_from(arguments)) as store:
-        {"add": _add, "list": _list, "revoke": _revoke}[action](arguments, store)
+        {"add": _add, "list": _list, "revoke": _revoke}[arguments.subcommand](arguments, store)
     return 0
 
 
 def _add(arguments: argparse.Namespace, store: Store) -> None:
-    if not arguments.scope:
-        raise BadInput("a new token", "has a scope", found="none", fix=f"give --scope {'|'.join(SCOPES)}")
     with store.transaction("closing") as transaction:
         book = read_catalog(transaction)
-        number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space or ())
+        number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space)
     if arguments.json:
         print_json({"id": number, "name": arguments.name, "token": token})
     else:
@@ -65,12 +54,12 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
 def _list(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("reading") as transaction:
         tokens = sorted(read_catalog(transaction).tokens.values(), key=lambda token: token.id)
-    plain = [
-        {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
-        for each in tokens
-    ]
     if arguments.json:
-        print_json({"tokens": plain})
+        summaries = [
+            {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
+            for each in tokens
+        ]
+        print_json({"tokens": summaries})
     elif not tokens:
         print("there is no token")
     else:
@@ -83,8 +72,8 @@ def _list(arguments: argparse.Namespace, store: Store) -> None:
 
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
-        revoke_token(transaction, arguments.name)
+        revoke_token(transaction, arguments.id)
     if arguments.json:
-        print_json({"id": arguments.name, "revoked": True})
+        print_json({"id": arguments.id, "revoked": True})
     else:
-        print(f"{arguments.name} is revoked; every server knows within two seconds")
+        print(f"{arguments.id} is revoked; every server knows within two seconds")

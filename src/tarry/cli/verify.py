@@ -1,15 +1,15 @@
 """Check a policy's promise: exit 0 when it holds, 1 with a witness when it is broken.
 
 Laws are decided exactly, for every delay. Labels, draws and releases are searched over all small
-streams, and so is the sentence that tarry explain prints, with arrivals inside ticks: there a clean
-result means "no witness up to n events".
+streams of events, and so is the sentence that tarry explain prints, with arrivals inside ticks: a clean
+result of a search means "no witness up to n events".
 
   tarry verify policy.toml
 """
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy_path, note_coarse_tick, policy_from
+from tarry.cli.options import add_json, add_policy, note_coarse_tick, policy_from
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
@@ -21,9 +21,9 @@ _MOST_EVENTS = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry verify`."""
-    add_policy_path(parser)
+    add_policy(parser)
     parser.add_argument(
-        "--events", default="3", help="search streams of up to so many events, 1 to 4 (default 3)"
+        "--events", default="3", help="search streams of up to this many events, 1 to 4 (default: 3)"
     )
     add_json(parser)
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _events(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MOST_EVENTS:
-        raise BadInput("--events", f"is a whole number from 1 to {_MOST_EVENTS}", found=repr(text))
+        raise BadInput(f"--events must be a whole number from 1 to {_MOST_EVENTS}, not {text!r}")
     return int(text)
 
 

@@ -17,14 +17,14 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
-from tarry.cli.own import (
+from tarry.cli.personal_store import (
     add_hand_in,
     find_post,
-    name,
     open_gate,
-    plain_receipt,
+    print_receipt,
+    receipt_json,
     see_to_keeper,
-    tell_receipt,
+    shown_id,
     wait_for,
 )
 from tarry.cli.show import print_json
@@ -131,7 +131,7 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
             row["target"],
             names.get(row["parent"]),
             waits=status.state == "waiting",
-            id=name(row["id"])[:_SHOWN],
+            id=shown_id(row["id"])[:_SHOWN],
         )
         for row, status, transaction in found.values()
     ]
@@ -172,7 +172,7 @@ def _tell(
     for each in placed:
         txid = each.transaction.txid
         print(f"txid       {txid}")
-        tell_receipt(taken[txid], None, started=started, as_json=False)
+        print_receipt(taken[txid], None, started=started, as_json=False)
         for clue in clues[txid]:
             print(f"tarry wallet: {txid[:_SHOWN]}: {clue.sentence}: {clue.fix}", file=sys.stderr)
 
@@ -183,6 +183,6 @@ def _plain(placed: Placed, receipt: Receipt, clues: dict[str, list[Clue]]) -> di
         "txid": txid,
         "target": placed.target,
         "after": placed.after,
-        **plain_receipt(receipt),
+        **receipt_json(receipt),
         "clues": [vars(clue) for clue in clues[txid]],
     }

@@ -16,7 +16,7 @@ import sys
 import unicodedata
 
 from tarry.cli.accounts import add_accounts, named_account, place_name, with_accounts
-from tarry.cli.own import add_hand_in, hand_in, open_gate
+from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
 from tarry.keep.outlets.accounts import Account
 from tarry.keep.outlets.wiki_session import read_wiki

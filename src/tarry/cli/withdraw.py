@@ -1,7 +1,7 @@
 """Take a waiting act back, by its receipt or the beginning of its id (`tarry queue` shows it).
 
-A new act on the same target, before this one would have left, leaves when this one would have: taking back
-and handing in again is no way to shorter delays. What was to leave after it still leaves, and you are told.
+A new act on the same target, handed in before this one would have left, leaves when this one would have:
+withdrawing is no way to shorter delays. Acts that were to leave after it still leave, and are listed.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import os
 import sys
 
 from tarry.cli.options import add_json
-from tarry.cli.own import find_post, name, revive_keeper
+from tarry.cli.personal_store import find_post, revive_keeper, shown_id
 from tarry.cli.show import print_json
 from tarry.core.errors import TarryError
 from tarry.keep.gate import Gate
@@ -36,10 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     gate.vault.store.clear_traces(last=True)
     revive_keeper(home, gate)
     if arguments.json:
-        told = [{"id": id_, "note": note} for id_, note in behind.items()]
-        print_json({"id": name(row["id"]), "state": "withdrawn", "behind": told})
+        notes = [{"id": id_, "note": note} for id_, note in behind.items()]
+        print_json({"id": shown_id(row["id"]), "state": "withdrawn", "behind": notes})
         return 0
-    print(f"withdrawn {name(row['id'])[:8]}")
+    print(f"withdrawn {shown_id(row['id'])[:8]}")
     for id_, note in behind.items():
         print(f"tarry withdraw: {id_[:8]} {note}", file=sys.stderr)
     return 0
@@ -49,7 +49,7 @@ def _behind(gate: Gate, row: Row) -> dict[str, str]:
     """What waits for it, and what becomes of that."""
     made = _transaction(gate, row)
     return {
-        name(each["id"]): _note(made, _transaction(gate, each), each["outlet"])
+        shown_id(each["id"]): _note(made, _transaction(gate, each), each["outlet"])
         for each, status in gate.posts()
         if each["parent"] == row["id"] and status.state == "waiting"
     }

@@ -1,8 +1,8 @@
 """Release what is due at a gateway, without answering requests.
 
 Any number of workers may run beside any number of servers on one PostgreSQL database, or on one machine on
-one SQLite file. Each post is claimed by one of them; what a dead one held comes back after ten seconds.
-SIGTERM and Ctrl-C end it when the deliveries it has begun are done.
+one SQLite file. One of them claims each post; what a dead worker had claimed is free again after ten
+seconds. SIGTERM and Ctrl-C end it when the deliveries it has begun are done.
 
   tarry worker --threads 4
 """
@@ -19,7 +19,7 @@ _MOST = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry worker`."""
-    parser.add_argument("--threads", metavar="N", default="4", help="deliveries at a time (default 4)")
+    parser.add_argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)")
     add_settings(parser)
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     config, threads, running = config_from(arguments), arguments.threads, ThreadGroup()
     if not (threads.isascii() and threads.isdecimal() and len(threads) < 4 and 0 < int(threads) <= _MOST):
-        raise BadInput("--threads", f"is a whole number from 1 to {_MOST}", found=repr(threads))
+        raise BadInput(f"--threads must be a whole number from 1 to {_MOST}, not {threads!r}")
     end_on_signals(running)
     work(open_gateway(config), Log(), running, threads=int(threads))
     return 0

@@ -50,30 +50,30 @@ async def _first(request: Request) -> Response:
 
 
 async def _read(request: Request) -> Response:
-    door: HttpService = request.app.state.service
-    space = door.space(request)
-    feed = Feed(door.gateway.store, space.name)
+    service: HttpService = request.app.state.service
+    space = service.space(request)
+    feed = Feed(service.gateway.store, space.name)
 
     def write() -> bytes:
         items = feed.latest(_SHOWN, _MOST_SHOWN)
         return bytes(page(request, "board.html", _values(request, space, items)).body)
 
-    return html(await door.shared(feed, "board", write))
+    return html(await service.shared(feed, "board", write))
 
 
 async def _promise(request: Request) -> Response:
-    door: HttpService = request.app.state.service
-    space = door.space(request)
-    promised = await door.call(partial(promise, space.version.policy))
+    service: HttpService = request.app.state.service
+    space = service.space(request)
+    promised = await service.call(partial(promise, space.version.policy))
     return page(request, "promise.html", {"space": space, "promise": promised})
 
 
 async def _post(request: Request) -> Response:
-    door: HttpService = request.app.state.service
-    space = door.space(request)
+    service: HttpService = request.app.state.service
+    space = service.space(request)
     if space.name not in request.app.state.settings.boards:
         raise BadRequest(403, texts()["board"]["closed"])
-    door.guest_rates.take(door.clients.name(request.scope))
+    service.guest_rates.take(service.clients.name(request.scope))
     fields, actor = await read_form(request), _actor_of(request)
     target, content = fields.get("target", "").strip(), fields.get("content", "").strip()
     if not (0 < len(target) <= _MOST_TARGET and 0 < len(content) <= _MOST_CONTENT):
@@ -83,10 +83,10 @@ async def _post(request: Request) -> Response:
         target=target,
         outlet="",
         content=content.encode(),
-        options={"by": name_on(door.gateway.keys, actor, space.name, target)},
+        options={"by": name_on(service.gateway.keys, actor, space.name, target)},
         more_to_come=fields.get("more") == "yes",
     )
-    (receipt,) = await door.group_commit.admit(Submission(space=space.name, posts=[post]))
+    (receipt,) = await service.group_commit.admit(Submission(space=space.name, posts=[post]))
     answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
     _remember(answer, actor, is_https=request.app.state.settings.is_https)
     return answer

@@ -24,12 +24,12 @@ _MOST_CONTENT = 20_000
 
 
 async def _read(request: Request) -> Response:
-    door: HttpService = request.app.state.service
-    secret, receipts = request.path_params["secret"], door.gateway.receipts
+    service: HttpService = request.app.state.service
+    secret, receipts = request.path_params["secret"], service.gateway.receipts
     try:
-        status = await door.call(partial(receipts.status, secret))
-        space, content = await door.call(partial(receipts.reading, secret))
-        can_be_filled = await door.call(partial(receipts.can_be_filled, secret))
+        status = await service.call(partial(receipts.status, secret))
+        space, content = await service.call(partial(receipts.reading, secret))
+        can_be_filled = await service.call(partial(receipts.can_be_filled, secret))
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
     values = {
@@ -44,25 +44,25 @@ async def _read(request: Request) -> Response:
 
 
 async def _edit(request: Request) -> Response:
-    door: HttpService = request.app.state.service
+    service: HttpService = request.app.state.service
     secret = request.path_params["secret"]
-    await door.call(
-        partial(door.gateway.receipts.status, secret)
+    await service.call(
+        partial(service.gateway.receipts.status, secret)
     )  # first: without a receipt nothing is read
     fields = await read_form(request)
     content = fields.get("content", "").strip()
     if not 0 < len(content) <= _MOST_CONTENT:
         raise BadRequest(422, texts()["board"]["too_long"])
-    change = partial(door.gateway.replace, secret, content.encode(), None, {})
+    change = partial(service.gateway.replace, secret, content.encode(), None, {})
     return await _then(request, change, f"/receipt/{secret}?changed")
 
 
 async def _withdraw(request: Request) -> Response:
-    door: HttpService = request.app.state.service
+    service: HttpService = request.app.state.service
     secret = request.path_params["secret"]
-    await door.call(partial(door.gateway.receipts.status, secret))
+    await service.call(partial(service.gateway.receipts.status, secret))
     await read_form(request)
-    take_back = partial(door.gateway.receipts.withdraw, secret)
+    take_back = partial(service.gateway.receipts.withdraw, secret)
     return await _then(request, take_back, f"/receipt/{secret}")
 
 

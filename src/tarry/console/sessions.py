@@ -247,18 +247,18 @@ async def _show_form(request: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
-    door: HttpService = request.app.state.service
+    service: HttpService = request.app.state.service
     fields = await read_form(request, _MOST_BYTES)
     then = local_path(fields.get("then", ""))
     secret = fields.get("token", "").strip()
-    await door.learn_token(request, secret)
-    token = find_token(door.gateway.catalog, secret)
+    await service.learn_token(request, secret)
+    token = find_token(service.gateway.catalog, secret)
     if token is not None and {"operate", "admin"} & token.scopes:
         answer = RedirectResponse(then, 303)
         begin(request, answer, token)
         return answer
     try:
-        request.app.state.sessions.fail(door.clients.name(request.scope))
+        request.app.state.sessions.fail(service.clients.name(request.scope))
     except TooManyRequests as error:
         form = _form(request, then, str(error), status=429)
         form.headers["Retry-After"] = str(error.wait_s)

@@ -291,8 +291,14 @@ def joined(desk) -> str:
         ({}, "say where the token is good"),
         ({"everywhere": "yes", "space-talk": "yes"}, "say where the token is good"),
         ({"scope-submit": "no", "everywhere": "yes"}, "say what the token allows"),
-        ({"name": " ", "everywhere": "yes"}, "the name of a token must have 1 to 100 characters on one line"),
-        ({"name": "a\nb", "everywhere": "yes"}, "the name of a token must have 1 to 100 characters on one line"),
+        (
+            {"name": " ", "everywhere": "yes"},
+            "the name of a token must have 1 to 100 characters on one line",
+        ),
+        (
+            {"name": "a\nb", "everywhere": "yes"},
+            "the name of a token must have 1 to 100 characters on one line",
+        ),
         ({"space-nowhere": "yes"}, "say where the token is good"),
     ],
 )

@@ -76,12 +76,12 @@ async def _new_token(request: Request) -> Response:
 
 async def _promise(request: Request) -> Response:
     """What one policy of a space promises, or promised."""
-    session, door = signed_in(request), request.app.state.service
+    session, service = signed_in(request), request.app.state.service
     if not session.may("operate", request.path_params["space"]):
         raise Forbidden("operate")
-    space: Space = door.space(request)
+    space: Space = service.space(request)
     version = _version(space, request.path_params["number"])
-    promised = await door.call(partial(promise, version.policy))
+    promised = await service.call(partial(promise, version.policy))
     values = {"space": space, "version": version, "promise": promised}
     return page(request, "desk_promise.html", values)
 
@@ -94,12 +94,12 @@ def _version(space: Space, number: str) -> PolicyVersion:
 
 
 async def _view(request: Request, session: Session) -> _View:
-    door: HttpService = request.app.state.service
+    service: HttpService = request.app.state.service
     ledger: LedgerCount | None = (
         request.app.state.ledger_count if session.may_everywhere("operate") else None
     )
     try:
-        return await door.call(partial(_read_view, door.gateway, ledger))
+        return await service.call(partial(_read_view, service.gateway, ledger))
     except Unavailable:
         return _View(None)
 
@@ -163,19 +163,19 @@ def _then(done: str, **more: int) -> Response:
 
 def _space(request: Request, session: Session, fields: _Fields) -> tuple[HttpService, str]:
     """The space that a form names, if the session may operate it."""
-    door: HttpService = request.app.state.service
+    service: HttpService = request.app.state.service
     name = fields.get("space", "")
     if not session.may("operate", name):
         raise Forbidden("operate")
-    return door, door.gateway.catalog.space(name).name
+    return service, service.gateway.catalog.space(name).name
 
 
 def _admin(request: Request, session: Session) -> HttpService:
     """Tokens are the gateway's: an administrator of some spaces could make one for the others."""
     if not session.may_everywhere("admin"):
         raise Forbidden("admin")
-    door: HttpService = request.app.state.service
-    return door
+    service: HttpService = request.app.state.service
+    return service
 
 
 def _post(fields: _Fields) -> int:
@@ -186,56 +186,56 @@ def _post(fields: _Fields) -> int:
 
 
 async def _pause(request: Request, session: Session, fields: _Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await door.change(partial(door.gateway.open_space, space, is_open=False))
+    service, space = _space(request, session, fields)
+    await service.change(partial(service.gateway.open_space, space, is_open=False))
     return _then("paused")
 
 
 async def _open(request: Request, session: Session, fields: _Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await door.change(partial(door.gateway.open_space, space, is_open=True))
+    service, space = _space(request, session, fields)
+    await service.change(partial(service.gateway.open_space, space, is_open=True))
     return _then("opened")
 
 
 async def _retry(request: Request, session: Session, fields: _Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await _parked(door, partial(door.gateway.retry, space, _post(fields)))
+    service, space = _space(request, session, fields)
+    await _parked(service, partial(service.gateway.retry, space, _post(fields)))
     return _then("retried")
 
 
 async def _withdraw(request: Request, session: Session, fields: _Fields) -> Response:
-    door, space = _space(request, session, fields)
-    await _parked(door, partial(door.gateway.withdraw_parked, space, _post(fields)))
+    service, space = _space(request, session, fields)
+    await _parked(service, partial(service.gateway.withdraw_parked, space, _post(fields)))
     return _then("withdrawn")
 
 
-async def _parked(door: HttpService, change: Callable[[], None]) -> None:
+async def _parked(service: HttpService, change: Callable[[], None]) -> None:
     try:
-        await door.change(change)
+        await service.change(change)
     except (NoSuchPost, TooLate):
         raise BadRequest(409, texts()["desk"]["not_parked"]) from None
 
 
 async def _withdraw_on(request: Request, session: Session, fields: _Fields) -> Response:
-    door, space = _space(request, session, fields)
+    service, space = _space(request, session, fields)
     target = fields.get("target", "")
     if not 0 < len(target) <= _MOST_TARGET or "\0" in target:
         raise BadRequest(422, texts()["desk"]["withdraw_empty"])
-    count = await door.change(partial(door.gateway.withdraw_on, space, target))
+    count = await service.change(partial(service.gateway.withdraw_on, space, target))
     return _then("withdrawn_on", count=count)
 
 
 async def _make(request: Request, session: Session, fields: _Fields) -> Response:
-    door = _admin(request, session)
+    service = _admin(request, session)
     scopes = [scope for scope in SCOPES if fields.get(f"scope-{scope}") == "yes"]
-    spaces = [name for name in door.gateway.catalog.spaces if fields.get(f"space-{name}") == "yes"]
+    spaces = [name for name in service.gateway.catalog.spaces if fields.get(f"space-{name}") == "yes"]
     if not scopes:
         raise BadRequest(422, texts()["desk"]["make_no_scope"])
     # No space means all of them: nobody gets that by forgetting to choose.
     if (fields.get("everywhere") == "yes") == bool(spaces):
         raise BadRequest(422, texts()["desk"]["make_no_where"])
     name = fields.get("name", "").strip()
-    _, token = await door.change(partial(door.gateway.add_token, name, scopes, spaces))
+    _, token = await service.change(partial(service.gateway.add_token, name, scopes, spaces))
     answer = RedirectResponse(_SHOWN_AT, 303)
     answer.set_cookie(
         _NEW_TOKEN,
@@ -250,9 +250,9 @@ async def _make(request: Request, session: Session, fields: _Fields) -> Response
 
 
 async def _revoke(request: Request, session: Session, fields: _Fields) -> Response:
-    door = _admin(request, session)
+    service = _admin(request, session)
     try:
-        await door.change(partial(door.gateway.revoke_token, fields.get("token", "")))
+        await service.change(partial(service.gateway.revoke_token, fields.get("token", "")))
     except BadInput:
         raise BadRequest(409, texts()["desk"]["revoke_unknown"]) from None
     return _then("revoked")

@@ -1,4 +1,4 @@
-"""What the commands of one's own store share: opening it, naming posts, seeing to a keeper."""
+"""What the commands of one person's own store share: opening it, naming posts, starting a keeper."""
 
 import argparse
 import os
@@ -26,35 +26,31 @@ from tarry.keep.store import Row
 
 __all__ = [
     "add_hand_in",
+    "encryption_note",
     "find_post",
     "hand_in",
     "how_it_died",
     "introduction",
-    "name",
     "open_gate",
-    "plain_receipt",
+    "print_receipt",
+    "receipt_json",
+    "release_text",
     "revive_keeper",
     "see_to_keeper",
-    "tell_receipt",
-    "told_encryption",
+    "shown_id",
     "wait_for",
-    "when",
 ]
 
-_SHORTEST_NAME = 4
+_SHORTEST_ID, _ID_LENGTH = 4, 16
 
 
 def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
     """The options of every command that hands a post in; `target` says what it is unless named."""
-    told = "what is acted on: acts on different targets are the ones that must not be linked"
-    parser.add_argument(
-        "--target", required=target is None, help=told + (f" (default {target})" if target else "")
-    )
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        help="take this policy from now on (default: your own, made on first use)",
-    )
+    text = "what is acted on: acts on different targets are the ones that must not be linked"
+    default = f" (default: {target})" if target else ""
+    parser.add_argument("--target", required=target is None, help=text + default)
+    text = "use this policy from now on (default: your own, made on first use)"
+    parser.add_argument("--policy", metavar="FILE", help=text)
     parser.add_argument("--track", help="its track, for policies with gaps by track")
     parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
     parser.add_argument(
@@ -67,7 +63,7 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
 def hand_in(
     arguments: argparse.Namespace, gate: Gate, post: dict[str, Any], *, note: str | None = None
 ) -> int:
-    """Admit a post, see to a keeper, and tell when it will leave; `note` is what its author should know."""
+    """Admit a post, see to a keeper, print when it will leave; `note` is what its author should know."""
     depends_on = post.pop("depends_on", None)
     if arguments.after is not None:
         depends_on = find_post(gate, arguments.after)["id"]
@@ -82,7 +78,7 @@ def hand_in(
     )
     home = Home.of(os.environ)
     output = home.output_of(gate, receipt.post) if post["outlet"] == "command" else None
-    tell_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json, note=note)
+    print_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json, note=note)
     return wait_for(gate, receipt) if arguments.wait else 0
 
 
@@ -101,14 +97,14 @@ def open_gate(arguments: argparse.Namespace) -> Gate:
         gate = home.gate(policy)
     encrypted = gate.vault.settings.is_encrypted
     if is_new and (not encrypted or (made and not arguments.json)):
-        print(f"{told_encryption(home, encrypted=encrypted)}\n", file=sys.stderr)
+        print(f"{encryption_note(home, encrypted=encrypted)}\n", file=sys.stderr)
     return gate
 
 
-def told_encryption(home: Home, *, encrypted: bool) -> str:
+def encryption_note(home: Home, *, encrypted: bool) -> str:
     """Whether what waits lies encrypted in one's own store, and what to do if not.
 
-    >>> told_encryption(Home.of({"TARRY_HOME": "/tmp/t"}), encrypted=True)
+    >>> encryption_note(Home.of({"TARRY_HOME": "/tmp/t"}), encrypted=True)
     'What waits is encrypted, with the key in /tmp/t/key.'
     """
     if encrypted:
@@ -122,35 +118,36 @@ def told_encryption(home: Home, *, encrypted: bool) -> str:
 def find_post(gate: Gate, text: str) -> Row:
     """The waiting or parked post that a receipt, an id, or the beginning of one names."""
     key = gate.key_of(text) if text.isascii() else None
-    begins = text.lower() if len(text) >= _SHORTEST_NAME else None
-    found = [
+    begins = text.lower() if len(text) >= _SHORTEST_ID else None
+    rows = [
         row
         for row, _ in gate.posts()
-        if row["id"] == key or (begins and name(row["id"]).startswith(begins))
+        if row["id"] == key or (begins and shown_id(row["id"]).startswith(begins))
     ]
-    if len(found) != 1:
+    if len(rows) > 1:
         raise BadInput(
-            "a post",
-            f"is named by its receipt, or by {_SHORTEST_NAME} or more characters of its id",
-            found=f"{text!r}, which {'several share' if found else 'none has'}",
-            fix="tarry queue lists them",
+            f"several posts have ids that begin with {text!r}", "use more characters (tarry queue)"
         )
-    return found[0]
+    if not rows:
+        shown = text if len(text) <= _ID_LENGTH else f"{text[:_SHORTEST_ID]}..."  # receipts are secret
+        fix = f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)"
+        raise BadInput(f"no waiting or parked post has the name {shown!r}", fix)
+    return rows[0]
 
 
-def name(post: int) -> str:
+def shown_id(post: int) -> str:
     """The id of a post, as it is shown.
 
-    >>> name(255)
+    >>> shown_id(255)
     '00000000000000ff'
     """
     return f"{post:016x}"
 
 
-def when(status: Status) -> str:
+def release_text(status: Status) -> str:
     """When a post leaves, in local time.
 
-    >>> when(Status(state="waiting", earliest=None, latest=None, tick=Fraction(1)))
+    >>> release_text(Status(state="waiting", earliest=None, latest=None, tick=Fraction(1)))
     'soon'
     """
     if status.between is None:
@@ -169,9 +166,9 @@ def see_to_keeper(home: Home, *, quietly: bool = False) -> bool:
         return False
     try:
         _start_keeper(home)
-    except OSError as error:  # what was handed in is safe, and its receipt must be told
-        told = f"no keeper could be started ({error.strerror}), and nothing leaves until one runs"
-        print(f"tarry: {told}: start one with tarry keeper", file=sys.stderr)
+    except OSError as error:  # what was handed in is safe, and its receipt must be printed
+        problem = f"no keeper could be started ({error.strerror}), and nothing leaves until one runs"
+        print(f"tarry: {problem}: start one with tarry keeper", file=sys.stderr)
         return False
     if state.died and not quietly:
         print(f"tarry: {how_it_died(state)}; another one was started", file=sys.stderr)
@@ -194,26 +191,25 @@ def how_it_died(state: KeeperState) -> str:
     return f"the last keeper ended unexpectedly{had_said}"
 
 
-def tell_receipt(
+def print_receipt(
     receipt: Receipt, output: Path | None, *, started: bool, as_json: bool, note: str | None = None
 ) -> None:
-    """What the author is told: when it leaves, and how to take it back."""
-    with _told(receipt):
+    """For its author: when it leaves, and how to take it back."""
+    with _answering(receipt):
         if as_json:
-            shown = None if output is None else str(output)
-            told = {} if note is None else {"note": note}
-            print_json({**plain_receipt(receipt), "output": shown, "keeper_started": started, **told})
+            path, notes = None if output is None else str(output), {} if note is None else {"note": note}
+            print_json({**receipt_json(receipt), "output": path, "keeper_started": started, **notes})
             return
         if note is not None:
             print(note, file=sys.stderr)
-        print(f"leaves     {when(receipt.status)}")
+        print(f"leaves     {release_text(receipt.status)}")
         if output is not None:
             print(f"prints to  {output}")
-        print(f"take back  tarry withdraw {name(receipt.post)[:8]}")
+        print(f"take back  tarry withdraw {shown_id(receipt.post)[:8]}")
 
 
 @contextmanager
-def _told(receipt: Receipt) -> Iterator[None]:
+def _answering(receipt: Receipt) -> Iterator[None]:
     """Whoever takes an answer that cannot be written for a failure hands the act in twice."""
     try:
         yield
@@ -221,22 +217,22 @@ def _told(receipt: Receipt) -> Iterator[None]:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # then there is nobody to say it to
-            done = f"it was handed in ({name(receipt.post)[:8]}), and tarry queue lists it"
+            done = f"it was handed in ({shown_id(receipt.post)[:8]}), and tarry queue lists it"
             print(f"tarry: {done}; the answer cannot be written: {error.strerror}", file=sys.stderr)
 
 
-def plain_receipt(receipt: Receipt) -> dict[str, Any]:
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
     """A receipt as JSON has it.
 
     >>> status = Status(state="waiting", earliest=None, latest=None, tick=Fraction(1))
-    >>> plain_receipt(Receipt(secret="s", post=255, status=status))["id"]
+    >>> receipt_json(Receipt(secret="s", post=255, status=status))["id"]
     '00000000000000ff'
     """
     status = receipt.status
     early, late = status.between or (None, None)
     return {
         "receipt": receipt.secret,
-        "id": name(receipt.post),
+        "id": shown_id(receipt.post),
         "state": status.state,
         "release_at": status.release_at,
         "earliest_at": early,

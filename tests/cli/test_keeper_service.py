@@ -1,4 +1,4 @@
-"""`tarry keeper --install`: a unit that systemd reads as it was meant, and a word on what was done."""
+"""`tarry keeper install`: a unit that systemd reads as it was meant, and a word on what was done."""
 
 import shlex
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tarry.cli.service import unit
+from tarry.cli.keeper import unit
 
 NAME = "tarry-keeper.service"
 FAKE = """#!/bin/sh
@@ -38,9 +38,9 @@ def asked(tmp_path):
 
 
 def test_the_unit_is_written_and_started(shell, machine, tmp_path):
-    """--install writes the unit for this very store, and has systemd read and start it."""
+    """`install` writes the unit for this very store, and has systemd read and start it."""
     path = machine(code=0)
-    code, out, err = shell.say("keeper", "--install")
+    code, out, err = shell.say("keeper", "install")
     lines = path.read_text().splitlines()
 
     assert (code, out, err) == (0, f"wrote {path} and started it\n", "")
@@ -56,24 +56,32 @@ def test_where_systemd_is_not_to_be_had_it_says_what_to_do(shell, machine, code)
     """The unit is written all the same, and the sentence tells how to start it."""
     path = machine(code)
 
-    assert shell.say("keeper", "--install") == (
+    assert shell.say("keeper", "install") == (
         0,
         f"wrote {path}; start it with: systemctl --user enable --now {NAME}\n",
         "",
     )
     assert path.exists()
-    assert shell.ask("keeper", "--install") == {"unit": str(path), "started": False}
+    assert shell.ask("keeper", "install") == {"unit": str(path), "started": False}
 
 
 def test_the_unit_is_removed(shell, machine, tmp_path):
-    """--remove stops the service and takes the unit away; a second time it does no harm."""
+    """`remove` stops the service and takes the unit away; a second time it does no harm."""
     path = machine(code=0)
-    shell.say("keeper", "--install")
+    shell.say("keeper", "install")
 
-    assert shell.say("keeper", "--remove") == (0, f"removed {path}\n", "")
+    assert shell.say("keeper", "remove") == (0, f"removed {path}\n", "")
     assert asked(tmp_path)[-1] == f"--user disable --now {NAME}"
     assert not path.exists()
-    assert shell.say("keeper", "--remove")[0] == 0
+    assert shell.say("keeper", "remove")[0] == 0
+
+
+def test_the_old_spelling_still_works(shell, machine):
+    """Scripts from before there were subcommands say --install and --remove."""
+    path = machine(code=0)
+
+    assert shell.ask("keeper", "--install") == {"unit": str(path), "started": True}
+    assert shell.ask("keeper", "--remove") == {"unit": str(path), "started": False}
 
 
 def test_signs_that_systemd_reads_are_escaped():
@@ -106,7 +114,7 @@ def test_a_folder_that_cannot_be_written_is_named(shell, machine):
     """What stands in the way is told by its name, with exit code 2."""
     path = machine(code=0)
     path.parents[2].write_text("a file, not a folder")
-    sentence = shell.refusal("keeper", "--install")
+    sentence = shell.refusal("keeper", "install")
 
     assert sentence.startswith(f"tarry: '{path.parents[2]}")
     assert "cannot be used: " in sentence

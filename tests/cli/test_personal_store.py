@@ -101,22 +101,25 @@ def test_the_policy_that_holds_comes_back_as_the_refusal_says(quiet):
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "problem"),
     [
-        (b"epsilon = 0\ngap = '1h'\n", "{}: epsilon must be between 0.000001 and 100, not 0"),
-        (b"epsilon: 1\n", "{}: the policy file is not valid TOML"),
-        (b"\xff\xfe", "the policy file is UTF-8 text, found '{}'"),
-        (None, "the policy file must be a file one can read, found '{}': Is a directory"),
+        (b"epsilon = 0\ngap = '1h'\n", "epsilon"),
+        (b"epsilon: 1\n", "TOML"),
+        (b"\xff\xfe", "UTF-8"),
+        (None, "Is a directory"),
     ],
     ids=["a wrong number", "no TOML", "no text", "a folder"],
 )
-def test_a_wrong_policy_file_is_named_in_one_sentence(quiet, content, sentence):
+def test_a_wrong_policy_file_is_named_in_one_sentence(quiet, content, problem):
     """The sentence says which file is meant: nobody has typed its name."""
     path = quiet.home.policy_path
     path.unlink()
     path.mkdir() if content is None else path.write_bytes(content)
+    refusal = quiet.refusal(*RUN)
 
-    assert quiet.refusal(*RUN).startswith(f"tarry run: {sentence.format(path)}")
+    assert refusal.startswith("tarry run: ")
+    assert str(path) in refusal
+    assert problem in refusal
 
 
 @pytest.mark.parametrize("words", [RUN, ["queue"], ["withdraw", "abcd"], ["repeat", "abcd"]])
@@ -151,7 +154,7 @@ def test_without_a_home_the_store_has_no_place(shell, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper", "--install"]])
+@pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper", "install"]])
 def test_a_relative_place_is_refused(shell, tmp_path, monkeypatch, words):
     """No command makes a store, or a service, for the directory one happens to stand in."""
     monkeypatch.setenv("TARRY_HOME", "here")
@@ -168,7 +171,7 @@ def test_a_keeper_in_the_background_begins_at_the_root_with_a_private_log(shell,
     """It holds no directory, and what it says is for its owner alone."""
     started = []
     monkeypatch.setattr(
-        "tarry.cli.own.subprocess.Popen", lambda words, **more: started.append((words, more))
+        "tarry.cli.personal_store.subprocess.Popen", lambda words, **more: started.append((words, more))
     )
     shell.write_policy(SLOW)
     told = shell.ask(*RUN)
