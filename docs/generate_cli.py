@@ -10,7 +10,7 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
-from tarry.cli.main import COMMANDS, Parser
+from tarry.cli.main import COMMANDS, Parser, command_module
 
 PAGE = Path(__file__).with_name("cli.md")
 
@@ -33,7 +33,7 @@ def page() -> str:
 
 
 def _section(name: str) -> str:
-    command = import_module(f"tarry.cli.{name}")
+    command = import_module(command_module(name))
     parser = Parser(prog=f"tarry {name}", add_help=False)
     command.add_arguments(parser)
     # The layout of argparse's own help differs between versions of Python; the options do not.

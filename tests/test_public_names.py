@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 import tarry
-from tarry.cli.main import COMMANDS
+from tarry.cli.main import COMMANDS, command_module
 from tarry.gateway import bodies
 from tarry.study import kernels
 
@@ -28,11 +28,10 @@ WITHOUT_NAMES = {
     "tarry.gateway.middleware.django_app.management.commands": "likewise",
     "tarry.gateway.routes": "a folder of addresses",
     "tarry.keep": "a folder of modules",
-    "tarry.keep.outlets": "a folder of outlets",
     "tarry.net": "a folder of modules",
     "tarry.paper": "a folder of scripts",
+    "tarry.places": "a folder of places",
     "tarry.readers": "a folder of readers",
-    "tarry.readers.exports": "likewise",
     "tarry.study": "a folder of modules",
     "tarry.study.attack": "a folder of attacks",
 }
@@ -62,9 +61,8 @@ WITHOUT_EXAMPLE = {
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,
     "tarry.core.verify.rules.Rule": PROTOCOL,
-    **{f"tarry.cli.{command}.add_arguments": OPTIONS for command in COMMANDS},
-    **{f"tarry.cli.{command}.run": PRINTS for command in COMMANDS},
-    "tarry.cli.accounts.add_accounts": OPTIONS,
+    **{f"{command_module(command)}.add_arguments": OPTIONS for command in COMMANDS},
+    **{f"{command_module(command)}.run": PRINTS for command in COMMANDS},
     "tarry.cli.options.add_json": OPTIONS,
     "tarry.cli.own.add_hand_in": OPTIONS,
     "tarry.cli.own.find_post": STORE,
@@ -84,7 +82,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.spaces.tell_straddle": PRINTS,
     "tarry.cli.service.remove_service": PRINTS,
     "tarry.keep.clock.Clock": PROTOCOL,
-    "tarry.keep.outlet.Outlet": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
     "tarry.keep.seal.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,

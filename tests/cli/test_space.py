@@ -281,7 +281,7 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         ([], "the following arguments are required: ACTION (see"),
         (["set", "talk"], "tarry space set changes something, found nothing to change: give --title,"),
         (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
-        (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
+        (["set", "talk", "--feed", "--webhook", "http://x/"], "a space must release to one place"),
         (["set", "talk", "--circle", "x"], "tarry space set has no such option, found --circle"),
         (["pause", "talk", "--dry-run"], "tarry space pause has no such option, found --dry-run"),
         (["remove", "talk"], "space 'talk' has not ended: tarry space end talk goes first"),

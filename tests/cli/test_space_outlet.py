@@ -67,18 +67,18 @@ def test_a_space_may_release_to_a_place_with_logins(operator, words, outlet, tol
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--mediawiki", API), "--mediawiki has an accounts file, found none: give --accounts FILE"),
-        (("--mediawiki", API, "--accounts", "none"), "the accounts file can be read, found no such file: "),
-        (("--mediawiki", API, "--accounts", "open"), "the accounts file is TOML, found"),
-        (("--mediawiki", API, "--accounts", "p.toml"), "the accounts file is closed to everybody else"),
-        (("--mediawiki", API[:-4], "--accounts", "good"), "the address of a wiki ends in /api.php"),
+        (("--mediawiki", API), "--mediawiki needs --accounts: give --accounts FILE"),
+        (("--mediawiki", API, "--accounts", "none"), "the accounts file '"),
+        (("--mediawiki", API, "--accounts", "open"), "the accounts file '"),
+        (("--mediawiki", API, "--accounts", "p.toml"), "the accounts file must be closed to"),
+        (("--mediawiki", API[:-4], "--accounts", "good"), "the address of a wiki must end in /api.php"),
         (("--openreview", "http://x.example", "--accounts", "good"), "the address of OpenReview"),
-        (("--mediawiki", API, "--openreview", NOTES, "--accounts", "good"), "a space releases to one"),
-        (("--accounts", "good"), "--accounts goes with --mediawiki or --openreview, found it alone"),
-        (("--webhook", "https://x/", "--strict"), "--strict goes with --bitcoin, found it alone"),
-        (("--bitcoin", NODE), "a node lets in by a cookie or a login, found neither"),
-        (("--bitcoin", NODE, "--login", "open"), "the login of a node is closed to everybody"),
-        (("--bitcoin", NODE, "--cookie", "no/where"), "the cookie of a node lies in a folder"),
+        (("--mediawiki", API, "--openreview", NOTES, "--accounts", "good"), "a space must release to one"),
+        (("--accounts", "good"), "--accounts stands alone: give it with --mediawiki or --openreview"),
+        (("--webhook", "https://x/", "--strict"), "--strict stands alone: give it with --bitcoin"),
+        (("--bitcoin", NODE), "the node has neither a cookie nor a login"),
+        (("--bitcoin", NODE, "--login", "open"), "the login file must be closed to everybody"),
+        (("--bitcoin", NODE, "--cookie", "no/where"), "there is no folder "),
     ],
 )  # fmt: skip
 def test_a_place_that_cannot_work_makes_and_changes_nothing(operator, words, sentence):
@@ -113,10 +113,10 @@ def test_neither_server_nor_worker_starts_with_a_bad_file(operator, command):
     path = operator.folder / "nyms.toml"
     path.chmod(0o604)
 
-    told = f"tarry {command}: space 'wiki': the accounts file is closed to everybody else"
-    assert operator.refusal(command) == f"{told}, found rights 604: chmod go= {str(path)!r}"
+    told = f"tarry {command}: space 'wiki': the accounts file must be closed to everybody else"
+    assert operator.refusal(command) == f"{told}, not have rights 604: chmod go= {str(path)!r}"
 
     path.unlink()
 
-    told = f"tarry {command}: space 'wiki': the accounts file can be read"
-    assert operator.refusal(command) == f"{told}, found no such file: {path}"
+    told = f"tarry {command}: space 'wiki': the accounts file {str(path)!r} does not exist"
+    assert operator.refusal(command) == f"{told}: write it, or give another one"

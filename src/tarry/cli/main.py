@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_module", "main"]
 
 COMMANDS = {
     "plan": "what a policy costs: the delays of batched and unbatched acts",
@@ -50,6 +50,15 @@ COMMANDS = {
     "learn": "learn a policy from a history",
     "synth": "make up a history with known truth",
     "reproduce": "the paper's figures and tables: as printed, as coded, corrected",
+}
+#: The commands of places lie beside their outlets.
+_AT_PLACES = {
+    "run": "command",
+    "git": "git",
+    "mail": "mail",
+    "wiki": "mediawiki",
+    "openreview": "openreview",
+    "wallet": "bitcoin",
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
@@ -99,8 +108,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def command_module(name: str) -> str:
+    """Where a command's file is.
+
+    >>> command_module("verify"), command_module("wiki")
+    ('tarry.cli.verify', 'tarry.places.mediawiki.command')
+    """
+    return f"tarry.places.{_AT_PLACES[name]}.command" if name in _AT_PLACES else f"tarry.cli.{name}"
+
+
 def _command(name: str, words: list[str]) -> int:
-    command = import_module(f"tarry.cli.{name}")  # loads no package of an extra: --help works without
+    command = import_module(command_module(name))  # loads no package of an extra: --help works without
     parser = Parser(
         prog=f"tarry {name}",
         description=command.__doc__,

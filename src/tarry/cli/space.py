@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from tarry.cli.options import note_coarse_tick, read_policy_path
 from tarry.cli.settings import add_settings, config_from, told_at
 from tarry.cli.show import print_json
-from tarry.cli.space_outlet import WHERE, add_outlet_arguments, chosen_outlet, told_outlet
+from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, outlet_flags, outlet_words
 from tarry.cli.space_policy import change
 from tarry.cli.spaces import list_spaces, resumes_at
 from tarry.core.errors import BadInput, NotPossible
@@ -32,7 +32,7 @@ from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
 from tarry.gateway.ending import end_space, remove_space
 from tarry.gateway.opening import first_keys, keys_of, opened
-from tarry.gateway.outlets import webhook_secret
+from tarry.gateway.outlets import space_secret
 from tarry.gateway.spaces import add_space, change_space, new_space, open_space
 from tarry.gateway.stores import is_file
 from tarry.gateway.together import change_together
@@ -179,7 +179,7 @@ def _set(arguments: argparse.Namespace, _: Config, store: Store) -> None:
         raise BadInput("tarry space set", "changes something", found="nothing to change", fix=_SETTING)
     with store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=arguments.title, outlet=outlet)
-    told = f"{name} is called {space.title!r} and releases to {told_outlet(space.outlet)}"
+    told = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
     _done(arguments, told, space=name, title=space.title, outlet=dict(space.outlet))
 
 
@@ -198,7 +198,7 @@ def _secret(arguments: argparse.Namespace, config: Config, store: Store) -> None
         space: Space = read_book(transaction).space(name)
     if space.outlet.get("kind") != "webhook":
         raise BadInput("a signing secret", "belongs to a webhook", found=f"a {space.outlet.get('kind')}")
-    secret = webhook_secret(keys_of(config, store), space).hex()
+    secret = space_secret(keys_of(config, store), space).hex()
     _done(arguments, secret, space=name, secret_hex=secret)
 
 
@@ -207,12 +207,13 @@ class _Action(NamedTuple):
     words: str  # what its words are, for a sentence
     number: int  # of words; any, where they end in dots
     options: tuple[str, ...] = ()
+    takes_outlet: bool = False
 
 
 _ACTIONS = {
-    "add": _Action(_add, "NAME", 1, (*_ADDING, *WHERE[1:])),
+    "add": _Action(_add, "NAME", 1, _ADDING, takes_outlet=True),
     "list": _Action(_list, "", 0),
-    "set": _Action(_set, "NAME", 1, ("title", *WHERE)),
+    "set": _Action(_set, "NAME", 1, ("title",), takes_outlet=True),
     "pause": _Action(_open, "NAME", 1),
     "open": _Action(_open, "NAME", 1),
     "end": _Action(_end, "NAME", 1),
@@ -232,8 +233,10 @@ def _check_words(arguments: argparse.Namespace, action: _Action) -> None:
         raise BadInput(
             f"tarry space {arguments.action}", f"is called as {told}", found=" ".join(words) or "no words"
         )
-    for option in (*_ADDING, *WHERE, *_CHANGING):
-        if option not in action.options and getattr(arguments, option) not in (None, False):
+    outlet = outlet_flags()
+    known = {*action.options, *(outlet if action.takes_outlet else ())}
+    for option in (*_ADDING, *outlet, *_CHANGING):
+        if option not in known and getattr(arguments, option) not in (None, False):
             flag = "--" + option.replace("_", "-")
             raise BadInput(
                 f"tarry space {arguments.action}", "has no such option", found=flag, fix="leave it out"
