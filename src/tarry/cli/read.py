@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = check_output(arguments.output, force=arguments.force)
     owners = read_owners(arguments.owners) if arguments.owners else None
     kind = _kind(arguments)
-    stream, bots = kind.open(arguments.sources, _given(arguments, kind))
+    stream, bots = kind.open(arguments.sources, _option_values(arguments, kind))
     if owners:
         stream = owners.named(stream)
     if path.suffix == ".parquet":
@@ -97,9 +97,9 @@ def _kind(arguments: argparse.Namespace) -> ReaderKind:
     return ReaderKind(name=arguments.kind, summary="", read=arguments.kind, in_files=True)
 
 
-def _given(arguments: argparse.Namespace, kind: ReaderKind) -> dict[str, Any]:
+def _option_values(arguments: argparse.Namespace, kind: ReaderKind) -> dict[str, Any]:
     """The options that are given, by the names that the reader has for them."""
-    mine, given = {option.flag: option for option in kind.options}, {}
+    mine, values = {option.flag: option for option in kind.options}, {}
     for flag in (option.flag for option in _options()):
         value = getattr(arguments, flag.replace("-", "_"))
         if value is None:
@@ -109,8 +109,8 @@ def _given(arguments: argparse.Namespace, kind: ReaderKind) -> dict[str, Any]:
             raise BadInput(
                 f"--{flag} does not go with tarry read {kind.name}", f"leave it out: it belongs to {owner}"
             )
-        given[mine[flag].key] = value
-    return given
+        values[mine[flag].key] = value
+    return values
 
 
 def _options() -> list[Option]:

@@ -156,8 +156,8 @@ def _never(_: Any) -> bool:
     return False
 
 
-def _headers(given: Mapping[str, str] | None) -> dict[str, str]:
-    headers = {**(given or {}), "Accept": "application/json", "User-Agent": "tarry"}
+def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
+    headers = {**(more or {}), "Accept": "application/json", "User-Agent": "tarry"}
     # The standard library would refuse it in a sentence that shows it, and it may be a token.
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         raise BadInput("a header of a request must be printable ASCII", "check the login or token")

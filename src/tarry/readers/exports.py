@@ -121,21 +121,21 @@ class XmlFile(Protocol):
     """
 
     xml: XmlStream
-    found: list[Event]  # what its call backs have put there since it was last emptied
+    events: list[Event]  # what its call backs have put there since it was last emptied
 
 
 def events_found(pieces: Pieces, begin: Callable[[str, Faults], XmlFile]) -> Iterator[Event]:
     """Parse file after file, block after block, and take out in between what was found.
 
-    `begin` is told what sentences call a file, and whom its faults are told.
+    `begin` gets what sentences call a file, and where its faults go.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from types import SimpleNamespace
     >>> def begin(what, faults):
-    ...     found = []
-    ...     put = {"row": lambda row: found.append(Event(row["who"], "p", 0))}
-    ...     return SimpleNamespace(xml=XmlStream(what, root=lambda name: None, begins=put), found=found)
+    ...     events = []
+    ...     put = {"row": lambda row: events.append(Event(row["who"], "p", 0))}
+    ...     return SimpleNamespace(xml=XmlStream(what, root=lambda name: None, begins=put), events=events)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "rows.xml"
     ...     _ = path.write_text('<rows><row who="ann" /></rows>')
@@ -146,9 +146,9 @@ def events_found(pieces: Pieces, begin: Callable[[str, Faults], XmlFile]) -> Ite
     for source in pieces:
         file = begin(source.what, pieces.faults)
         for _ in file.xml.read(source.blocks()):
-            yield from file.found
-            good += len(file.found)
-            file.found.clear()
+            yield from file.events
+            good += len(file.events)
+            file.events.clear()
             pieces.faults.give_up_if_hopeless(good)
 
 

@@ -37,23 +37,23 @@ class ReaderKind:
     tells_bots: bool = False  # else names are asked later, and no column claims to know
     no_bots_with: tuple[str, ...] = ()  # options with which it does not tell
 
-    def open(self, sources: Sequence[str], given: Mapping[str, Any]) -> tuple[Stream, bool]:
+    def open(self, sources: Sequence[str], options: Mapping[str, Any]) -> tuple[Stream, bool]:
         """The events of an export, and whether they tell who is a bot. Options are given by their keys."""
         if len(sources) > 1 and not self.in_files:
             raise BadInput(
                 f"tarry read {self.name} takes one SOURCE, not {len(sources)}", "read them one by one"
             )
-        arguments = dict(given)
+        arguments = dict(options)
         for option in self.options:
-            if option.required and option.key not in given:
+            if option.required and option.key not in options:
                 raise BadInput(
                     f"tarry read {self.name} has no --{option.flag}",
                     f"give --{option.flag} {option.metavar}",
                 )
-            if option.rule == "login file" and option.key in given:
-                arguments[option.key] = read_login(Path(given[option.key]))
+            if option.rule == "login file" and option.key in options:
+                arguments[option.key] = read_login(Path(options[option.key]))
         stream: Stream = resolve(self.read)(sources[0] if len(sources) == 1 else sources, **arguments)
-        return stream, self.tells_bots and not any(key in given for key in self.no_bots_with)
+        return stream, self.tells_bots and not any(key in options for key in self.no_bots_with)
 
 
 def read_login(path: Path) -> tuple[str, str]:

@@ -57,7 +57,7 @@ class Placed:
 
 
 def arrange(
-    given: Sequence[RawTransaction], queue: Sequence[Queued], target: str | None = None
+    transactions: Sequence[RawTransaction], queue: Sequence[Queued], target: str | None = None
 ) -> list[Placed]:
     """Find everybody's target and predecessors; those that go first come first.
 
@@ -71,16 +71,16 @@ def arrange(
     [False, True]
     """
     queued = {each.transaction.txid: each for each in queue}
-    _check_once(given, queued)
-    _check_coins(queue, given)
+    _check_once(transactions, queued)
+    _check_coins(queue, transactions)
     everything = {
         **{txid: each.transaction for txid, each in queued.items()},
-        **{each.txid: each for each in given},
+        **{each.txid: each for each in transactions},
     }
     before = {txid: each.after for txid, each in queued.items()}
     targets = {txid: each.target for txid, each in queued.items()}
     placed = []
-    for each in _parents_first(given):
+    for each in _parents_first(transactions):
         after = _last_parent(each, queued, before)
         inherited = targets.get(after or "")
         if inherited is not None and target not in {None, inherited}:
@@ -115,9 +115,9 @@ def _last_parent(
     return last[0] if last else None
 
 
-def _parents_first(given: Sequence[RawTransaction]) -> list[RawTransaction]:
+def _parents_first(transactions: Sequence[RawTransaction]) -> list[RawTransaction]:
     """In an order in which nobody comes before what it spends; there is one, as names hold their coins'."""
-    new, done, todo = {each.txid for each in given}, dict[str, RawTransaction](), list(given)
+    new, done, todo = {each.txid for each in transactions}, dict[str, RawTransaction](), list(transactions)
     while todo:
         ready = [
             each
@@ -129,20 +129,20 @@ def _parents_first(given: Sequence[RawTransaction]) -> list[RawTransaction]:
     return list(done.values())
 
 
-def _check_once(given: Sequence[RawTransaction], queued: Mapping[str, Queued]) -> None:
-    if len({each.txid for each in given}) < len(given):
+def _check_once(transactions: Sequence[RawTransaction], queued: Mapping[str, Queued]) -> None:
+    if len({each.txid for each in transactions}) < len(transactions):
         raise BadInput(f"{_WHAT} is given twice", "give it once")
-    for each in given:
+    for each in transactions:
         if each.txid in queued:
             there = queued[each.txid]
             raise BadInput(f"{_WHAT} {'waits' if there.waits else 'is parked'} already{_as(there)}", _QUEUE)
 
 
-def _check_coins(queue: Sequence[Queued], given: Sequence[RawTransaction]) -> None:
+def _check_coins(queue: Sequence[Queued], transactions: Sequence[RawTransaction]) -> None:
     """Two that spend one coin cannot both be mined; and nothing may come before what waits already."""
     spenders = {spent.coin: each for each in queue for spent in each.transaction.inputs}
     new = set[tuple[str, int]]()
-    for each in given:
+    for each in transactions:
         for spent in each.inputs:
             if (rival := spenders.get(spent.coin)) is not None:
                 raise BadInput(
@@ -152,7 +152,7 @@ def _check_coins(queue: Sequence[Queued], given: Sequence[RawTransaction]) -> No
                 raise BadInput("two of the given transactions spend the same coin", "send one of the two")
             new.add(spent.coin)
     children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
-    for each in given:
+    for each in transactions:
         if (child := children.get(each.txid)) is not None:
             fix = f"{_withdraw(child)}, and send both together"
             raise BadInput(f"one that waits already spends a coin of this transaction{_as(child)}", fix)

@@ -58,9 +58,9 @@ def read_gerrit(path: Paths, *, change: str | None = None) -> Stream:
     """
     named, notes = None if change is None else _checked(change), list(_NOTES)
 
-    def convert(found: Fields) -> Iterable[Event | str]:
-        notes[len(_NOTES) :] = [_MORE] if _has_more(found, before=len(notes) > len(_NOTES)) else []
-        return _events(found, named)
+    def convert(answer: Fields) -> Iterable[Event | str]:
+        notes[len(_NOTES) :] = [_MORE] if _has_more(answer, before=len(notes) > len(_NOTES)) else []
+        return _events(answer, named)
 
     return json_stream_of(path, "the Gerrit export", convert, notes=notes, prefix=_PREFIX)
 
@@ -74,30 +74,30 @@ def _checked(change: str) -> str:
     return unquote(change)
 
 
-def _has_more(found: Fields, *, before: bool) -> bool:
+def _has_more(answer: Fields, *, before: bool) -> bool:
     """Whether the server has more, as far as is known: what follows an answer that said so goes on."""
-    if found.get("type") == "stats":
-        return found.get("moreChanges") is True
-    return found.get("_more_changes") is True if "project" in found else before
+    if answer.get("type") == "stats":
+        return answer.get("moreChanges") is True
+    return answer.get("_more_changes") is True if "project" in answer else before
 
 
-def _events(found: Fields, change: str | None) -> Iterable[Event | str]:
-    project, number = found.get("project"), found.get("_number", found.get("number"))
+def _events(answer: Fields, change: str | None) -> Iterable[Event | str]:
+    project, number = answer.get("project"), answer.get("_number", answer.get("number"))
     if isinstance(project, str) and isinstance(number, int | str):
-        is_rest = "_number" in found
-        acts = _of_rest(found) if is_rest else _of_query(found)
+        is_rest = "_number" in answer
+        acts = _of_rest(answer) if is_rest else _of_query(answer)
         return _distinct(acts, f"{project}~{number}", project, _rest_us if is_rest else _query_us)
-    if not found or (found.get("type") == "stats" and "rowCount" in found):
+    if not answer or (answer.get("type") == "stats" and "rowCount" in answer):
         return ()
-    if change is not None and _is_comments(found):
-        return _distinct(_of_comments(found), change, change.rpartition("~")[0], _rest_us)
-    return (_why_none(found),)
+    if change is not None and _is_comments(answer):
+        return _distinct(_of_comments(answer), change, change.rpartition("~")[0], _rest_us)
+    return (_why_none(answer),)
 
 
-def _why_none(found: Fields) -> str:
-    if found.get("type") == "error":
+def _why_none(answer: Fields) -> str:
+    if answer.get("type") == "error":
         return "an error that Gerrit answered"
-    return _NO_NAME if _is_comments(found) else "no change: neither its project nor its number is told"
+    return _NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told"
 
 
 def _distinct(
@@ -135,56 +135,56 @@ def _is_bot(act: _Act) -> bool:
     )
 
 
-def _of_query(found: Fields) -> Iterator[_Act]:
+def _of_query(answer: Fields) -> Iterator[_Act]:
     """A line of `gerrit query`: accounts in full, times in seconds. Line comments have no time there."""
-    if "owner" in found:
-        yield _Act(found["owner"], found.get("createdOn"))
-    for message in _list(found.get("comments")):
+    if "owner" in answer:
+        yield _Act(answer["owner"], answer.get("createdOn"))
+    for message in _list(answer.get("comments")):
         yield _Act(message.get("reviewer"), message.get("timestamp"))
-    for patch_set in (*_list(found.get("patchSets")), *_list([found.get("currentPatchSet")])):
+    for patch_set in (*_list(answer.get("patchSets")), *_list([answer.get("currentPatchSet")])):
         if "uploader" in patch_set:
             yield _Act(patch_set["uploader"], patch_set.get("createdOn"))
         for approval in _list(patch_set.get("approvals")):
             yield _Act(approval.get("by"), approval.get("grantedOn"))
 
 
-def _of_rest(found: Fields) -> Iterator[_Act]:
+def _of_rest(answer: Fields) -> Iterator[_Act]:
     """A change of the REST API: how much of it there is depends on what was asked for."""
-    if "owner" in found:
-        yield _Act(found["owner"], found.get("created"))
-    for message in _list(found.get("messages")):
+    if "owner" in answer:
+        yield _Act(answer["owner"], answer.get("created"))
+    for message in _list(answer.get("messages")):
         if "author" in message:  # others were written by the server
             yield _Act(message["author"], message.get("date"), message.get("tag"))
-    for revision in _list(_values(found.get("revisions"))):
+    for revision in _list(_values(answer.get("revisions"))):
         if "uploader" in revision:
             yield _Act(revision["uploader"], revision.get("created"))
-    for label in _list(_values(found.get("labels"))):
+    for label in _list(_values(answer.get("labels"))):
         for vote in _list(label.get("all")):
             if vote.get("value") and "date" in vote:
                 yield _Act(vote, vote["date"])
-    if _is_comments(found.get("comments")):
-        yield from _of_comments(found["comments"])
+    if _is_comments(answer.get("comments")):
+        yield from _of_comments(answer["comments"])
 
 
-def _of_comments(found: Fields) -> Iterator[_Act]:
-    for comments in found.values():
+def _of_comments(answer: Fields) -> Iterator[_Act]:
+    for comments in answer.values():
         for comment in _list(comments):
             yield _Act(comment.get("author"), comment.get("updated"), comment.get("tag"))
 
 
-def _is_comments(found: object) -> bool:
+def _is_comments(answer: object) -> bool:
     """Whether these are lists of comments by the path of their file."""
-    if not isinstance(found, dict) or not all(isinstance(value, list) for value in found.values()):
+    if not isinstance(answer, dict) or not all(isinstance(value, list) for value in answer.values()):
         return False
-    return all("updated" in comment for comments in found.values() for comment in _list(comments))
+    return all("updated" in comment for comments in answer.values() for comment in _list(comments))
 
 
-def _values(found: object) -> list[Any]:
-    return list(found.values()) if isinstance(found, dict) else []
+def _values(answer: object) -> list[Any]:
+    return list(answer.values()) if isinstance(answer, dict) else []
 
 
-def _list(found: object) -> list[Fields]:
-    return [value for value in found if isinstance(value, dict)] if isinstance(found, list) else []
+def _list(answer: object) -> list[Fields]:
+    return [value for value in answer if isinstance(value, dict)] if isinstance(answer, list) else []
 
 
 def _query_us(time: Any) -> int:

@@ -50,67 +50,67 @@ def read_github(path: Paths) -> Stream:
     """
     notes = list(_NOTES)
 
-    def convert(found: Fields) -> Iterator[Event | str]:
-        for event in _events(found):
+    def convert(item: Fields) -> Iterator[Event | str]:
+        for event in _events(item):
             if event == _ERROR and _INCOMPLETE not in notes:
                 notes.append(_INCOMPLETE)
             yield event
-        if found.get("incomplete_results") is True and _CUT_OFF not in notes:
+        if item.get("incomplete_results") is True and _CUT_OFF not in notes:
             notes.append(_CUT_OFF)
 
     return json_stream_of(path, "the GitHub export", convert, notes=notes)
 
 
-def _events(found: Fields) -> Iterator[Event | str]:
-    items = found.get("items")
-    if isinstance(items, list) and "total_count" in found:  # an answer of the search
-        for item in items:
-            yield _event(item) if isinstance(item, dict) else "not a JSON object"
+def _events(item: Fields) -> Iterator[Event | str]:
+    items = item.get("items")
+    if isinstance(items, list) and "total_count" in item:  # an answer of the search
+        for each in items:
+            yield _event(each) if isinstance(each, dict) else "not a JSON object"
         return
-    yield _event(found)
+    yield _event(item)
 
 
-def _event(found: Fields) -> Event | str:
-    is_public_event = "actor" in found and "repo" in found
-    user = found.get("actor") if is_public_event else found.get("user")
-    if not is_public_event and "user" not in found:
-        told = isinstance(found.get("message"), str) and "documentation_url" in found
-        return _ERROR if told else "no review, comment, issue, pull request or event"
+def _event(item: Fields) -> Event | str:
+    is_public_event = "actor" in item and "repo" in item
+    user = item.get("actor") if is_public_event else item.get("user")
+    if not is_public_event and "user" not in item:
+        is_error = isinstance(item.get("message"), str) and "documentation_url" in item
+        return _ERROR if is_error else "no review, comment, issue, pull request or event"
     login = read_fields(user, "login")
     if user is None or login == _GHOST:
         return "the user is deleted"
     if not isinstance(login, str) or not login:
         return "the user has no login"
-    place = _public_place(found) if is_public_event else _place(found)
+    place = _public_place(item) if is_public_event else _place(item)
     if place is None:
         return "neither its repository nor its number is told"
     try:
-        time = moment_us(_time(found))
+        time = moment_us(_time(item))
     except NoMoment as error:
-        is_pending = found.get("state") == "PENDING"
+        is_pending = item.get("state") == "PENDING"
         return "a pending review, which has no time yet" if is_pending else str(error)
     is_bot = read_fields(user, "type") == "Bot" or is_bot_name(login)
     return Event(login, place[0], time, place[1], is_bot)
 
 
-def _time(found: Fields) -> Any:
+def _time(item: Fields) -> Any:
     """A review has a time of its own, which it lacks as long as it is pending."""
-    return found.get("submitted_at", found.get("created_at"))
+    return item.get("submitted_at", item.get("created_at"))
 
 
-def _place(found: Fields) -> tuple[str, str] | None:
+def _place(item: Fields) -> tuple[str, str] | None:
     """The target and its repository, by the addresses that an object of the REST API has."""
     for name in _PLACES:
-        address = found.get(name)
+        address = item.get(name)
         match = _PLACE.fullmatch(address) if isinstance(address, str) else None
         if match is not None:
             return f"{match[1]}#{match[2]}", match[1]
     return None
 
 
-def _public_place(found: Fields) -> tuple[str, str] | None:
+def _public_place(item: Fields) -> tuple[str, str] | None:
     """The target and its repository, as an event of the public timeline tells them."""
-    repository, payload = read_fields(found, "repo", "name"), found.get("payload")
+    repository, payload = read_fields(item, "repo", "name"), item.get("payload")
     if not isinstance(repository, str) or not repository:
         return None
     numbers = (

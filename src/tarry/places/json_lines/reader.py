@@ -54,18 +54,18 @@ def read_json_lines(
     is_tracked = track is not None
     clock = _Clock(picker("time", time), time_unit, utc=utc)
 
-    def convert(found: Fields) -> tuple[Event | str]:
+    def convert(row: Fields) -> tuple[Event | str]:
         try:
-            names = [as_name(role, pick(found)) for role, pick in pickers]
-            return (Event(names[0], names[1], clock.read(found), names[2] if is_tracked else ""),)
+            names = [as_name(role, pick(row)) for role, pick in pickers]
+            return (Event(names[0], names[1], clock.read(row), names[2] if is_tracked else ""),)
         except (Missing, NoMoment) as error:
             return (str(error),)
 
     pieces = Pieces(path, "the export")
     values = values_of(pieces)
     first = [value for _, value in zip(range(1), values, strict=False)]
-    for found in first:
-        clock.look_at(found.value)
+    for row in first:
+        clock.look_at(row.value)
     events = events_of(chain(first, values), convert, pieces.faults)
     return Stream(events, pieces.faults, clock.notes, pieces.share)
 
@@ -88,9 +88,9 @@ class _Clock:
             self._unit = unit_by_size(value)
             self.notes = (f"times read as {_UNITS[self._unit]}, by the size of the first", *self.notes)
 
-    def read(self, found: Fields) -> int:
+    def read(self, row: Fields) -> int:
         """The time of an object."""
-        value = self._pick(found)
+        value = self._pick(row)
         if self._unit == "iso" or not is_count(value):
             return moment_us(value, bare_is_utc=self._utc)
         if self._is_guess and _is_day(value):
@@ -140,9 +140,9 @@ def picker(role: str, mapping: str) -> Callable[[Fields], Any]:
         return pickers[0]
     form = "%s".join(text.replace("%", "%%") for text in texts)
 
-    def pick(found: Fields) -> str:
-        found_parts = [pick_part(found) for pick_part in pickers]
-        return form % tuple([as_name(role, part) for part in found_parts])
+    def pick(row: Fields) -> str:
+        parts = [pick_part(row) for pick_part in pickers]
+        return form % tuple([as_name(role, part) for part in parts])
 
     return pick
 
@@ -150,8 +150,8 @@ def picker(role: str, mapping: str) -> Callable[[Fields], Any]:
 def _way_picker(role: str, way: str) -> Callable[[Fields], Any]:
     names = way.split(".")
 
-    def pick(found: Fields) -> Any:
-        part = found[way] if way in found else _part_at(found, names)
+    def pick(row: Fields) -> Any:
+        part = row[way] if way in row else _part_at(row, names)
         if part is None or part == "":
             raise Missing(f"{role} is missing: nothing at {clip(way)}")
         return part
@@ -159,16 +159,16 @@ def _way_picker(role: str, way: str) -> Callable[[Fields], Any]:
     return pick
 
 
-def _part_at(found: object, names: list[str]) -> Any:
+def _part_at(row: object, names: list[str]) -> Any:
     """What lies at the end of a way of names and places in lists, or None."""
     for name in names:
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isascii() and name.isdigit():
-            found = found[int(name)] if len(name) < 10 and int(name) < len(found) else None
+        if isinstance(row, dict):
+            row = row.get(name)
+        elif isinstance(row, list) and name.isascii() and name.isdigit():
+            row = row[int(name)] if len(name) < 10 and int(name) < len(row) else None
         else:
             return None
-    return found
+    return row
 
 
 def as_name(role: str, part: Any) -> str:

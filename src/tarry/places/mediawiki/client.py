@@ -243,7 +243,7 @@ class ActionApi:
         """What the wiki answers, for as long as it says that there is more."""
         more: dict[str, str] = {}
         while True:
-            answer = self._ask({**_ALWAYS, **question, **more})
+            answer = self._answer({**_ALWAYS, **question, **more})
             yield _object(answer.get("query"))
             if "continue" not in answer:
                 return
@@ -251,7 +251,7 @@ class ActionApi:
             if more in ({}, before):
                 raise NotPossible(f"{self.who} says the same again and again: try again later")
 
-    def _ask(self, question: Mapping[str, str]) -> dict[str, Any]:
+    def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
         answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
         if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
             self._refuse_strange()

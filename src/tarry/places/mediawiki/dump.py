@@ -48,7 +48,7 @@ class _Dump:
 
     def __init__(self, what: str, faults: Faults) -> None:
         self.faults = faults
-        self.found: list[Event] = []
+        self.events: list[Event] = []
         self._title = self._space = ""
         self._line = 0  # where the revision began; 0 outside of one
         self._moment = self._actor = ""
@@ -112,7 +112,7 @@ class _Dump:
         except NoMoment as error:
             self.faults.add(line, str(error))
             return
-        self.found.append(Event(self._actor, self._title, moment, self._space))
+        self.events.append(Event(self._actor, self._title, moment, self._space))
 
     def _refuse_log(self, _: dict[str, str]) -> None:
         rule, fix = "must be a dump of revisions", "take a file named stub-meta-history"

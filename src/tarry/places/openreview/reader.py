@@ -79,15 +79,15 @@ def read_openreview(
     return Stream(events_of(pages, convert, faults), faults, _NOTES)
 
 
-def _events(found: Fields, *, invitation: str | None) -> Iterator[Event | str]:
+def _events(answer: Fields, *, invitation: str | None) -> Iterator[Event | str]:
     """The events of a note with its replies, of an edit, or of a whole answer of them."""
     for name in ("notes", "edits"):
-        if isinstance(found.get(name), list):
-            for number, each in enumerate(found[name], 1):
+        if isinstance(answer.get(name), list):
+            for number, each in enumerate(answer[name], 1):
                 for event in _note(each, invitation):
                     yield event if isinstance(event, Event) else f"{name[:-1]} {number}: {event}"
             return
-    yield from _note(found, invitation)
+    yield from _note(answer, invitation)
 
 
 def _note(note: Any, invitation: str | None) -> Iterator[Event | str]:

@@ -68,7 +68,7 @@ class _Rows:
 
     def __init__(self, what: str, faults: Faults) -> None:
         self.faults = faults
-        self.found: list[Event] = []
+        self.events: list[Event] = []
         self._file = _FILES["posts"]  # until the first element says which it is
         self._before: tuple[str | None, Event] | None = None  # the last event, and the revision it was
         self.xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
@@ -93,7 +93,7 @@ class _Rows:
         event = Event(actor, target, moment, is_bot=actor == _COMMUNITY)
         revision = (row.get("RevisionGUID"), event)
         if revision[0] is None or revision != self._before:
-            self.found.append(event)
+            self.events.append(event)
         self._before = revision
 
 
