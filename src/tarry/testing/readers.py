@@ -8,7 +8,8 @@ A reader joins in three lines, with a small export and what is in it:
 It needs pytest.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,15 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.readers.events import Event, Stream
 from tarry.readers.kind import ReaderKind
 
-__all__ = ["ReaderCase", "ReaderSuite"]
+__all__ = ["ReaderCase", "ReaderSuite", "Source"]
 
-_Source = str | Sequence[str]
+#: What is read: a path or an address, several paths, or what serves it for a while and gives its address.
+Source = str | Sequence[str] | AbstractContextManager[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderCase:
-    """A reader, an export that is written into an empty folder (or an address), and what is in it.
+    """A reader, what makes an export in an empty folder (or serves one), and the events in it.
 
     >>> from tarry.places.github import READER
     >>> ReaderCase(kind=READER, source=lambda folder: "-", events=[]).options
@@ -34,10 +36,10 @@ class ReaderCase:
     """
 
     kind: ReaderKind
-    source: Callable[[Path], _Source]
+    source: Callable[[Path], Source]
     events: Sequence[Event]
     options: Mapping[str, Any] = field(default_factory=dict)  # by their keys
-    broken: Mapping[str, Callable[[Path], _Source]] = field(default_factory=dict)  # what cannot be read
+    broken: Mapping[str, Callable[[Path], Source]] = field(default_factory=dict)  # what cannot be read
 
 
 class ReaderSuite:
@@ -57,38 +59,52 @@ class ReaderSuite:
 
     def test_it_reads_what_is_there(self, tmp_path: Path) -> None:
         """Every event, in its order."""
-        assert list(self._open(self.case.source(tmp_path))) == list(self.case.events)
+        with self._opened(self.case.source, tmp_path) as (stream, _):
+            assert list(stream) == list(self.case.events)
 
     def test_it_reads_the_same_again(self, tmp_path: Path) -> None:
         """Nothing of the moment or of chance is in what is read."""
-        source = self.case.source(tmp_path)
+        with _served(self.case.source, tmp_path) as sources:
+            first, again = (self.case.kind.open(sources, self.case.options)[0] for _ in range(2))
 
-        assert list(self._open(source)) == list(self._open(source))
+            assert list(first) == list(again)
 
     def test_events_are_whole(self, tmp_path: Path) -> None:
         """Who and on what are texts that are not empty, when is a whole number of microseconds."""
-        for event in self._open(self.case.source(tmp_path)):
-            assert isinstance(event, Event)
-            assert event.actor, event
-            assert event.target, event
-            assert type(event.time) is int, event
-            assert all(isinstance(text, str) for text in (event.actor, event.target, event.track)), event
+        with self._opened(self.case.source, tmp_path) as (stream, _):
+            for event in stream:
+                assert isinstance(event, Event)
+                assert event.actor, event
+                assert event.target, event
+                assert type(event.time) is int, event
+                assert all(isinstance(text, str) for text in (event.actor, event.target, event.track)), (
+                    event
+                )
 
     def test_bots_are_marked_only_by_who_tells_them(self, tmp_path: Path) -> None:
         """A reader that does not tell bots marks none."""
-        stream, tells = self._opened(self.case.source(tmp_path))
-
-        assert tells or not any(event.is_bot for event in stream)
+        with self._opened(self.case.source, tmp_path) as (stream, tells_bots):
+            assert tells_bots or not any(event.is_bot for event in stream)
 
     def test_what_cannot_be_read_is_one_sentence(self, tmp_path: Path, damage: str) -> None:
-        """It says what is wrong and holds no line end."""
-        with pytest.raises((BadInput, NotPossible)) as caught:
-            list(self._open(self.case.broken[damage](tmp_path)))
+        """It says what is wrong, and has no line end."""
+        broken = self._opened(self.case.broken[damage], tmp_path)
+        with pytest.raises((BadInput, NotPossible)) as caught, broken as (stream, _):
+            list(stream)
         assert str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def _open(self, source: _Source) -> Stream:
-        return self._opened(source)[0]
+    @contextmanager
+    def _opened(self, make: Callable[[Path], Source], folder: Path) -> Iterator[tuple[Stream, bool]]:
+        with _served(make, folder) as sources:
+            yield self.case.kind.open(sources, self.case.options)
 
-    def _opened(self, source: _Source) -> tuple[Stream, bool]:
-        return self.case.kind.open([source] if isinstance(source, str) else source, self.case.options)
+
+@contextmanager
+def _served(make: Callable[[Path], Source], folder: Path) -> Iterator[Sequence[str]]:
+    source = make(folder)
+    if isinstance(source, AbstractContextManager):
+        with source as address:
+            yield [address]
+    else:
+        yield [source] if isinstance(source, str) else source
