@@ -4,10 +4,10 @@ import hashlib
 from itertools import count
 from types import SimpleNamespace
 
-from contracts.outlet_contract import release_of
 from contracts.real_wiki import PASSWORD, Wiki
-from tarry.keep.outlets.accounts import Accounts
-from tarry.keep.outlets.mediawiki import MediaWiki
+from tarry.places.accounts import Accounts
+from tarry.places.mediawiki.outlet import MediaWiki
+from tarry.testing.outlets import release_of
 
 __all__ = ["EDIT", "append", "deliver", "new_page", "new_title"]
 __all__ += ["outlet_to", "release_id", "write_accounts"]

@@ -24,12 +24,12 @@ from tarry.keep.errors import TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
-from tarry.keep.outlets.feed import FeedFile
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
 from tarry.keep.vault import Vault
+from tarry.places.feed_file.outlet import FeedFile
 
 LEASE_S = 3
 POLICY = Policy(epsilon="2", gap="0.5s", window="0.3s", tick="0.05s")

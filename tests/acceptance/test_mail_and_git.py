@@ -20,12 +20,12 @@ from tarry.keep.clock import MICROS, Reading
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
-from tarry.keep.outlets.git import Git, waiting_push
-from tarry.keep.outlets.mail import Mail
 from tarry.keep.posts import Post
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found
 from tarry.keep.vault import Vault
+from tarry.places.git.outlet import Git, waiting_push
+from tarry.places.mail.outlet import Mail
 
 pytestmark = pytest.mark.needs("git")
 SPEED = 60

@@ -12,10 +12,10 @@ import pytest
 from contracts.http_receiver import says
 from contracts.openreview_server import VENUE, OpenReviewServer, Person
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.accounts import Accounts
-from tarry.keep.outlets.openreview import OpenReview
 from tarry.keep.posts import Release
-from tarry.readers.exports.openreview import read_openreview
+from tarry.places.accounts import Accounts
+from tarry.places.openreview.outlet import OpenReview
+from tarry.places.openreview.reader import read_openreview
 
 real = pytest.importorskip("openreview", reason="openreview-py is not installed: see locks/dev.in")
 

@@ -8,11 +8,11 @@ import pytest
 
 from acceptance.batched_run import running_gateway
 from contracts.held_line import HeldLine
-from contracts.outlet_contract import SOONEST, Keeping, release_of
 from contracts.real_node import Node
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.outlets.bitcoin import Bitcoin
-from tarry.readers.exports.bitcoin_node import read_bitcoin
+from tarry.places.bitcoin.outlet import Bitcoin
+from tarry.places.bitcoin.reader import read_bitcoin
+from tarry.testing.outlets import SOONEST, OutletKeeping, release_of
 
 SEND = b"sendrawtransaction"
 HIGH_FEE = Decimal("0.001")
@@ -136,7 +136,7 @@ def test_one_whose_coin_was_spent_elsewhere_is_parked_and_explained(node, outlet
     coin = node.coins()[0]
     raw, other = node.payment(coin), node.payment(coin, fee=HIGH_FEE)
     world = SimpleNamespace(outlet=outlet, options={}, content=raw.encode())
-    keeping = Keeping(world)
+    keeping = OutletKeeping(world)
     keeping.admit("ann", SOONEST)
     node.ask("sendrawtransaction", other)
     if mined:

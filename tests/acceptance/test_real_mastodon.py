@@ -12,13 +12,13 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
+from contracts.outlet_contract import OutletCase, OutletContract, check_side_channel, release_of
+from tarry.keep.outlets.accounts import Accounts
 
 from contracts.held_line import HeldLine
-from contracts.outlet_contract import OutletCase, OutletContract, check_side_channel, release_of
 from contracts.real_mastodon import PACKAGE, Mastodon, prepare_mastodon, write_accounts
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.accounts import Accounts
 
 sys.path.insert(0, str(PACKAGE / "src"))  # it is not installed where the other tests run
 

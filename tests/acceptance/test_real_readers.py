@@ -7,9 +7,9 @@ import pytest
 
 from contracts.real_wiki import NYMS, PASSWORD
 from tarry.core.errors import BadInput, NotPossible
-from tarry.readers.exports.action_api import ActionApi
-from tarry.readers.exports.bitcoin_node import read_bitcoin
-from tarry.readers.exports.mediawiki_api import read_wiki
+from tarry.places.bitcoin.reader import read_bitcoin
+from tarry.places.mediawiki.client import ActionApi
+from tarry.places.mediawiki.reader import read_wiki
 
 DEADLINE_S = 30
 SETTINGS = """

@@ -19,11 +19,11 @@ from acceptance.at_wiki import (
     write_accounts,
 )
 from contracts.held_line import HeldLine
-from contracts.outlet_contract import POLICY, SOONEST, Keeping
 from contracts.scripted_entropy import Script
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post
+from tarry.testing.outlets import POLICY, SOONEST, OutletKeeping
 
 LONGEST_LOCKOUT_S = 5400
 
@@ -154,7 +154,7 @@ def test_an_edit_of_a_page_that_has_changed_is_parked_and_the_others_text_is_kep
     """A conflict is explained, and never overwritten."""
     base = wiki.history(page)[-1]["revid"]
     options = {"account": "nym", "page": page, "action": "edit", "base_revision": base}
-    keeping = Keeping(SimpleNamespace(outlet=outlet, options=options, content=b"Owls eat voles."))
+    keeping = OutletKeeping(SimpleNamespace(outlet=outlet, options=options, content=b"Owls eat voles."))
     keeping.admit("ann", SOONEST)
     wiki.edit(page, "Owls eat everything.")
     keeping.wait_until_due()
@@ -189,7 +189,7 @@ def test_a_wrong_password_moves_all_that_waits_for_the_account_and_nothing_is_lo
     for title in (other, third):
         wiki.edit(title, "More owls.")
     world = SimpleNamespace(outlet=outlet, content=b"Some words.")
-    keeping = Keeping(world)
+    keeping = OutletKeeping(world)
     receipts = {}
     for number, options in enumerate([append(page), append(other), append(third, "alter")]):
         world.options = options

@@ -6,7 +6,7 @@ import sys
 from contracts.shell import ALL_GONE
 from tarry.cli.main import main
 from tarry.keep.errors import LockedOut, Unreachable
-from tarry.keep.outlets.command import Command
+from tarry.places.command.outlet import Command
 
 
 def test_before_first_use_nothing_waits(shell):

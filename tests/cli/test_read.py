@@ -1,21 +1,23 @@
 """`tarry read`: an export becomes a file that `tarry audit` reads; what is wrong is one sentence."""
 
 import gzip
-import inspect
 import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
-from importlib import import_module
+from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
-from tarry.cli.exports import _ARGUMENTS, KINDS, OPTIONS
+from tarry.cli import read
 from tarry.cli.main import main
+from tarry.core import plugins
+from tarry.core.plugins import load_all
 from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults
 from tarry.readers.files import read_history
@@ -121,7 +123,7 @@ def test_a_damaged_export_leaves_no_file(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("<mediawiki/>", "must have events in it, found none"),
+        ("<mediawiki/>", "has no events in it"),
         (
             dump_of(0, bad=3),
             "must have rows that can be read, found none among 3: the first fault is in line 2",
@@ -151,23 +153,23 @@ def test_a_file_that_is_there_stays_unless_that_is_said(dump, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["wikidump", "a"], "the kind of export is one of wiki-dump, wiki, stack-exchange, git, "),
+        (["wikidump", "a"], "unknown reader 'wikidump': use wiki-dump, wiki, stack-exchange, git, "),
         (
             ["wiki-dump", "a", "--category", "P"],
-            "--category must be left out with tarry read wiki-dump, found it",
+            "--category does not go with tarry read wiki-dump",
         ),
         (
             ["git", ".", "--mempool"],
-            "--mempool must be left out with tarry read git, found it: it belongs to bitcoin",
+            "--mempool does not go with tarry read git: leave it out: it belongs to bitcoin",
         ),
-        (["jsonl", "a", "--actor", "x"], "tarry read jsonl must be told --target, found none"),
+        (["jsonl", "a", "--actor", "x"], "tarry read jsonl has no --target: give --target WAY"),
         (
             ["wiki-dump", "nothing.xml"],
             "the dump nothing.xml must be a file that can be read, found no such file",
         ),
         (
             ["bitcoin", "http://127.0.0.1:1", "--login", "none"],
-            "the file that --login names must be a file that can be read, found No such file",
+            "the login file 'none' cannot be read (No such file",
         ),
     ],
 )
@@ -179,26 +181,71 @@ def test_what_cannot_be_read_is_one_sentence(words, told, tmp_path, monkeypatch,
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_its_reader_and_every_option_its_argument(kind):
-    """What the command offers is what the function takes."""
-    export = KINDS[kind]
-    reader = getattr(import_module(f"tarry.readers.exports.{export.home}"), export.reader)
-    taken = inspect.signature(reader).parameters
-    needed = [
-        name
-        for name, part in taken.items()
-        if part.default is part.empty and part.kind == part.KEYWORD_ONLY
-    ]
-
-    assert set(export.options) <= set(OPTIONS)
-    assert {_ARGUMENTS.get(name, name) for name in export.options} == {*list(taken)[1:]} - {"wait"}
-    assert {_ARGUMENTS.get(name, name) for name in export.needs} == set(needed)
+def test_the_help_names_every_kind_and_what_its_source_is():
+    """The page of commands is made from it."""
+    for name, kind in load_all("reader").items():
+        assert re.search(rf"^  {name} +{re.escape(kind.summary)}$", read.__doc__, re.MULTILINE), name
 
 
-def test_every_option_belongs_to_a_kind():
-    """One that belongs to none could never be given."""
-    assert {name for export in KINDS.values() for name in export.options} == set(OPTIONS)
+@pytest.fixture
+def install(monkeypatch, tmp_path):
+    """Pretends that a package with a reader is installed."""
+    code = """
+from tarry.core.plugins import Option
+from tarry.readers.events import Event, Stream
+from tarry.readers.faults import Faults
+from tarry.readers.kind import ReaderKind
+
+def read_pigeons(source, *, colour="grey"):
+    return Stream([Event(colour, source, 0)], Faults("the loft"))
+
+colours = (Option(flag="colour", metavar="COLOUR", help="of the pigeon"),)
+READER = ReaderKind(name="pigeons", summary="a loft", read="pigeon_package:read_pigeons", options=colours)
+"""
+    (tmp_path / "pigeon_package.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def installed(value):
+        entry = EntryPoint(name="pigeons", value=value, group="tarry.readers")
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == entry.group else [])
+
+    yield installed
+    sys.modules.pop("pigeon_package", None)
+
+
+def test_the_reader_of_an_installed_package_joins_with_its_options(install, tmp_path, capsys):
+    """It is in the help and reads like ours."""
+    install("pigeon_package:READER")
+
+    assert say(capsys, "read", "pigeons", "loft", "--colour", "white", "-o", "a.csv")[0] == 0
+    assert read_history(tmp_path / "a.csv").frame["actor"].to_list() == ["white"]
+    assert "--colour COLOUR" in say(capsys, "read", "--help")[1]
+    refused = refusal(capsys, "git", ".", "--colour", "white", "-o", "b.csv")
+    assert "--colour does not go with tarry read git: leave it out: it belongs to pigeons" in refused
+
+
+def test_a_package_that_cannot_be_loaded_keeps_nobody_from_reading(install, tmp_path, capsys):
+    """Only who names it is told why."""
+    install("pigeon_package:NOTHING")
+    (tmp_path / "acts.jsonl").write_text('{"by": "ann", "page": "p", "ts": 1714557600}')
+
+    words = ["--actor", "by", "--target", "page", "--time", "ts"]
+    assert say(capsys, "read", "jsonl", "acts.jsonl", *words, "-o", "a.csv")[0] == 0
+    assert "the reader 'pigeons' (pigeon_package:NOTHING) cannot be loaded" in refusal(
+        capsys, "pigeons", "loft", "-o", "b.csv"
+    )
+
+
+@pytest.mark.parametrize("name", ["READER", "read_pigeons"])
+def test_code_that_is_not_installed_is_run_where_that_is_allowed(install, tmp_path, capsys, name):
+    """By its descriptor, or by its function; without --allow-code nothing of it is loaded."""
+    words = [f"pigeon_package:{name}", "loft", "-o", "a.csv"]
+
+    assert "is code that is not installed" in refusal(capsys, *words)
+    assert "pigeon_package" not in sys.modules
+    assert say(capsys, "read", *words, "--allow-code")[0] == 0
+    assert read_history(tmp_path / "a.csv").frame["target"].to_list() == ["loft"]
 
 
 def test_other_kinds_are_reached_with_their_options(tmp_path, capsys):
@@ -230,7 +277,7 @@ def test_a_login_comes_from_a_file_and_is_never_shown(tmp_path, monkeypatch, cap
         asked.append((node, options))
         return Stream([Event("1a", "1b", 0)], Faults("the node"))
 
-    monkeypatch.setattr("tarry.readers.exports.bitcoin_node.read_bitcoin", read_bitcoin)
+    monkeypatch.setattr("tarry.places.bitcoin.reader.read_bitcoin", read_bitcoin)
     login, node = tmp_path / "login", "http://127.0.0.1:8332"
     words = ["bitcoin", node, "--login", login, "--blocks", "1-2", "--mempool", "-o", tmp_path / "a.csv"]
     login.touch(0o600)
@@ -241,13 +288,13 @@ def test_a_login_comes_from_a_file_and_is_never_shown(tmp_path, monkeypatch, cap
     for content in ("s3cret", ":s3cret", "ann:", "ann:s3cret\nbob:other", ""):
         login.write_text(content)
         told = refusal(capsys, *words, "--force")
-        assert told == "the file that --login names must hold user:password, found none in it"
+        assert told == f"the login file {str(login)!r} does not hold user:password: write it in one line"
     login.write_text("ann:s3:cret\n")
     for rights in (0o640, 0o604, 0o620):
         login.chmod(rights)
         told = refusal(capsys, *words, "--force")
         assert told == (
-            f"the file that --login names must be closed to everybody else, found rights {rights:o}: "
+            f"the login file must be closed to everybody else, not have rights {rights:o}: "
             f"chmod go= {str(login)!r}"
         )
     assert len(asked) == 1

@@ -3,8 +3,8 @@
 import csv
 import json
 
-from readers.exports.pretended_node import LOGIN, PretendedNode, out, payment
-from readers.exports.pretended_wiki import PretendedWiki
+from places.bitcoin.pretended_node import LOGIN, PretendedNode, out, payment
+from places.mediawiki.pretended_wiki import PretendedWiki
 from tarry.cli.main import main
 
 

@@ -70,12 +70,12 @@ def test_programs_are_told_the_file_too(tmp_path, capsys):
     [
         (
             ["git", "one.xml", "two.xml"],
-            "tarry read git must be told one SOURCE, found 2: read them one by",
+            "tarry read git takes one SOURCE, not 2: read them one by",
         ),
         (["wiki-dump", "one.xml", "one.xml"], "the dump in 2 files must be different files"),
         (["wiki-dump", "one.xml", "three.xml"], "the dump three.xml must be a file that can be read"),
         (["wiki-dump", "one.xml", "half.xml"], "the dump half.xml must be well-formed XML in UTF-8"),
-        (["wiki-dump", "empty.xml", "none.xml"], "the dump in 2 files must have events in it, found none"),
+        (["wiki-dump", "empty.xml", "none.xml"], "the dump in 2 files has no events in it"),
     ],
 )
 def test_what_cannot_be_read_together_is_one_sentence(words, told, tmp_path, monkeypatch, capsys):

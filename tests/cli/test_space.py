@@ -277,7 +277,7 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         (["add", "x", "--policy", "none.toml"], "the policy file 'none.toml' cannot be read (No such file"),
         (["set", "talk"], "nothing to change: use --title, or say where the space releases to"),
         (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
-        (["set", "talk", "--feed", "--webhook", "http://x/"], "a space releases to one place"),
+        (["set", "talk", "--feed", "--webhook", "http://x/"], "a space must release to one place"),
         (["set", "talk", "--circle=x"], "unrecognized arguments: --circle=x (see tarry space set --help)"),
         (
             ["pause", "talk", "--dry-run"],

@@ -1,8 +1,12 @@
 """Where a space releases to: `tarry space add` and `set` for places with logins, and who checks them."""
 
+import sys
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from contracts.operating import SLOW
+from tarry.core import plugins
 
 API = "https://wiki.example/w/api.php"
 NOTES = "https://api2.openreview.net"
@@ -30,6 +34,11 @@ def private(operator, name, text):
             ("--mediawiki", API, "--accounts", "nyms.toml"),
             {"kind": "mediawiki", "api": API, "accounts": "{folder}/nyms.toml"},
             "its wiki",
+        ),
+        (
+            ("--feed-file", "feed.jsonl"),
+            {"kind": "feed-file", "path": "{folder}/feed.jsonl"},
+            "its feed file",
         ),
         (
             ("--openreview", NOTES, "--accounts", "nyms.toml"),
@@ -67,18 +76,18 @@ def test_a_space_may_release_to_a_place_with_logins(operator, words, outlet, tol
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--mediawiki", API), "--mediawiki has an accounts file, found none: give --accounts FILE"),
-        (("--mediawiki", API, "--accounts", "none"), "the accounts file can be read, found no such file: "),
-        (("--mediawiki", API, "--accounts", "open"), "the accounts file is TOML, found"),
-        (("--mediawiki", API, "--accounts", "p.toml"), "the accounts file is closed to everybody else"),
-        (("--mediawiki", API[:-4], "--accounts", "good"), "the address of a wiki ends in /api.php"),
+        (("--mediawiki", API), "--mediawiki needs --accounts: give --accounts FILE"),
+        (("--mediawiki", API, "--accounts", "none"), "the accounts file '"),
+        (("--mediawiki", API, "--accounts", "open"), "the accounts file '"),
+        (("--mediawiki", API, "--accounts", "p.toml"), "the accounts file must be closed to"),
+        (("--mediawiki", API[:-4], "--accounts", "good"), "the address of a wiki must end in /api.php"),
         (("--openreview", "http://x.example", "--accounts", "good"), "the address of OpenReview"),
-        (("--mediawiki", API, "--openreview", NOTES, "--accounts", "good"), "a space releases to one"),
-        (("--accounts", "good"), "--accounts goes with --mediawiki or --openreview, found it alone"),
-        (("--webhook", "https://x/", "--strict"), "--strict goes with --bitcoin, found it alone"),
-        (("--bitcoin", NODE), "a node lets in by a cookie or a login, found neither"),
-        (("--bitcoin", NODE, "--login", "open"), "the login of a node is closed to everybody"),
-        (("--bitcoin", NODE, "--cookie", "no/where"), "the cookie of a node lies in a folder"),
+        (("--mediawiki", API, "--openreview", NOTES, "--accounts", "good"), "a space must release to one"),
+        (("--accounts", "good"), "--accounts stands alone: give it with --mediawiki or --openreview"),
+        (("--webhook", "https://x/", "--strict"), "--strict stands alone: give it with --bitcoin"),
+        (("--bitcoin", NODE), "the node has neither a cookie nor a login"),
+        (("--bitcoin", NODE, "--login", "open"), "the login file must be closed to everybody"),
+        (("--bitcoin", NODE, "--cookie", "no/where"), "there is no folder "),
     ],
 )  # fmt: skip
 def test_a_place_that_cannot_work_makes_and_changes_nothing(operator, words, sentence):
@@ -113,10 +122,75 @@ def test_neither_server_nor_worker_starts_with_a_bad_file(operator, command):
     path = operator.folder / "nyms.toml"
     path.chmod(0o604)
 
-    told = f"tarry {command}: space 'wiki': the accounts file is closed to everybody else"
-    assert operator.refusal(command) == f"{told}, found rights 604: chmod go= {str(path)!r}"
+    told = f"tarry {command}: space 'wiki': the accounts file must be closed to everybody else"
+    assert operator.refusal(command) == f"{told}, not have rights 604: chmod go= {str(path)!r}"
 
     path.unlink()
 
-    told = f"tarry {command}: space 'wiki': the accounts file can be read"
-    assert operator.refusal(command) == f"{told}, found no such file: {path}"
+    told = f"tarry {command}: space 'wiki': the accounts file {str(path)!r} does not exist"
+    assert operator.refusal(command) == f"{told}: write it, or give another one"
+
+
+# --- an installed package ----------------------------------------------------------------------------
+
+PACKAGE = """
+from pathlib import Path
+from tarry.core.plugins import Option
+from tarry.keep.outlet import Outlet, OutletKind
+
+class Pigeon(Outlet):
+    delivery = "at least once"
+    def __init__(self, loft): self.loft = loft
+    def deliver(self, release): Path(self.loft, release.id).write_bytes(release.content)
+
+def make(settings, *, space, secret):
+    return Pigeon(settings["loft"])
+
+OUTLET = OutletKind(
+    name="pigeon",
+    delivery="at least once",
+    words="its loft",
+    option=Option(flag="pigeon", metavar="FOLDER", help="send releases by pigeon", name="loft"),
+    options=(Option(flag="title", metavar="T", help="a flag that tarry space has itself"),),
+    for_space="pigeon_package:make",
+)
+"""
+
+
+@pytest.fixture
+def install(monkeypatch, tmp_path):
+    """Pretends that a package with an outlet is installed."""
+    (tmp_path / "pigeon_package.py").write_text(PACKAGE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def installed(value):
+        entry = EntryPoint(name="pigeon", value=value, group="tarry.outlets")
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == entry.group else [])
+
+    yield installed
+    sys.modules.pop("pigeon_package", None)
+
+
+def test_the_outlet_of_an_installed_package_joins(operator, install):
+    """With its option, its settings and its words; and it is gone with its package."""
+    install("pigeon_package:OUTLET")
+    operator.add_space("birds", SLOW, "--pigeon", "/loft")
+
+    assert listed(operator, "birds")["outlet"] == {"kind": "pigeon", "loft": "/loft"}
+    assert operator.tell("space", "set", "birds", "--pigeon", "/other").endswith("releases to its loft\n")
+    assert "--pigeon FOLDER" in operator.say("space", "--help")[1]
+
+    install("pigeon_package:NOTHING")
+
+    assert listed(operator, "birds")["outlet"]["kind"] == "pigeon"
+    refused = "space 'birds': the outlet 'pigeon' (pigeon_package:NOTHING) cannot be loaded"
+    assert refused in operator.refusal("worker")
+
+
+def test_a_package_that_cannot_be_loaded_keeps_nobody_from_anything(operator, install):
+    """Spaces are made, changed and listed as ever."""
+    install("no_such_package:OUTLET")
+    operator.add_space()
+
+    assert listed(operator)["outlet"] == {"kind": "feed"}
+    assert operator.tell("space", "set", "talk", "--webhook", "https://x.example/")

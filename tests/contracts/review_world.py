@@ -4,8 +4,8 @@ import json
 
 from contracts.http_receiver import says
 from contracts.openreview_server import VENUE, OpenReviewServer, Person
-from tarry.keep.outlets.accounts import Accounts
-from tarry.keep.outlets.openreview import OpenReview
+from tarry.places.accounts import Accounts
+from tarry.places.openreview.outlet import OpenReview
 
 COMMENT = f"{VENUE}/Submission3/-/Official_Comment"
 REVIEW = f"{VENUE}/Submission3/-/Official_Review"

@@ -1,8 +1,8 @@
 """A wiki with one page, an accounts file, and the outlet between them: a world for the outlet's tests."""
 
 from contracts.wiki_server import PASSWORD, WikiServer
-from tarry.keep.outlets.accounts import Accounts
-from tarry.keep.outlets.mediawiki import MediaWiki
+from tarry.places.accounts import Accounts
+from tarry.places.mediawiki.outlet import MediaWiki
 
 __all__ = ["MARKER", "Everything", "WikiWorld", "page", "write_accounts"]
 

@@ -70,7 +70,5 @@ def test_what_is_no_address_is_refused(url):
     """With one sentence that shows no password."""
     with pytest.raises(BadInput, match=r"^the address ") as told:
         read_address(url)
-    assert "pass" not in str(told.value).removesuffix(
-        "holds no user or password, found one: leave them out"
-    )
+    assert "pass" not in str(told.value).removesuffix("must hold no user or password: leave them out")
     assert str(told.value).isprintable()

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from contracts.http_receiver import HttpReceiver, says
 from tarry.net.address import read_address
-from tarry.net.http_call import Answer, NoAnswer, call, one_line
+from tarry.net.http_call import NoAnswer, Response, call, one_line
 
 SOON_S, LONG_S = 0.3, 20
 CALM_S = 5  # a slow machine's slack
@@ -355,7 +355,7 @@ def timed(step):
 
 def test_an_answer_reads_as_a_person_would_say_it():
     """A number that means nothing to anybody is told alone."""
-    assert [str(Answer(status=status)) for status in (404, 599)] == ["404 Not Found", "599"]
+    assert [str(Response(status=status)) for status in (404, 599)] == ["404 Not Found", "599"]
 
 
 # --- whether anything was sent -------------------------------------------------------------------

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.readers.exports.json_lines import read_json_lines
-from tarry.readers.exports.mediawiki_dump import read_wiki_dump
+from tarry.places.json_lines.reader import read_json_lines
+from tarry.places.mediawiki.dump import read_wiki_dump
 from tarry.readers.faults import PATIENCE
 from tarry.readers.pieces import Pieces
 

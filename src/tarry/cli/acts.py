@@ -3,8 +3,6 @@
 Everything here is read back from the store and shown to nobody but its owner, at a terminal.
 """
 
-import base64
-import shlex
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -12,14 +10,15 @@ from typing import Any
 from tarry.cli.personal_store import shown_id
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
+from tarry.core.plugins import load
 from tarry.keep.gate import Gate
+from tarry.keep.outlet import content_fields
 from tarry.keep.releaser import SHUT
 from tarry.keep.store import Row
 
 __all__ = ["account_in", "options_in", "show_content", "what_of"]
 
 _MOST = 48  # characters, for a column
-_DIGITS = 8  # of a txid
 
 
 def what_of(outlet: str, options: Mapping[str, Any]) -> str:
@@ -31,8 +30,8 @@ def what_of(outlet: str, options: Mapping[str, Any]) -> str:
     "./submit.sh 'my review.txt'"
     """
     try:
-        line = printable(_words(outlet, options))
-    except (KeyError, TypeError, AttributeError):  # options of another version
+        line = printable(load("outlet", outlet).what_of(options))
+    except Exception:  # noqa: BLE001 - options of another version, or an outlet that is not installed any more
         return ""
     return line if len(line) <= _MOST else f"{line[: _MOST - 3]}..."
 
@@ -79,9 +78,10 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
     except Exception:  # noqa: BLE001 - whatever the cipher says
         raise NotPossible(SHUT) from None
     if as_json:
-        told = {key: row[key] for key in ("state", "target", "outlet")}
+        facts = {key: row[key] for key in ("state", "target", "outlet")}
         what = what_of(row["outlet"], options)
-        print_json({"id": shown_id(row["id"]), **told, "what": what, "options": options, **_plain(content)})
+        about = {"id": shown_id(row["id"]), **facts, "what": what}
+        print_json({**about, "options": options, **content_fields(content)})
     elif not content:
         print("it has no content: --json shows its options", file=sys.stderr)
     elif sys.stdout.isatty():
@@ -91,27 +91,5 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
         sys.stdout.buffer.flush()
 
 
-def _words(outlet: str, options: Mapping[str, Any]) -> str:
-    if outlet == "mediawiki":
-        base = f" (from {options['base_revision']})" if "base_revision" in options else ""
-        return f"{options['action']} {options['page']}{base}"
-    if outlet == "bitcoin":
-        return str(options["txid"])[:_DIGITS]
-    if outlet == "openreview":
-        return f"note on {options['forum']}"
-    if outlet == "git":
-        return f"{options['branch']} to {options['remote']}"
-    if outlet == "mail":
-        return f"{options['subject'] or '(no subject)'} to {', '.join(options['to'])}"
-    return shlex.join(options["argv"]) if outlet == "command" else ""
-
-
 def _on_terminal(line: str) -> str:
     return "\t".join(map(printable, line.removesuffix("\r").split("\t")))
-
-
-def _plain(content: bytes) -> dict[str, str]:
-    try:
-        return {"content": content.decode()}
-    except UnicodeDecodeError:
-        return {"content_base64": base64.b64encode(content).decode()}

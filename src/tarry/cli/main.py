@@ -44,12 +44,16 @@ COMMANDS = {
     ),
     "explain": CommandEntry("tarry.cli.explain", "what a policy promises and what it does not, in words"),
     "delay": CommandEntry("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
-    "run": CommandEntry("tarry.cli.run", "run a command after a random delay"),
-    "git": CommandEntry("tarry.cli.git", "push commits after a random delay"),
-    "mail": CommandEntry("tarry.cli.mail", "send a mail after a random delay"),
-    "wiki": CommandEntry("tarry.cli.wiki", "edit a wiki after a random delay"),
-    "openreview": CommandEntry("tarry.cli.openreview", "post on OpenReview after a random delay"),
-    "wallet": CommandEntry("tarry.cli.wallet", "send Bitcoin transactions after a random delay"),
+    "run": CommandEntry("tarry.places.command.command", "run a command after a random delay"),
+    "git": CommandEntry("tarry.places.git.command", "push commits after a random delay"),
+    "mail": CommandEntry("tarry.places.mail.command", "send a mail after a random delay"),
+    "wiki": CommandEntry("tarry.places.mediawiki.command", "edit a wiki after a random delay"),
+    "openreview": CommandEntry(
+        "tarry.places.openreview.command", "post on OpenReview after a random delay"
+    ),
+    "wallet": CommandEntry(
+        "tarry.places.bitcoin.command", "send Bitcoin transactions after a random delay"
+    ),
     "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
     "withdraw": CommandEntry("tarry.cli.withdraw", "take a waiting act back"),
     "repeat": CommandEntry("tarry.cli.repeat", "hand a parked act in again"),

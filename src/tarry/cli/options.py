@@ -1,21 +1,24 @@
 """Options that several commands share: a policy by file or by flags, and --json."""
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TextIO
 
 from tarry.core.errors import BadInput
-from tarry.core.plugins import load
+from tarry.core.plugins import Option, load
 from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import KEYS, read_policy
 from tarry.core.promise import coarse_tick
 
 __all__ = [
     "add_json",
+    "add_option",
     "add_policy",
+    "distinct_options",
     "note_coarse_tick",
     "policy_from",
     "policy_paths",
@@ -32,6 +35,36 @@ _DEFAULTS = {
     "cover": "pair",
 }
 _LARGEST_FILE = 1 << 20
+
+
+def add_option(parser: argparse.ArgumentParser, option: Option, about: str = "") -> None:
+    """An option that a descriptor asks for. One that the command has already stays the command's.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_option(parser, Option(flag="page", metavar="TITLE", help="a page", repeated=True))
+    >>> parser.parse_args(["--page", "Owls"]).page
+    ['Owls']
+    """
+    how: dict[str, Any] = {"metavar": option.metavar}
+    if option.rule == "switch":
+        how = {"action": "store_const", "const": True}
+    elif option.repeated:
+        how["action"] = "append"
+    with contextlib.suppress(argparse.ArgumentError):
+        parser.add_argument(f"--{option.flag}", help=about + option.help, **how)
+
+
+def distinct_options(options: Iterable[Option]) -> list[Option]:
+    """Each flag once, as it was first described: several descriptors may share an option.
+
+    >>> first, again = (Option(flag="login", help=text) for text in ("a file", "the same file"))
+    >>> distinct_options([first, again]) == [first]
+    True
+    """
+    distinct: dict[str, Option] = {}
+    for option in options:
+        distinct.setdefault(option.flag, option)
+    return list(distinct.values())
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

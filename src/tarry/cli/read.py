@@ -12,9 +12,9 @@ KIND says what SOURCE is:
   bitcoin         the address of a Bitcoin node
   jsonl           any file of JSON objects, with the places of actor, target and time
 
-Files may be packed (.gz, .bz2, .xz), and several of one export are read as one; - reads standard input.
-The file that is written is there whole or not at all, and what it holds is somebody's data: keep it as
-you keep the export.
+Installed packages may bring more. Files may be packed (.gz, .bz2, .xz), and several of one export are read
+as one; - reads standard input. The file that is written is there whole or not at all, and what it holds is
+somebody's data: keep it as you keep the export.
 
   tarry read wiki-dump stub-meta-history.xml.gz -o edits.csv.gz
   tarry read wiki-dump stub-meta-history[0-9]*.xml.gz -o edits.parquet
@@ -31,14 +31,15 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from tarry.cli.exports import KINDS, OPTIONS, open_export
-from tarry.cli.options import add_json
+from tarry.cli.options import add_json, add_option, distinct_options
 from tarry.cli.show import print_json
 from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
+from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
 from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults, Unreadable
+from tarry.readers.kind import ReaderKind
 from tarry.readers.owners import read_owners
 
 __all__ = ["add_arguments", "run"]
@@ -49,39 +50,36 @@ _OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds betwee
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry read`."""
-    parser.add_argument("kind", metavar="KIND", help=", ".join(KINDS))
-    told = "a file, or several of one export; a repository or an address"
-    parser.add_argument("sources", metavar="SOURCE", nargs="+", help=told)
-    told = "where to write the events: " + ", ".join(ENDINGS)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=told)
-    for name, (metavar, told) in OPTIONS.items():
-        kinds = " and ".join(kind for kind, export in KINDS.items() if name in export.options)
-        how: dict[str, Any] = {"action": "store_const", "const": True} if not metavar else {}
-        if metavar.endswith("..."):
-            how = {"action": "append", "metavar": metavar.removesuffix("...")}
-        elif metavar:
-            how = {"metavar": metavar}
-        parser.add_argument(f"--{name}", help=f"{kinds}: {told}", **how)
-    told = "a CSV of name,owner: several names of one person become one actor"
-    parser.add_argument("--owners", metavar="FILE", help=told)
+    kinds = load_all("reader")
+    parser.add_argument("kind", metavar="KIND", help=", ".join(kinds))
+    sources = "a file, or several of one export; a repository or an address"
+    parser.add_argument("sources", metavar="SOURCE", nargs="+", help=sources)
+    output = "where to write the events: " + ", ".join(ENDINGS)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=output)
+    for option in _options():
+        owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
+        add_option(parser, option, f"{' and '.join(owners)}: ")
+    owners_file = "a CSV of name,owner: several names of one person become one actor"
+    parser.add_argument("--owners", metavar="FILE", help=owners_file)
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    code = "let KIND be module:NAME, a reader that is not installed: its code is run"
+    parser.add_argument("--allow-code", action="store_true", help=code)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the export, write the events and say what is in them."""
     path = check_output(arguments.output, force=arguments.force)
-    chosen = {name: getattr(arguments, name.replace("-", "_")) for name in OPTIONS}
-    given = {name: value for name, value in chosen.items() if value is not None}
     owners = read_owners(arguments.owners) if arguments.owners else None
-    stream, bots = open_export(arguments.kind, arguments.sources, given)
+    kind = _kind(arguments)
+    stream, bots = kind.open(arguments.sources, _option_values(arguments, kind))
     if owners:
         stream = owners.named(stream)
     if path.suffix == ".parquet":
         import_module("polars")  # here: it takes Ctrl-C for itself as it is loaded
     with stopping_like_ctrl_c(), _watched(stream) as events:
-        told = write_events(events, path, force=arguments.force, bots=bots)
-    facts = {"kind": arguments.kind, "file": str(path), **_facts(told, stream)}
+        written = write_events(events, path, force=arguments.force, bots=bots)
+    facts = {"kind": arguments.kind, "file": str(path), **_facts(written, stream)}
     if owners:
         facts["owned_events"] = owners.events
     if arguments.json:
@@ -91,6 +89,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _kind(arguments: argparse.Namespace) -> ReaderKind:
+    """The reader that is named; code that is not installed may also be the function itself."""
+    kind = load("reader", arguments.kind, allow_code=arguments.allow_code)
+    if isinstance(kind, ReaderKind):
+        return kind
+    return ReaderKind(name=arguments.kind, summary="", read=arguments.kind, in_files=True)
+
+
+def _option_values(arguments: argparse.Namespace, kind: ReaderKind) -> dict[str, Any]:
+    """The options that are given, by the names that the reader has for them."""
+    mine, values = {option.flag: option for option in kind.options}, {}
+    for flag in (option.flag for option in _options()):
+        value = getattr(arguments, flag.replace("-", "_"))
+        if value is None:
+            continue
+        if flag not in mine:
+            owner = next(name for name, other in load_all("reader").items() if flag in _flags(other))
+            raise BadInput(
+                f"--{flag} does not go with tarry read {kind.name}", f"leave it out: it belongs to {owner}"
+            )
+        values[mine[flag].key] = value
+    return values
+
+
+def _options() -> list[Option]:
+    return distinct_options(option for kind in load_all("reader").values() for option in kind.options)
+
+
+def _flags(kind: ReaderKind) -> set[str]:
+    return {option.flag for option in kind.options}
+
+
 @contextmanager
 def _watched(stream: Stream) -> Iterator[Iterator[Event]]:
     """The events, with a line that counts up on standard error; none where nobody looks."""
@@ -98,7 +128,7 @@ def _watched(stream: Stream) -> Iterator[Iterator[Event]]:
         yield _some(stream)
         return
     try:
-        yield _telling(stream)
+        yield _counting(stream)
     finally:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -112,10 +142,10 @@ def _some(stream: Stream) -> Iterator[Event]:
     if not good and stream.faults.count:
         stream.faults.refuse(f"none among {stream.faults.count:,}")
     if not good:
-        raise BadInput(stream.faults.what, "must have events in it", found="none")
+        raise BadInput(f"{stream.faults.what} has no events in it", "check that it is the right one")
 
 
-def _telling(stream: Stream) -> Iterator[Event]:
+def _counting(stream: Stream) -> Iterator[Event]:
     due = time.monotonic()
     for count, event in enumerate(_some(stream), 1):
         yield event
@@ -126,20 +156,20 @@ def _telling(stream: Stream) -> Iterator[Event]:
             print(f"\r\033[K{part}{count:,} events", end="", file=sys.stderr, flush=True)
 
 
-def _facts(told: Written, stream: Stream) -> dict[str, Any]:
+def _facts(written: Written, stream: Stream) -> dict[str, Any]:
     faults = stream.faults
     return {
-        "events": told.events,
-        "actors": told.actors,
-        "first_at": Fraction(told.first or 0, 1_000_000),
-        "last_at": Fraction(told.last or 0, 1_000_000),
+        "events": written.events,
+        "actors": written.actors,
+        "first_at": Fraction(written.first or 0, 1_000_000),
+        "last_at": Fraction(written.last or 0, 1_000_000),
         "unreadable": faults.count,
-        "faults": [_plain(fault) for fault in faults.first],
+        "faults": [_fault_fields(fault) for fault in faults.first],
         "notes": list(stream.notes),
     }
 
 
-def _plain(fault: Unreadable) -> dict[str, Any]:
+def _fault_fields(fault: Unreadable) -> dict[str, Any]:
     where = {"file": fault.file} if fault.file else {}
     return {**where, "line": fault.line, "reason": fault.reason}
 

@@ -21,14 +21,14 @@ from tarry.cli.main import Parser
 from tarry.cli.options import note_coarse_tick, read_policy_path
 from tarry.cli.settings import add_settings, config_from, utc_text
 from tarry.cli.show import print_json, print_table
-from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, told_outlet
+from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, outlet_words
 from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.config import Config
 from tarry.gateway.database import database_path, first_keys, keys_of, opened_database
-from tarry.gateway.outlets import webhook_secret
+from tarry.gateway.outlets import space_secret
 from tarry.gateway.policy_changes import change_all_policies
 from tarry.gateway.space_changes import (
     add_space,
@@ -248,7 +248,7 @@ def _set(call: _Call) -> None:
         raise BadInput("nothing to change", "use --title, or say where the space releases to")
     with call.store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=title, outlet=outlet)
-    sentence = f"{name} is called {space.title!r} and releases to {told_outlet(space.outlet)}"
+    sentence = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
     call.answer(sentence, space=name, title=space.title, outlet=dict(space.outlet))
 
 
@@ -279,7 +279,7 @@ def _secret(call: _Call) -> None:
         space: Space = read_catalog(transaction).space(name)
     if (kind := space.outlet.get("kind")) != "webhook":
         raise BadInput(f"space {name!r} releases to a {kind}", "only a webhook has a signing secret")
-    secret = webhook_secret(keys_of(call.config, call.store), space).hex()
+    secret = space_secret(keys_of(call.config, call.store), space).hex()
     call.answer(secret, space=name, secret_hex=secret)
 
 

@@ -1,52 +1,38 @@
-"""The options of `tarry space` that say where a space releases to."""
+"""The options of `tarry space` that say where a space releases to, made from the descriptors of outlets."""
 
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tarry.cli.options import add_option, distinct_options
 from tarry.core.errors import BadInput
+from tarry.core.plugins import Option
+from tarry.gateway.outlets import outlet_kind, space_kinds
+from tarry.keep.outlet import OutletKind
 
-__all__ = ["WHERE", "add_outlet_arguments", "chosen_outlet", "told_outlet"]
-
-#: The options that name a place, and what may stand beside each: the settings of that kind of outlet.
-_PLACES: dict[str, tuple[str, ...]] = {
-    "feed": (),
-    "webhook": (),
-    "mediawiki": ("accounts",),
-    "openreview": ("accounts",),
-    "bitcoin": ("cookie", "login", "strict"),
-}
-_ADDRESS = {"webhook": "url", "mediawiki": "api", "openreview": "api", "bitcoin": "node"}
-_FILES = ("accounts", "cookie", "login")
-_TOLD = {"mediawiki": "its wiki", "openreview": "OpenReview", "bitcoin": "its Bitcoin node"}
-
-#: All of these options, as argparse names them.
-WHERE = ("feed", "webhook", "mediawiki", "openreview", "bitcoin", *_FILES, "strict")
+__all__ = ["add_outlet_arguments", "chosen_outlet", "outlet_flags", "outlet_words"]
 
 
 def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `add` and `set`.
+    """The options of `add` and `set`: of our outlets, and of those that installed packages bring.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_outlet_arguments(parser)
     >>> parser.parse_args(["--mediawiki", "https://wiki.example/api.php"]).accounts is None
     True
     """
-    parser.add_argument("--feed", action="store_true", help="set: send releases to the feed again")
-    parser.add_argument("--webhook", metavar="URL", help="add, set: send releases there, not to the feed")
-    told = "add, set: change pages of this wiki (its api.php), with --accounts"
-    parser.add_argument("--mediawiki", metavar="URL", help=told)
-    told = "add, set: post notes at this OpenReview (its API 2), with --accounts"
-    parser.add_argument("--openreview", metavar="URL", help=told)
-    told = "the logins that posts leave by: a private TOML file, one table for each pseudonym"
-    parser.add_argument("--accounts", metavar="FILE", help=told)
-    told = "add, set: give transactions to this Bitcoin node, with --cookie or --login"
-    parser.add_argument("--bitcoin", metavar="URL", help=told)
-    parser.add_argument("--cookie", metavar="FILE", help="the node's own .cookie file")
-    parser.add_argument("--login", metavar="FILE", help="a private file with the node's user:password")
-    told = "refuse transactions that tell when they were made"
-    parser.add_argument("--strict", action="store_true", help=told)
+    for option in _options():
+        add_option(parser, option)
+
+
+def outlet_flags() -> list[str]:
+    """The options that `add_outlet_arguments` adds, as argparse names them.
+
+    >>> outlet_flags()[:3]
+    ['feed', 'webhook', 'feed_file']
+    """
+    return [_dest(option) for option in _options()]
 
 
 def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -57,36 +43,54 @@ def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
     >>> chosen_outlet(parser.parse_args(["--bitcoin", "http://127.0.0.1:8332", "--cookie", "/c"]))
     {'kind': 'bitcoin', 'node': 'http://127.0.0.1:8332', 'cookie': '/c'}
     """
-    kinds = [kind for kind in _PLACES if getattr(arguments, kind)]
+    every = space_kinds().values()
+    kinds = [kind for kind in every if kind.option and _value(arguments, kind.option)]
     if len(kinds) > 1:
-        found = " and ".join(f"--{kind}" for kind in kinds)
-        raise BadInput("a space", "releases to one place", found=found)
-    allowed = _PLACES[kinds[0]] if kinds else ()
-    for option in (*_FILES, "strict"):
-        if getattr(arguments, option) and option not in allowed:
-            with_it = " or ".join(f"--{kind}" for kind, beside in _PLACES.items() if option in beside)
-            raise BadInput(f"--{option}", f"goes with {with_it}", found="it alone")
-    return _outlet(arguments, kinds[0], allowed) if kinds else None
+        flags = " and ".join(f"--{kind.option.flag}" for kind in kinds if kind.option)
+        raise BadInput(f"a space must release to one place, not to {flags}")
+    allowed = {option.flag for kind in kinds for option in kind.options}
+    beside = {option.flag: option for kind in every for option in kind.options}
+    for flag, option in beside.items():
+        if _value(arguments, option) and flag not in allowed:
+            owners = [f"--{kind.option.flag}" for kind in every if kind.option and option in kind.options]
+            raise BadInput(f"--{flag} stands alone", f"give it with {' or '.join(owners)}")
+    return _settings(arguments, kinds[0]) if kinds else None
 
 
-def _outlet(arguments: argparse.Namespace, kind: str, allowed: tuple[str, ...]) -> dict[str, Any]:
-    if "accounts" in allowed and not arguments.accounts:
-        raise BadInput(f"--{kind}", "has an accounts file", found="none", fix="give --accounts FILE")
-    outlet: dict[str, Any] = {"kind": kind}
-    if kind in _ADDRESS:
-        outlet[_ADDRESS[kind]] = getattr(arguments, kind)
-    for option in allowed:
-        if value := getattr(arguments, option):
-            # Servers and workers may run in other folders.
-            outlet[option] = str(Path(value).absolute()) if option in _FILES else value
-    return outlet
-
-
-def told_outlet(outlet: Mapping[str, Any]) -> str:
+def outlet_words(outlet: Mapping[str, Any]) -> str:
     """Where a space releases to, in a sentence.
 
-    >>> told_outlet({"kind": "mediawiki"}), told_outlet({"kind": "feed"})
+    >>> outlet_words({"kind": "mediawiki"}), outlet_words({"kind": "feed"})
     ('its wiki', 'its feed')
     """
-    kind = str(outlet.get("kind"))
-    return _TOLD.get(kind, f"its {kind}")
+    try:
+        return outlet_kind(outlet).words
+    except BadInput:  # of a package that is not installed here
+        return f"its {outlet.get('kind')}"
+
+
+def _settings(arguments: argparse.Namespace, kind: OutletKind) -> dict[str, Any]:
+    settings: dict[str, Any] = {"kind": kind.name}
+    for option in kind.settings:
+        if value := _value(arguments, option):
+            # Servers and workers may run in other folders.
+            settings[option.key] = str(Path(value).absolute()) if option.rule.endswith("file") else value
+        elif option.required:
+            chosen = f"--{kind.option.flag}" if kind.option else kind.name
+            raise BadInput(f"{chosen} needs --{option.flag}", f"give --{option.flag} {option.metavar}")
+    return settings
+
+
+def _options() -> list[Option]:
+    kinds = space_kinds().values()
+    return distinct_options(
+        option for kind in kinds for option in (kind.option, *kind.options) if option is not None
+    )
+
+
+def _value(arguments: argparse.Namespace, option: Option) -> Any:
+    return getattr(arguments, _dest(option))
+
+
+def _dest(option: Option) -> str:
+    return option.flag.replace("-", "_")

@@ -14,8 +14,8 @@ from tarry.cli.show import print_json
 from tarry.core.errors import TarryError
 from tarry.keep.gate import Gate
 from tarry.keep.home import Home
-from tarry.keep.outlets.bitcoin_transaction import Transaction, read_transaction
 from tarry.keep.store import Row
+from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 
 __all__ = ["add_arguments", "run"]
 
@@ -55,7 +55,7 @@ def _behind(gate: Gate, row: Row) -> dict[str, str]:
     }
 
 
-def _note(made: Transaction | None, after: Transaction | None, outlet: str) -> str:
+def _note(made: RawTransaction | None, after: RawTransaction | None, outlet: str) -> str:
     if made and after and any(spent.txid == made.txid for spent in after.inputs):
         return "spends what it would have paid: no node will take it, so it will be parked; withdraw it too"
     if outlet == "git":
@@ -63,7 +63,7 @@ def _note(made: Transaction | None, after: Transaction | None, outlet: str) -> s
     return "was to leave after it, and now leaves without it"
 
 
-def _transaction(gate: Gate, row: Row) -> Transaction | None:
+def _transaction(gate: Gate, row: Row) -> RawTransaction | None:
     if row["outlet"] != "bitcoin":
         return None
     try:

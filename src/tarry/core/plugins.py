@@ -1,15 +1,17 @@
-"""Finds outlets, readers, laws, attacks and practices by name: ours, and those of installed packages.
+"""Finds outlets, readers, laws, attacks, practices and commands by name: ours, and installed packages'.
 
 A package joins by entry points, without touching a file of ours:
 
     [project.entry-points."tarry.outlets"]
     mastodon = "tarry_mastodon:OUTLET"
 
-Ours go first, so no package can take the place of one of them. Code that is not installed, `module:Name`,
-runs only where somebody has allowed it.
+What is named there is a small description (`OutletKind`, `ReaderKind`, ...), which says where the code is:
+only what is used is loaded. Ours go first, so no package can take the place of one of them. Code that is
+not installed, `module:Name`, runs only where somebody has allowed it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,25 +22,75 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint
 
-__all__ = ["Kind", "load", "names"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
 
-Kind = Literal["outlet", "reader", "law", "attack", "practice"]
+__all__ = ["Kind", "Option", "Rule", "load", "load_all", "names", "resolve"]
+
+Kind = Literal["outlet", "reader", "law", "attack", "practice", "command"]
 
 #: Where each of ours is. A file is loaded when it is asked for.
 _OURS: dict[Kind, dict[str, str]] = {
-    "outlet": {},
-    "reader": {},
+    "outlet": {
+        "feed": "tarry.places.feed:OUTLET",
+        "webhook": "tarry.places.webhook:OUTLET",
+        "feed-file": "tarry.places.feed_file:OUTLET",
+        "mediawiki": "tarry.places.mediawiki:OUTLET",
+        "openreview": "tarry.places.openreview:OUTLET",
+        "bitcoin": "tarry.places.bitcoin:OUTLET",
+        "command": "tarry.places.command:OUTLET",
+        "git": "tarry.places.git:OUTLET",
+        "mail": "tarry.places.mail:OUTLET",
+    },
+    "reader": {
+        "wiki-dump": "tarry.places.mediawiki:DUMP_READER",
+        "wiki": "tarry.places.mediawiki:READER",
+        "stack-exchange": "tarry.places.stack_exchange:READER",
+        "git": "tarry.places.git:READER",
+        "github": "tarry.places.github:READER",
+        "gerrit": "tarry.places.gerrit:READER",
+        "openreview": "tarry.places.openreview:READER",
+        "bitcoin": "tarry.places.bitcoin:READER",
+        "jsonl": "tarry.places.json_lines:READER",
+    },
     "law": LAWS,
     "attack": {},
     "practice": {},
+    "command": {},
 }
+
+#: What the value of an option must be. A login file holds user:password, and only its owner may read it.
+Rule = Literal["text", "switch", "address", "file", "private file", "login file"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """An option that a description asks for: commands offer it, settings hold it.
+
+    >>> Option(flag="time-unit", metavar="UNIT", help="of times that are numbers").key
+    'time_unit'
+    """
+
+    flag: str  # without its dashes
+    help: str
+    metavar: str = ""  # what it takes; nothing for a switch
+    rule: Rule = "text"
+    required: bool = False
+    repeated: bool = False  # it may be given again: its value is a list
+    name: str = ""  # of the setting or argument, where it is not the flag's
+
+    @property
+    def key(self) -> str:
+        """What its value is called in settings, and as an argument of a function."""
+        return self.name or self.flag.replace("-", "_")
 
 
 def names(kind: Kind) -> list[str]:
     """Every name that `load` knows: ours, then those of installed packages.
 
-    >>> "no such thing" in names("law")
-    False
+    >>> names("reader")[:2]
+    ['wiki-dump', 'wiki']
     """
     return [*_OURS[kind], *(name for name in _installed(kind) if name not in _OURS[kind])]
 
@@ -54,9 +106,9 @@ def load(kind: Kind, name: str, *, allow_code: bool = False) -> Any:
 package that names it under tarry.laws, or allow it with --allow-code
     """
     if name in _OURS[kind]:
-        return _resolve(_OURS[kind][name])
-    if (entry := _installed(kind).get(name)) is not None:
-        return _load_entry(kind, entry)
+        return resolve(_OURS[kind][name])
+    if entries := _installed(kind).get(name):
+        return _load_entry(kind, entries)
     if ":" not in name:
         raise BadInput(
             f"unknown {kind} {name!r}", f"use {_one_of(kind)}, or install the package that has it"
@@ -65,9 +117,37 @@ package that names it under tarry.laws, or allow it with --allow-code
         fix = f"install it as a package that names it under tarry.{kind}s, or allow it with --allow-code"
         raise BadInput(f"{name!r} is code that is not installed", fix)
     try:
-        return _resolve(name)
+        return resolve(name)
     except (ImportError, AttributeError) as error:
         raise BadInput(f"{name!r} cannot be loaded ({error})", "check module and name") from None
+
+
+def load_all(kind: Kind) -> dict[str, Any]:
+    """Everything of a kind, by name. A package that cannot be loaded is left out: others go on working.
+
+    >>> load_all("outlet")["mediawiki"].words
+    'its wiki'
+    """
+    loaded = {}
+    for name in names(kind):
+        try:
+            loaded[name] = load(kind, name)
+        except BadInput:  # whoever names it is told why
+            continue
+    return loaded
+
+
+def resolve(place: str) -> Any:
+    """What a description names as `module:name`.
+
+    >>> resolve("fractions:Fraction")
+    <class 'fractions.Fraction'>
+    """
+    module, _, attributes = place.partition(":")
+    value: Any = import_module(module)
+    for attribute in attributes.split("."):
+        value = getattr(value, attribute)
+    return value
 
 
 def entry_points(group: str) -> "Iterable[EntryPoint]":
@@ -77,19 +157,21 @@ def entry_points(group: str) -> "Iterable[EntryPoint]":
     return installed(group=group)
 
 
-def _installed(kind: Kind) -> Mapping[str, "EntryPoint"]:
-    found: dict[str, EntryPoint] = {}
+def _installed(kind: Kind) -> Mapping[str, "list[EntryPoint]"]:
+    """Entry points by name; packages that name the same thing count once."""
+    entries: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=f"tarry.{kind}s"):
-        if entry.name in found and found[entry.name].value != entry.value:
-            packages = f"{found[entry.name].value} and {entry.value}"
-            raise BadInput(
-                f"two packages have the {kind} {entry.name!r} ({packages})", "uninstall one of them"
-            )
-        found[entry.name] = entry
-    return found
+        same = entries.setdefault(entry.name, [])
+        if entry.value not in {other.value for other in same}:
+            same.append(entry)
+    return entries
 
 
-def _load_entry(kind: Kind, entry: "EntryPoint") -> Any:
+def _load_entry(kind: Kind, entries: "list[EntryPoint]") -> Any:
+    entry = entries[0]
+    if len(entries) > 1:
+        packages = " and ".join(each.value for each in entries)
+        raise BadInput(f"two packages have the {kind} {entry.name!r} ({packages})", "uninstall one of them")
     try:
         return entry.load()
     except Exception as error:
@@ -98,14 +180,6 @@ def _load_entry(kind: Kind, entry: "EntryPoint") -> Any:
         raise BadInput(
             f"the {kind} {entry.name!r} ({entry.value}) cannot be loaded: {error}", fix
         ) from error
-
-
-def _resolve(place: str) -> Any:
-    module, _, attributes = place.partition(":")
-    found: Any = import_module(module)
-    for attribute in attributes.split("."):
-        found = getattr(found, attribute)
-    return found
 
 
 def _one_of(kind: Kind) -> str:

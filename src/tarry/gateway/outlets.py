@@ -1,114 +1,104 @@
-"""The outlets of spaces: how each kind is made, and all of them as the keeper wants them.
+"""The outlets of spaces: each is made from its descriptor, and all of them are given to the keeper.
 
 What a space's outlet needs (an address, the path of a file) is the operator's and stands in the database;
 passwords stand in files of their own, which are checked when a space is made or changed, and when a server
-or worker starts. What becomes of a file later is `guarded`'s business.
+or worker starts. A file that goes bad later is one space's trouble: `GuardedOutlet` tells how it ends.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.core.plugins import load, load_all, names, resolve
 from tarry.gateway.catalog import Catalog, Space
 from tarry.gateway.feed import FeedOutlet
-from tarry.gateway.guarded import Guarded
-from tarry.keep.errors import Unavailable
+from tarry.keep.account_clock import account_of
+from tarry.keep.errors import Paused, Unavailable, Unreachable
 from tarry.keep.keys import Keys
-from tarry.keep.outlet import Outlet
-from tarry.keep.outlets.accounts import Accounts
-from tarry.keep.outlets.bitcoin import Bitcoin
-from tarry.keep.outlets.mediawiki import MediaWiki
-from tarry.keep.outlets.openreview import OpenReview
-from tarry.keep.outlets.openreview_session import read_place
-from tarry.keep.outlets.webhook import Webhook
+from tarry.keep.outlet import Delivery, Outlet, OutletKind
+from tarry.keep.posts import Release
 
-__all__ = ["KINDS", "SpaceOutlets", "check_outlets", "make_outlet", "may_take_over", "webhook_secret"]
+__all__ = [
+    "GuardedOutlet",
+    "SpaceOutlets",
+    "check_outlets",
+    "make_feed",
+    "make_outlet",
+    "may_take_over",
+    "outlet_kind",
+    "space_kinds",
+    "space_secret",
+]
 
 _FRESH_S = 1.0
+#: Without the error's own words: they name files, and perhaps accounts.
+_LATER = "this space cannot deliver now: try again later, its operator has to repair its files"
+_BAD_FILES = (
+    "this space's outlet cannot work with its files as they are now: tarry worker says why when it starts"
+)
 
 
-def webhook_secret(keys: Keys, space: Space) -> bytes:
-    """The secret that signs what a space's webhook is sent. Kept nowhere: it follows from the store's key.
+def space_secret(keys: Keys, space: Space) -> bytes:
+    """A secret of a space's outlet, which signs what its webhook is sent. It follows from the store's key.
 
     >>> space = Space(name="talk", title="Talk", circle="all", outlet={"kind": "webhook"}, versions=())
-    >>> len(webhook_secret(Keys(bytes(32)), space))
+    >>> len(space_secret(Keys(bytes(32)), space))
     32
     """
-    return keys.secret(f"webhook of {space.name}, {space.outlet.get('turn', 0)}")
+    return keys.secret(f"{space.outlet.get('kind')} of {space.name}, {space.outlet.get('turn', 0)}")
 
 
-def _feed(space: Space, _: Keys) -> Outlet:
-    _only(space, set())
-    return FeedOutlet(space.name)
+def make_feed(settings: Mapping[str, Any], *, space: str, secret: bytes) -> FeedOutlet:  # noqa: ARG001 - it needs neither
+    """The outlet of a space that releases to the gateway's own feed.
+
+    >>> make_feed({}, space="talk", secret=b"").space
+    'talk'
+    """
+    return FeedOutlet(space)
 
 
-def _webhook(space: Space, keys: Keys) -> Outlet:
-    _only(space, {"url", "turn"})
-    return Webhook(str(space.outlet.get("url", "")), webhook_secret(keys, space), space=space.name)
+def outlet_kind(outlet: Mapping[str, Any]) -> OutletKind:
+    """The descriptor of a space's outlet.
+
+    >>> outlet_kind({"kind": "mediawiki"}).words
+    'its wiki'
+    >>> outlet_kind({"kind": "pigeon"})
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: unknown outlet 'pigeon': use feed, webhook, feed-file, mediawiki, \
+openreview, bitcoin
+    """
+    name = str(outlet.get("kind"))
+    if name in names("outlet"):
+        kind: OutletKind = load("outlet", name)  # a package that cannot be loaded says why
+        if kind.for_space:
+            return kind
+    raise BadInput(f"unknown outlet {name!r}", f"use {', '.join(space_kinds())}")
 
 
-def _mediawiki(space: Space, _: Keys) -> Outlet:
-    return MediaWiki(_accounts(space))
+def space_kinds() -> dict[str, OutletKind]:
+    """Where the posts of a space may go: ours, and those of installed packages.
 
-
-def _openreview(space: Space, _: Keys) -> Outlet:
-    accounts = _accounts(space)
-    read_place(accounts.place or "")
-    accounts.check()
-    return OpenReview(accounts)
-
-
-def _bitcoin(space: Space, _: Keys) -> Outlet:
-    _only(space, {"node", "cookie", "login", "strict"})
-    strict = space.outlet.get("strict", False)
-    if not isinstance(strict, bool):
-        raise BadInput("strict", "is true or false", found="another")
-    node, cookie, login = (space.outlet.get(name) for name in ("node", "cookie", "login"))
-    return Bitcoin(str(node or ""), cookie=cookie, login=login, strict=strict)
-
-
-def _accounts(space: Space) -> Accounts:
-    """The accounts of a space: all at the one place that its operator has chosen."""
-    _only(space, {"api", "accounts"})
-    api, path = (space.outlet.get(name) for name in ("api", "accounts"))
-    what = f"an outlet of kind {space.outlet['kind']}"
-    if not isinstance(api, str) or not isinstance(path, str):
-        raise BadInput(what, "has an address and an accounts file", found="one of them alone")
-    if "\0" in path or not Path(path).is_absolute():
-        raise BadInput(what, "has an accounts file by its absolute path", found="another")
-    return Accounts(Path(path), place=api)
-
-
-#: Where the posts of a space may go.
-KINDS: dict[str, Callable[[Space, Keys], Outlet]] = {
-    "feed": _feed,
-    "webhook": _webhook,
-    "mediawiki": _mediawiki,
-    "openreview": _openreview,
-    "bitcoin": _bitcoin,
-}
-#: Those that need files beside the database.
-_WITH_FILES = {"mediawiki", "openreview", "bitcoin"}
-#: Those that show a post as it is, with its options: in the feed, or to whom the operator sends it.
-_SHOWING = {"feed", "webhook"}
+    >>> [kind.name for kind in space_kinds().values() if kind.needs_files]
+    ['feed-file', 'mediawiki', 'openreview', 'bitcoin']
+    """
+    return {name: kind for name, kind in load_all("outlet").items() if kind.for_space}
 
 
 def make_outlet(space: Space, keys: Keys) -> Outlet:
     """The outlet of a space, or why it cannot work.
 
-    >>> space = Space(name="talk", title="Talk", circle="all", outlet={"kind": "pigeon"}, versions=())
+    >>> space = Space(name="talk", title="Talk", circle="all", outlet={"kind": "webhook"}, versions=())
     >>> make_outlet(space, Keys(bytes(32)))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the outlet of a space is one of feed, webhook, mediawiki, openreview, \
-bitcoin, found 'pigeon'
+    tarry.core.errors.BadInput: outlet webhook has no url: give --webhook URL
     """
-    kind = space.outlet.get("kind")
-    if kind not in KINDS:
-        raise BadInput("the outlet of a space", f"is one of {', '.join(KINDS)}", found=repr(kind))
-    return KINDS[kind](space, keys)
+    kind = outlet_kind(space.outlet)
+    kind.check_settings(space.outlet)
+    settings = {name: value for name, value in space.outlet.items() if name != "kind"}
+    outlet: Outlet = resolve(kind.for_space)(settings, space=space.name, secret=space_secret(keys, space))
+    return outlet
 
 
 def may_take_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -122,10 +112,7 @@ def may_take_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     >>> may_take_over(wiki, {"kind": "feed"}), may_take_over(wiki, {**wiki, "accounts": "/new.toml"})
     (False, True)
     """
-    kinds = {old.get("kind"), new.get("kind")}
-    if kinds <= _SHOWING:
-        return True
-    return len(kinds) == 1 and old.get("api") == new.get("api")
+    return outlet_kind(old).may_take_over(old, outlet_kind(new), new)
 
 
 def check_outlets(book: Catalog, keys: Keys) -> None:
@@ -135,21 +122,14 @@ def check_outlets(book: Catalog, keys: Keys) -> None:
     >>> space = Space(name="talk", title="Talk", circle="all", outlet=outlet, versions=())
     >>> check_outlets(Catalog(generation=1, spaces={"talk": space}), Keys(bytes(32)))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: space 'talk': the accounts file can be read, \
-found no such file: /nowhere
+    tarry.core.errors.BadInput: space 'talk': the accounts file '/nowhere' does not exist: write it, or \
+give another one
     """
     for space in book.spaces.values():
         try:
             make_outlet(space, keys)
         except BadInput as error:
             raise error.within(f"space '{space.name}'") from None
-
-
-def _only(space: Space, known: set[str]) -> None:
-    if unknown := set(space.outlet) - known - {"kind"}:
-        kind = space.outlet["kind"]
-        rule = f"knows {', '.join(sorted(known))}" if known else "has no settings"
-        raise BadInput(f"an outlet of kind {kind}", rule, found=", ".join(sorted(unknown)))
 
 
 class SpaceOutlets(Mapping[str, Outlet]):
@@ -193,4 +173,69 @@ class SpaceOutlets(Mapping[str, Outlet]):
 
     def _make(self, space: Space) -> Outlet:
         make = partial(make_outlet, space, self._keys)
-        return Guarded(make) if space.outlet.get("kind") in _WITH_FILES else make()
+        try:
+            kind = outlet_kind(space.outlet)
+        except BadInput:  # of a package that is not installed here
+            return GuardedOutlet(make, "at least once")
+        return GuardedOutlet(make, kind.delivery) if kind.needs_files else make()
+
+
+class GuardedOutlet(Outlet):
+    """An outlet that needs the operator's files, in a gateway that must not end when one of them goes bad.
+
+    It makes its outlet as soon as that can be made. A file that is removed, opened to others or misspelt
+    while the gateway runs is one space's trouble: what it should deliver is tried again later, what is
+    handed in for it is asked to wait, and everything else goes on.
+
+    >>> def make() -> Outlet:
+    ...     raise BadInput("the accounts file '/nowhere' does not exist", "write it")
+    >>> GuardedOutlet(make, "exactly once").check({})
+    Traceback (most recent call last):
+    tarry.keep.errors.Paused: this space cannot deliver now: try again later, its operator has to repair \
+its files
+    """
+
+    def __init__(self, make: Callable[[], Outlet], delivery: Delivery) -> None:
+        self._make, self.delivery = make, delivery
+        self._made: Outlet | None = None
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse what could never be delivered; but it is not the author's fault if the files are bad."""
+        self._refuse_or_pause(lambda outlet: outlet.check(options))
+
+    def check_content(self, options: Mapping[str, Any], content: bytes) -> None:
+        """Refuse content that could never be delivered."""
+        self._refuse_or_pause(lambda outlet: outlet.check_content(options, content))
+
+    def account(self, options: Mapping[str, Any]) -> str | None:
+        """The account that a post needs, if the outlet logs in."""
+        try:
+            return account_of(self._outlet(), options)
+        except BadInput:
+            return None
+
+    def deliver(self, release: Release) -> None:
+        """Deliver, if the files are good; and later, if not."""
+        try:
+            outlet = self._outlet()
+        except BadInput as error:
+            raise Unreachable(_BAD_FILES) from error
+        outlet.deliver(release)
+
+    def _outlet(self) -> Outlet:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _refuse_or_pause(self, check: Callable[[Outlet], None]) -> None:
+        try:
+            check(self._outlet())
+        except BadInput:
+            self._check_files()
+            raise
+
+    def _check_files(self) -> None:
+        try:
+            self._make()
+        except BadInput:
+            raise Paused(_LATER) from None

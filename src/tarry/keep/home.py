@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
@@ -21,12 +20,10 @@ from tarry.keep.adopt import adopt
 from tarry.keep.gate import Gate
 from tarry.keep.keeper_lock import KeeperState, Keeping, held_lock, read_state
 from tarry.keep.keys import Keys, key_in, new_key
+from tarry.keep.outlet import HomeOutlets
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found, place
 from tarry.keep.vault import Vault
-
-if TYPE_CHECKING:
-    from tarry.keep.outlet import Outlet
 
 __all__ = ["ME", "Home", "default_policy", "places"]
 
@@ -121,25 +118,9 @@ class Home:
         """Where the output of one command will be."""
         return self.outputs / gate.vault.keys.public_id(post)
 
-    def outlets(self) -> "dict[str, Outlet]":
-        """The outlets of one's own store."""
-        from tarry.keep.outlets.accounts import Accounts  # noqa: PLC0415 - only what is used is loaded
-        from tarry.keep.outlets.bitcoin import Bitcoin  # noqa: PLC0415 - likewise
-        from tarry.keep.outlets.command import Command  # noqa: PLC0415 - likewise
-        from tarry.keep.outlets.git import Git  # noqa: PLC0415 - likewise
-        from tarry.keep.outlets.mail import Mail  # noqa: PLC0415 - likewise
-        from tarry.keep.outlets.mediawiki import MediaWiki  # noqa: PLC0415 - likewise
-        from tarry.keep.outlets.openreview import OpenReview  # noqa: PLC0415 - likewise
-
-        accounts = Accounts(self.accounts_path)
-        return {
-            "bitcoin": Bitcoin(),
-            "command": Command(self.outputs),
-            "git": Git(),
-            "mail": Mail(),
-            "mediawiki": MediaWiki(accounts, own=True),
-            "openreview": OpenReview(accounts, own=True),
-        }
+    def outlets(self) -> HomeOutlets:
+        """The outlets of one's own store, each loaded when it is used."""
+        return HomeOutlets(self)
 
     def is_founded(self) -> bool:
         """Whether anything was ever handed in."""

@@ -1,4 +1,4 @@
-"""Addresses of servers, as an operator or a file gives them."""
+"""Where a server is: an address that an operator or a person gives, checked before anybody uses it."""
 
 import ipaddress
 import re
@@ -26,31 +26,59 @@ class Address:
     port: int
     path: str  # with the query
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is on this machine."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def server(self) -> str:
+        """Host and port, as people write them.
+
+        >>> read_address("https://Wiki.Example.:443/").server, read_address("http://[::1]:8332").server
+        ('wiki.example', '[::1]:8332')
+        """
+        host = self.host.lower().rstrip(".")
+        shown = f"[{host}]" if ":" in host else host
+        return shown if self.port == (443 if self.tls else 80) else f"{shown}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """One text for one place, however its address was written.
+
+        >>> read_address("https://Wiki.Example.:443/w/api.php").url
+        'https://wiki.example/w/api.php'
+        """
+        return f"{'https' if self.tls else 'http'}://{self.server}{self.path}"
+
 
 def read_address(url: str, what: str = "the address") -> Address:
-    """Check a URL that an operator gives.
+    """Check a URL that somebody gives. No sentence shows more of it than its host: the rest may hold a key.
 
     >>> read_address("ftp://example.org")
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the address begins with http:// or https://, found another
+    tarry.core.errors.BadInput: the address must begin with http:// or https://
     """
     # Before it is taken apart: urlsplit removes line ends and tabs without a word.
     if not (url.isascii() and url.isprintable()) or " " in url:
         fix = "write other characters as percent codes"
-        raise BadInput(what, "is printable ASCII without spaces", found="another character", fix=fix)
+        raise BadInput(f"{what} must be printable ASCII without spaces", fix)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:  # its text may hold a password
-        raise BadInput(what, "is a URL with a host and a port that can be", found="another") from None
+        raise BadInput(f"{what} is not a URL with a host and a port", "check its spelling") from None
     if parts.scheme not in {"http", "https"}:
-        raise BadInput(what, "begins with http:// or https://", found="another")
+        raise BadInput(f"{what} must begin with http:// or https://")
     if "@" in parts.netloc:
-        raise BadInput(what, "holds no user or password", found="one", fix="leave them out")
+        raise BadInput(f"{what} must hold no user or password", "leave them out")
     if "#" in url:
-        raise BadInput(what, "has no fragment", found="a #", fix="leave it out")
+        raise BadInput(f"{what} must have no fragment (#...)", "leave it out")
     if not _is_host(parts.netloc, host) or port == 0:
-        raise BadInput(what, "has a host and a port that can be", found=repr(parts.netloc))
+        raise BadInput(f"{what} must have a host and a port that can be, not {parts.netloc!r}")
     query = f"?{parts.query}" if parts.query else ""
     tls = parts.scheme == "https"
     return Address(tls=tls, host=host, port=port or (443 if tls else 80), path=(parts.path or "/") + query)

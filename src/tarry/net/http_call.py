@@ -16,26 +16,28 @@ from tarry.core.errors import TarryError
 from tarry.net.address import Address
 from tarry.net.line import Bounded, TooLong, connect
 
-__all__ = ["Answer", "Kind", "NoAnswer", "call", "one_line"]
+__all__ = ["Failure", "NoAnswer", "Response", "call", "one_line"]
 
 _MOST_READ = 64 << 10
 _MOST_HEAD = 256 << 10  # all that an answer says before its body
 _MOST_TEXT = 200
 
 #: Why there was no answer. Half an answer is one that broke off, or whose pieces do not fit together.
-Kind = Literal["timeout", "hung up", "unreachable", "certificate", "too long", "half an answer", "not HTTP"]
+Failure = Literal[
+    "timeout", "hung up", "unreachable", "certificate", "too long", "half an answer", "not HTTP"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What a server said. Its text is the number and what it means: no words of the server's.
+class Response:
+    """What a server answered. Its text is the number and what it means: no words of the server's.
 
-    >>> str(Answer(status=404))
+    >>> str(Response(status=404))
     '404 Not Found'
     """
 
     status: int
-    body: bytes = field(default=b"", repr=False)  # as far as it was asked for
+    body: bytes = field(default=b"", repr=False)  # as far as it was wanted
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # by names in lower case
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -55,7 +57,7 @@ class NoAnswer(TarryError):
     """
 
     def __init__(
-        self, sentence: str, *, kind: Kind = "unreachable", reason: str = "", sent: bool = False
+        self, sentence: str, *, kind: Failure = "unreachable", reason: str = "", sent: bool = False
     ) -> None:
         self.kind, self.reason = kind, reason  # what the system or the encryption says, if they do
         self.sent = sent
@@ -82,7 +84,7 @@ def call(
     method: str = "POST",
     who: str = "the server",
     most: int = 0,
-) -> Answer:
+) -> Response:
     """Ask once; `NoAnswer` when there was none in time. What is not HTTP is no answer.
 
     The server's certificate is checked: against what the system trusts, unless `tls` says otherwise. Up to
@@ -98,7 +100,7 @@ def call(
     try:
         with contextlib.closing(connect(address, end, tls)) as sock:
             line = Bounded(sock, end, _most_at_all(most))
-            return _exchange(address, line, _Asked(method, dict(headers), body, most))
+            return _exchange(address, line, _Request(method, dict(headers), body, most))
     except (OSError, HTTPException, TooLong) as error:
         trouble = _no_answer(error, who, timeout_s, most)
         trouble.sent = line is not None and line.sent
@@ -122,43 +124,43 @@ def _no_answer(error: Exception, who: str, timeout_s: float, most: int) -> NoAns
         case ConnectionResetError():
             return NoAnswer(f"{who} hung up", kind="hung up")
         case OSError():
-            told = one_line(error.strerror or str(error))
-            sentence = f"{who} cannot be reached: {told}"
+            reason = one_line(error.strerror or str(error))
+            sentence = f"{who} cannot be reached: {reason}"
             if isinstance(error, ssl.SSLCertVerificationError):
                 return NoAnswer(sentence, kind="certificate", reason=one_line(error.verify_message))
-            return NoAnswer(sentence, kind="unreachable", reason=told)
+            return NoAnswer(sentence, kind="unreachable", reason=reason)
         case TooLong():
             return NoAnswer(f"{who} answered more than {most or _MOST_READ} bytes", kind="too long")
         case _:
-            kind: Kind = "half an answer" if isinstance(error, IncompleteRead) else "not HTTP"
+            kind: Failure = "half an answer" if isinstance(error, IncompleteRead) else "not HTTP"
             return NoAnswer(f"{who} answered something that is not HTTP", kind=kind)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     method: str
     headers: dict[str, str]
     body: bytes
     most: int
 
 
-def _exchange(address: Address, line: Bounded, asked: _Asked) -> Answer:
+def _exchange(address: Address, line: Bounded, request: _Request) -> Response:
     connection = HTTPConnection(address.host, address.port)
     connection.default_port = 443 if address.tls else 80  # only another one is named in the Host header
     connection.sock = line
     with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
         # A server may refuse a long body before it has read it all: its answer is there to be read.
-        connection.request(asked.method, address.path, asked.body or None, asked.headers)
+        connection.request(request.method, address.path, request.body or None, request.headers)
     with contextlib.closing(connection.getresponse()) as response:
-        if not asked.most:
+        if not request.most:
             _read_away(response)
-            return Answer(status=response.status)
-        body = response.read(asked.most + 1)
-        if len(body) > asked.most:
+            return Response(status=response.status)
+        body = response.read(request.most + 1)
+        if len(body) > request.most:
             raise TooLong
         if response.length:  # the connection ended before the answer did
             raise ConnectionResetError
-        return Answer(
+        return Response(
             status=response.status,
             body=body,
             headers={name.lower(): value for name, value in response.getheaders()},

@@ -63,17 +63,17 @@ def _encrypt(sock: socket.socket, host: str, end: float, tls: ssl.SSLContext | N
 
 def _look_up(address: Address, end: float) -> list[Any]:
     """The places of a name. Nobody can tell the system's resolver to hurry: a slow one is left behind."""
-    found = SimpleQueue[Any]()
+    answers = SimpleQueue[Any]()
 
-    def ask() -> None:
+    def look_up() -> None:
         try:
-            found.put(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
+            answers.put(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
         except OSError as error:
-            found.put(error)
+            answers.put(error)
 
-    threading.Thread(target=ask, daemon=True).start()
+    threading.Thread(target=look_up, daemon=True).start()
     try:
-        places: list[Any] | OSError = found.get(timeout=_left(end))
+        places: list[Any] | OSError = answers.get(timeout=_left(end))
     except Empty:
         raise TimeoutError from None
     if isinstance(places, OSError):

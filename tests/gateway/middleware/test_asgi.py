@@ -16,12 +16,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from contracts.outlet_contract import OutletCase, OutletContract
 from gateway.middleware.holding import let_out, quick, raw_bytes, some_call, wait_until
 from tarry.gateway.middleware.asgi import HoldPosts, same_origin
 from tarry.gateway.middleware.held import ViewOutlet, pack
 from tarry.keep.errors import Refused
 from tarry.testing import ManualClock
+from tarry.testing.outlets import OutletCase, OutletSuite
 
 PATHS = ("/papers/{paper}/reviews", "/odd/{how}")
 MINE = {"X-User": "17", "Sec-Fetch-Site": "same-origin"}
@@ -409,7 +409,7 @@ class AppWorld:
         """Nothing is left running."""
 
 
-class TestReleasedCall(OutletContract):
+class TestReleasedCall(OutletSuite):
     """What an app is told of a release follows from the release alone."""
 
     case = OutletCase(

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.outlet_contract import OutletCase, OutletContract
 from contracts.scripted_entropy import Script
 from gateway.middleware.holding import (
     POLICY,
@@ -29,6 +28,7 @@ from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Settings, found
+from tarry.testing.outlets import OutletCase, OutletSuite
 
 #: A user id that would be found again in any encoding.
 USER = "user-9f3b1c7d5e"
@@ -62,7 +62,7 @@ class ViewWorld:
         """Nothing is left running."""
 
 
-class TestViewOutlet(OutletContract):
+class TestViewOutlet(OutletSuite):
     """The outlet that calls views meets the contract of outlets."""
 
     case = OutletCase(

@@ -1,0 +1,245 @@
+"""A Bitcoin node, by its JSON-RPC: one question, one answer, or many at once.
+
+The request says what is asked and nothing else: the id of a single one is always the same, its fields stand
+in one order. The password is read at each question, because a node writes a new cookie at each start. An
+outlet speaks encrypted to everything but a node on this machine: password and transaction would be read on
+their way.
+"""
+
+import base64
+import json
+import ssl
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tarry.core.errors import BadInput, TarryError
+from tarry.keep.errors import Unreachable
+from tarry.net.address import Address, read_address
+from tarry.net.http_call import Response, one_line
+from tarry.places.http import call
+
+__all__ = ["WHERE", "Node", "NodeError", "Send", "first_line", "read_node"]
+
+#: How a request goes out: address, headers, body, and the most bytes that may be answered.
+Send = Callable[[Address, dict[str, str], bytes, int], Response]
+#: What sentences call the address.
+WHERE = "the address of a node"
+
+_MOST_ANSWER = 64 << 10
+_MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
+_MOST_SECRET = 1024
+_LONGEST_S = 30
+_UNWANTED, _FORBIDDEN = 401, 403
+_LARGEST_CODE = 1_000_000
+_LONGEST_NUMBER, _MOST_DIGITS = 40, 30
+
+
+class NodeError(TarryError):
+    """The node has read the question, and says no. `code` and `reason` are its own.
+
+    >>> raise NodeError(-26, "dust")
+    Traceback (most recent call last):
+    tarry.places.bitcoin.client.NodeError: the node answered -26: dust
+    """
+
+    def __init__(self, code: int, reason: str) -> None:
+        self.code, self.reason = code, reason
+        super().__init__(f"the node answered {code}: {reason}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """Where a node is, what lets one in, and how requests go out.
+
+    >>> read_node("http://127.0.0.1:8332", cookie="/home/ann/.bitcoin/.cookie").address.is_here
+    True
+    """
+
+    address: Address
+    send: Send = field(repr=False)
+    cookie: Path | None = None  # written by the node
+    login: Path | None = None  # user:password, written by a person
+    secret: bytes | None = field(default=None, repr=False)  # user:password themselves
+    who: str = "the node"  # what sentences call it
+    most: int = _MOST_ANSWER  # bytes of an answer
+
+    def check(self) -> None:
+        """Refuse files that can never let anybody in; a cookie is there only while its node runs."""
+        if self.login is not None:
+            _read_login(self.login)
+        elif self.cookie is not None and not self.cookie.parent.is_dir():
+            problem = f"there is no folder {str(self.cookie.parent)!r} with a node's cookie"
+            raise BadInput(problem, "give the .cookie in the node's data folder")
+
+    def ask(self, method: str, *params: Any) -> Any:
+        """What the node answers; `NodeError` if that is no, `Unreachable` if it answers nothing.
+
+        That is marked as `sent` where it is not known whether the node has done what it was asked.
+        """
+        response = self._post(_question("tarry", method, params), max(self.most, _MOST.get(method, 0)))
+        try:
+            result = _result(_json(response))
+        except _Strange:
+            raise self.strange_answer(response) from None
+        if isinstance(result, NodeError):
+            raise result
+        return result
+
+    def ask_many(self, method: str, each: Sequence[Sequence[Any]]) -> list[Any]:
+        """The answers to one question about many things, in their order; in place of one, a `NodeError`."""
+        if not each:
+            return []
+        response = self._post([_question(n, method, params) for n, params in enumerate(each)], self.most)
+        try:
+            answers = {answer.get("id"): _result(answer) for answer in _json(response)}
+        except (_Strange, AttributeError, TypeError):
+            raise self.strange_answer(response) from None
+        if answers.keys() != set(range(len(each))):
+            raise self.strange_answer(response)
+        return [answers[number] for number in range(len(each))]
+
+    def strange_answer(self, response: Response | None = None) -> Unreachable:
+        """The trouble with something that is no node."""
+        status = "" if response is None else f" ({response})"
+        why = f"{self.who} answered something that is no answer of a node{status}: check its address"
+        return Unreachable(why, sent=True)
+
+    def _post(self, question: object, most: int) -> Response:
+        headers = {"User-Agent": "tarry", "Connection": "close", "Content-Type": "application/json"}
+        if (secret := self._secret()) is not None:
+            headers["Authorization"] = f"Basic {base64.b64encode(secret).decode()}"
+        response = self.send(self.address, headers, json.dumps(question).encode(), most)
+        if response.status == _UNWANTED:
+            raise Unreachable(f"{self.who} does not know this login: check the cookie or login file")
+        if response.status == _FORBIDDEN:
+            raise Unreachable(
+                f"{self.who} does not let us in from here: check its rpcallowip and rpcwhitelist"
+            )
+        return response
+
+    def _secret(self) -> bytes | None:
+        if self.login is not None:
+            try:
+                return _read_login(self.login)
+            except BadInput as error:  # without its words: they tell where the file lies
+                raise Unreachable("the node's login file cannot be used as it is now") from error
+        if self.cookie is None:
+            return self.secret
+        try:
+            return first_line(self.cookie)
+        except FileNotFoundError:
+            raise Unreachable("the node's cookie is not there: start the node") from None
+        except OSError as error:
+            raise Unreachable(f"the node's cookie cannot be read: {error.strerror}") from None
+
+
+def read_node(
+    url: Any,
+    *,
+    cookie: Any = None,
+    login: Any = None,
+    timeout_s: float = 10,
+    tls: ssl.SSLContext | None = None,
+) -> Node:
+    """A node that transactions are given to: each question is asked once.
+
+    >>> read_node("http://node.example:8332", cookie="/.cookie")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the address of a node must begin with https:// unless it is on this \
+machine: reach it through a tunnel that ends on this machine, or by https://
+    """
+    if not isinstance(url, str):
+        raise BadInput(f"{WHERE} must be a URL, not {ascii(url)[:40]}")
+    address = read_address(url, WHERE)
+    if not (address.tls or address.is_here):
+        fix = "reach it through a tunnel that ends on this machine, or by https://"
+        raise BadInput(f"{WHERE} must begin with https:// unless it is on this machine", fix)
+    if (cookie is None) == (login is None):
+        has = "neither a cookie nor a login" if cookie is None else "both a cookie and a login"
+        raise BadInput(f"the node has {has}", "give one of the two")
+    if not 0 < timeout_s <= _LONGEST_S:
+        raise BadInput(f"the timeout of a node must be above 0 and at most {_LONGEST_S} s, not {timeout_s}")
+
+    def send(address: Address, headers: dict[str, str], body: bytes, most: int) -> Response:
+        return call(address, headers, body, timeout_s=timeout_s, tls=tls, who="the node", most=most)
+
+    return Node(address=address, send=send, cookie=_path(cookie, "cookie"), login=_path(login, "login"))
+
+
+def _path(path: Any, name: str) -> Path | None:
+    if path is None:
+        return None
+    if not isinstance(path, str | Path) or "\0" in str(path) or not Path(path).is_absolute():
+        raise BadInput(f"the {name} of a node must be an absolute path, not {ascii(str(path))[:60]}")
+    return Path(path)
+
+
+def _read_login(path: Path) -> bytes:
+    try:
+        rights = stat.S_IMODE(path.stat().st_mode)
+        secret = first_line(path)
+    except OSError as error:
+        problem = f"the login file {str(path)!r} cannot be read ({error.strerror})"
+        raise BadInput(problem, "check its path and rights") from None
+    if rights & (stat.S_IRWXG | stat.S_IRWXO):
+        problem = f"the login file must be closed to everybody else, not have rights {rights:o}"
+        raise BadInput(problem, f"chmod go= {str(path)!r}")
+    if b":" not in secret:
+        raise BadInput(f"the login file {str(path)!r} does not hold user:password", "write it in one line")
+    return secret
+
+
+def first_line(path: Path) -> bytes:
+    """What a file with a login begins with.
+
+    >>> first_line(Path("/dev/null"))
+    b''
+    """
+    with path.open("rb") as file:
+        return file.read(_MOST_SECRET).partition(b"\n")[0].strip()
+
+
+class _Strange(ValueError):
+    """This is no answer of a node."""
+
+
+def _question(number: int | str, method: str, params: Sequence[Any]) -> dict[str, Any]:
+    return {"jsonrpc": "1.0", "id": number, "method": method, "params": list(params)}
+
+
+def _json(response: Response) -> Any:
+    """Errors come with 200, 404 or 500, by the version of the node: the body tells which they are."""
+    try:
+        return json.loads(response.body, parse_float=_number, parse_constant=_number)
+    except (ValueError, RecursionError, ArithmeticError):
+        raise _Strange from None
+
+
+def _result(answer: Any) -> Any:
+    """What was asked for, or the error instead."""
+    try:
+        error = answer.get("error")
+        if error is None:
+            return answer["result"]
+        return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise _Strange from None
+
+
+def _code(code: Any) -> int:
+    """A plain small number: whatever else is written there could take for ever to work out."""
+    if type(code) is not int or abs(code) > _LARGEST_CODE:
+        raise ValueError
+    return code
+
+
+def _number(text: str) -> Decimal:
+    """An amount. One like 1e999999 is none: it would take for ever to reckon with."""
+    number = Decimal(text) if len(text) <= _LONGEST_NUMBER else Decimal("NaN")
+    if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
+        raise ValueError
+    return number

@@ -1,0 +1,245 @@
+"""Send signed Bitcoin transactions, each after its random delay, through a node of your own.
+
+TX is a raw transaction in hex, a file that holds some, one in each line, or - for standard input. Your
+wallet has signed it: tarry never sees a private key. Unless you name one, each transaction is a target of
+its own; one that spends what another one in the queue pays has that one's target, and leaves after it.
+
+What shows when a transaction was made (its lock time, a replacement, its fee) is said on standard error;
+with --strict it is refused. --look also asks the node about the fee; that node must be on this machine.
+
+  tarry wallet send --strict payment.hex
+"""
+
+import argparse
+import codecs
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from tarry.cli.personal_store import (
+    add_hand_in,
+    find_post,
+    open_gate,
+    print_receipt,
+    receipt_json,
+    see_to_keeper,
+    shown_id,
+    wait_for,
+)
+from tarry.cli.show import print_json
+from tarry.core.errors import BadInput
+from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.keep.gate import Gate
+from tarry.keep.home import ME, Home
+from tarry.keep.posts import Post, Receipt
+from tarry.places.bitcoin.client import read_node
+from tarry.places.bitcoin.clues import HOW, Clue, clues_of, look
+from tarry.places.bitcoin.family import Placed, Queued, arrange
+from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
+
+__all__ = ["add_arguments", "run"]
+
+_NODE, _COOKIE = "http://127.0.0.1:8332", "~/.bitcoin/.cookie"
+_SHOWN = 8  # digits of a txid or an id, for a person
+_HEX = re.compile(r"[0-9a-fA-F]{20,}")
+_MOST_READ = 16 << 20
+#: How a version of today begins in bytes; no text has a NUL there.
+_BINARY = re.compile(rb"[\x01-\x0f]\0\0\0")
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry wallet`."""
+    parser.add_argument("verb", metavar="send", choices=["send"], help="send is all there is")
+    parser.add_argument("transactions", metavar="TX", nargs="+", help="hex, a file, or -")
+    parser.add_argument("--strict", action="store_true", help="refuse what tells when it was made")
+    parser.add_argument("--look", action="store_true", help="let a node on this machine judge the fee too")
+    parser.add_argument("--node", metavar="URL", default=_NODE, help=f"your node (default {_NODE})")
+    parser.add_argument("--cookie", metavar="FILE", help=f"the node's cookie file (default {_COOKIE})")
+    login = "a private file with user:password in one line, instead of a cookie"
+    parser.add_argument("--login", metavar="FILE", help=login)
+    add_hand_in(parser, "the txid, or the target of what it spends")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand the transactions in."""
+    transactions = _read_all(arguments.transactions)
+    clues = {each.txid: list(clues_of(each)) for each in transactions}
+    options = _options(arguments)
+    _refuse(arguments, clues)
+    gate = open_gate(arguments)
+    first, target = None, arguments.target
+    if arguments.after is not None:
+        row = find_post(gate, arguments.after)
+        first, target = row["id"], target or row["target"]
+    keys, queue = _queue(gate)
+    placed = arrange(transactions, queue, target)
+    if arguments.look:
+        node = read_node(options["node"], cookie=options.get("cookie"), login=options.get("login"))
+        for each in placed:
+            clues[each.transaction.txid] += look(node, each.transaction, each.line)
+        _refuse(arguments, clues)
+    taken: dict[str, Receipt] = {}
+    try:
+        for wave in _waves(placed):
+            before = [keys.get(each.after or "", first) for each in wave]
+            posts = [_post(arguments, options, *each) for each in zip(wave, before, strict=True)]
+            for each, receipt in zip(wave, gate.admit_many(posts), strict=True):
+                keys[each.transaction.txid], taken[each.transaction.txid] = receipt.post, receipt
+    finally:  # what was taken is printed, whatever happened to the others
+        if taken:
+            _print_taken(
+                arguments, [each for each in placed if each.transaction.txid in taken], taken, clues
+            )
+    return max(wait_for(gate, receipt) for receipt in taken.values()) if arguments.wait else 0
+
+
+def _post(
+    arguments: argparse.Namespace, options: dict[str, Any], placed: Placed, depends_on: int | None
+) -> Post:
+    return Post(
+        actor=ME,
+        target=placed.target,
+        outlet="bitcoin",
+        content=placed.transaction.hex.encode(),
+        options={**options, "txid": placed.transaction.txid},
+        track=arguments.track,
+        more_to_come=arguments.more,
+        depends_on=depends_on,
+    )
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the outlet will need, whatever directory the keeper works in."""
+    options = {"node": arguments.node}
+    if arguments.login is not None:
+        options["login"] = str(Path(arguments.login).absolute())
+    if arguments.cookie is not None or arguments.login is None:
+        options["cookie"] = str(Path(arguments.cookie or _COOKIE).expanduser().absolute())
+    return options
+
+
+def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
+    """The transactions that wait or are parked: their keys, and themselves."""
+    waiting = {}
+    for row, status in gate.posts():
+        if row["outlet"] == "bitcoin":
+            try:
+                waiting[row["id"]] = row, status, read_transaction(gate.content_of(row["id"]))
+            except (TooLate, NoSuchPost):  # it has just left
+                continue
+    names = {post: transaction.txid for post, (_, _, transaction) in waiting.items()}
+    queue = [
+        Queued(
+            transaction,
+            row["target"],
+            names.get(row["parent"]),
+            waits=status.state == "waiting",
+            id=shown_id(row["id"])[:_SHOWN],
+        )
+        for row, status, transaction in waiting.values()
+    ]
+    return {txid: post for post, txid in names.items()}, queue
+
+
+def _waves(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """What can be admitted at once, in one tick: nobody before what it waits for has a key."""
+    left, new = list(placed), {each.transaction.txid for each in placed}
+    while left:
+        wave = [each for each in left if each.after not in new]
+        yield wave
+        left = [each for each in left if each not in wave]
+        new -= {each.transaction.txid for each in wave}
+
+
+def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:
+    if not arguments.strict:
+        return
+    for txid, its_clues in clues.items():
+        if its_clues:
+            sentences = "; ".join(clue.sentence for clue in its_clues)
+            raise BadInput(
+                f"transaction {txid[:_SHOWN]} shows when it was made (--strict): {sentences}", HOW
+            )
+
+
+def _print_taken(
+    arguments: argparse.Namespace,
+    placed: Sequence[Placed],
+    taken: dict[str, Receipt],
+    clues: dict[str, list[Clue]],
+) -> None:
+    started = see_to_keeper(Home.of(environ))
+    if arguments.json:
+        rows = [_fields(each, taken[each.transaction.txid], clues) for each in placed]
+        print_json({"transactions": rows, "keeper_started": started})
+        return
+    for each in placed:
+        txid = each.transaction.txid
+        print(f"txid       {txid}")
+        print_receipt(taken[txid], None, started=started, as_json=False)
+        for clue in clues[txid]:
+            print(f"tarry wallet: {txid[:_SHOWN]}: {clue.sentence}: {clue.fix}", file=sys.stderr)
+
+
+def _fields(placed: Placed, receipt: Receipt, clues: dict[str, list[Clue]]) -> dict[str, Any]:
+    txid = placed.transaction.txid
+    return {
+        "txid": txid,
+        "target": placed.target,
+        "after": placed.after,
+        **receipt_json(receipt),
+        "clues": [vars(clue) for clue in clues[txid]],
+    }
+
+
+def _read_all(words: Sequence[str]) -> list[RawTransaction]:
+    """What stands on a command line; files hold one transaction in each line."""
+    return [_read(text) for text in _texts(words)]
+
+
+def _texts(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        if _HEX.fullmatch(word):
+            yield word
+            continue
+        lines = [line.strip() for line in _content(word).splitlines()]
+        if not any(lines):
+            raise BadInput(f"there is no transaction in {word!r}", "give a file with hex in it")
+        yield from filter(None, lines)
+
+
+def _content(word: str) -> str:
+    if word == "-":
+        content = sys.stdin.buffer.read(_MOST_READ + 1)
+    else:
+        path = Path(word)
+        if not path.is_file():
+            if word == "null":
+                return word
+            raise BadInput(
+                f"{word[:40]!r} is neither a file nor hex", "give a transaction in hex, a file, or -"
+            )
+        with path.open("rb") as file:
+            content = file.read(_MOST_READ + 1)
+    if len(content) > _MOST_READ:
+        raise BadInput(f"a file of transactions must have at most {_MOST_READ} bytes", "send fewer at once")
+    if _BINARY.match(content):
+        fix = "write it in hex: xxd -p FILE | tr -d '\\n'"
+        raise BadInput("a transaction must be in hex, not its bytes themselves", fix)
+    for mark, encoding in _MARKS.items():  # some editors and shells put one before a text
+        if content.startswith(mark):
+            return content.decode(encoding, errors="replace")
+    return content.decode("latin-1")  # whatever it is: hex is looked for in it
+
+
+def _read(text: str) -> RawTransaction:
+    if text == "null":
+        fix = 'let the wallet sign all of it ("complete" in its answer says whether it has)'
+        raise BadInput("a transaction must be in hex, not null", fix)
+    transaction = read_transaction(text.encode("latin-1", errors="replace"))
+    transaction.check_signed()
+    return transaction

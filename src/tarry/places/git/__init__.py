@@ -1,0 +1,25 @@
+"""Git repositories: pushes to them, and their histories."""
+
+from tarry.core.plugins import Option
+from tarry.keep.outlet import OutletKind
+from tarry.readers.kind import ReaderKind
+
+__all__ = ["OUTLET", "READER"]
+
+OUTLET = OutletKind(
+    name="git",
+    delivery="exactly once",
+    words="a git remote",
+    for_home="tarry.places.git.outlet:make_own",
+    what_of=lambda options: f"{options['branch']} to {options['remote']}",
+)
+READER = ReaderKind(
+    name="git",
+    summary="a git repository",
+    read="tarry.places.git.reader:read_git",
+    options=(
+        Option(flag="by", metavar="TARGET", help="the target is the repository (default) or the path"),
+        Option(flag="clock", metavar="CLOCK", help="the author's (default) or the committer's"),
+    ),
+    tells_bots=True,
+)

@@ -1,0 +1,273 @@
+"""A git push of a commit that was named at admission, whatever becomes of the branch meanwhile.
+
+What a push shows, beside its content: names and addresses of authors and committers, which are the user's
+own choice, and their dates with the time zone, which tell when the work was done. With `redate` the commits
+that nobody has seen yet are dated to the release (+0000) when they leave; signed ones are refused, for
+a signature holds the date. Commits that are public already keep theirs. The server sees who connects, from
+where, and with what program: two pseudonyms with one key are linked without any clock. Nothing connects to
+it before the release. Reflogs, and what `refs/tarry` remembers of redated commits, stay in the repository:
+do not push with `--mirror`, which would send them too.
+
+Exactly once: a second try finds the commit there, or below what was pushed since. It never forces. After a
+push with `redate` the local branch moves to the redated commits if it still stands where it stood; if it
+has gone on, the next waiting push builds on them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlet import Delivery, Outlet
+from tarry.keep.posts import Release
+from tarry.places.git.client import GitRun, run_git, run_git_outside
+from tarry.places.git.redate import REDATED, check_redatable, redate
+
+if TYPE_CHECKING:
+    from tarry.keep.home import Home
+
+__all__ = ["Git", "make_own", "waiting_push"]
+
+_LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ELSEWHERE = re.compile(r"[^/]*:")  # a URL, or host:path as ssh has it
+_USER_IN_URL = re.compile(r"(?<=://)[^/@]*(?=@)")
+_NEEDED = {"repository": str, "remote": str, "branch": str, "commit": str, "redate": bool}
+_KINDS = {str: "a text", bool: "true or false"}
+_PUSH = (
+    "push",
+    "--porcelain",
+    "--no-progress",
+    "--no-follow-tags",
+    "--no-signed",
+    "--recurse-submodules=no",
+)
+#: Rejections that may pass: somebody else was in the way, or the answer was lost.
+_PASSING = ("[remote failure]", "cannot lock ref", "failed to update ref", "unpacker error")
+
+
+@dataclass(frozen=True)
+class _Push:
+    """The options, once they are known to be well formed."""
+
+    repository: str
+    remote: str
+    branch: str  # without refs/heads/
+    commit: str
+    redate: bool
+    address: str | None  # of the remote, with a hash instead of a user
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.branch}"
+
+
+def waiting_push(
+    repository: str | Path, remote: str, branch: str | None = None, *, redate: bool = False
+) -> dict[str, Any]:
+    """The options of a push of what a branch (the one checked out, if none is named) holds now.
+
+    Looks at the repository alone: asking the server would show it an arrival.
+
+    >>> waiting_push("/", "origin", "main")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: / is not in a git repository: go to one
+    """
+    top = run_git(repository, "rev-parse", "--show-toplevel")
+    if top.code:  # a bare one has no working tree
+        top = run_git(repository, "rev-parse", "--absolute-git-dir")
+    if top.code:
+        raise BadInput(f"{repository} is not in a git repository", "go to one")
+    if branch is None:
+        head = run_git(top.text, "symbolic-ref", "--quiet", "HEAD")
+        if head.code:
+            raise BadInput("no branch is checked out", "name one: tarry git push REMOTE BRANCH")
+        branch = head.text
+    short = branch.removeprefix("refs/heads/")
+    commit = run_git(top.text, "rev-parse", "--verify", "--quiet", f"refs/heads/{short}^{{commit}}")
+    if commit.code:
+        raise BadInput(f"there is no branch {branch!r} in the repository", "name another one")
+    named = {"repository": top.text, "remote": remote, "branch": short, "commit": commit.text}
+    options = {**named, "redate": redate, "address": _address(top.text, remote)}
+    Git().check(options)
+    return options
+
+
+class Git(Outlet):
+    """Pushes a commit: `repository`, `remote`, `branch`, `commit`, `redate` and, to make sure, `address`.
+
+    >>> Git().delivery
+    'exactly once'
+    """
+
+    delivery: Delivery = "exactly once"
+
+    def __init__(self, *, timeout_s: float = 300) -> None:
+        self._timeout_s = timeout_s
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse what is not there, what is out already, and what cannot be dated anew."""
+        push = _read(options)
+        _look(push)
+        tracked = f"refs/remotes/{push.remote}/{push.branch}"
+        if not run_git(push.repository, "merge-base", "--is-ancestor", push.commit, tracked).code:
+            raise BadInput("there is nothing to push: the remote has this commit", "commit something first")
+        if push.redate:
+            _check_tracked(push)
+            check_redatable(push.repository, push.commit)
+
+    def deliver(self, release: Release) -> None:
+        """Push, or raise why not."""
+        try:
+            push = _read(release.options)
+            _look(push)
+            if push.redate:
+                self._push_redated(push, release)
+            else:
+                self._push(push, push.commit)
+        except BadInput as error:
+            raise Refused(str(error)) from error
+        except OSError as error:  # perhaps after the push
+            raise Unreachable(f"git cannot be run: {error}", sent=True) from error
+
+    def _push_redated(self, push: _Push, release: Release) -> None:
+        names = redate(push.repository, push.commit, self._date(push, release))
+        tip = names.get(push.commit, push.commit)
+        _update_refs(push, [f"update {_LEAVING}{push.commit} {tip}"])
+        self._push(push, tip)
+        seen = [f"update {REDATED}{old} {new}" for old, new in names.items()]
+        _update_refs(push, [*seen, f"delete {_LEAVING}{push.commit}"], pushed=True)
+        # Only if it still stands where it stood; the trees are the same, so no file changes.
+        run_git(push.repository, "update-ref", "-m", "tarry: redated", push.ref, tip, push.commit)
+
+    def _date(self, push: _Push, release: Release) -> int:
+        """The release; but a try that came through and was cut off afterwards has set the date for good."""
+        if release.attempt > 1:
+            show = ("show", "-s", "--format=%H %ct", _LEAVING + push.commit, "--")
+            before = run_git(push.repository, *show)
+            if not before.code:
+                tip, date = before.text.split()
+                if self._is_there(push, tip):
+                    return int(date)
+        return int(release.at)
+
+    def _push(self, push: _Push, tip: str) -> None:
+        try:
+            ran = self._outside(push, *_PUSH, push.remote, f"{tip}:{push.ref}")
+        except Unreachable as error:  # it was ended in the middle
+            raise Unreachable(str(error), sent=True) from error
+        if not ran.code:
+            return
+        if ran.hook_refused:
+            output = "; ".join(filter(None, (*ran.text.splitlines(), ran.words)))
+            raise Refused(f"the pre-push hook of your repository refused it: {output or 'it said nothing'}")
+        rejected = [line for line in ran.text.splitlines() if line.startswith("!")]
+        if not rejected:
+            words = ran.words or f"it ended with {ran.code} and did not say why"
+            raise Unreachable(f"git cannot push now: {words}", sent=not ran.is_outside)
+        reason = rejected[0].split("\t")[-1]
+        if any(passing in reason for passing in _PASSING):
+            lost = "[remote failure]" in reason  # the remote has not said what became of it
+            raise Unreachable(f"git cannot push now: {reason}; {ran.words}", sent=lost)
+        if reason.startswith("[rejected]") and self._is_there(push, tip):
+            return
+        raise Refused(f"the push was rejected: {'; '.join(filter(None, (reason, ran.words)))}")
+
+    def _is_there(self, push: _Push, commit: str) -> bool:
+        """Whether the remote's branch contains a commit."""
+        there = self._outside(push, "ls-remote", push.remote, push.ref)
+        if there.code:
+            raise Unreachable(f"git cannot ask the remote now: {there.words}")
+        tips = [line.split("\t")[0] for line in there.text.splitlines() if line.endswith(f"\t{push.ref}")]
+        if not tips:
+            return False
+        if tips[0] != commit:
+            only = ("--no-tags", "--no-write-fetch-head", "--refmap=", "--recurse-submodules=no", "--quiet")
+            fetched = self._outside(push, "fetch", *only, push.remote, push.ref)
+            if fetched.code:
+                raise Unreachable(f"git cannot ask the remote now: {fetched.words}")
+        return not run_git(push.repository, "merge-base", "--is-ancestor", commit, tips[0]).code
+
+    def _outside(self, push: _Push, *words: str) -> GitRun:
+        return run_git_outside(push.repository, *words, timeout_s=self._timeout_s)
+
+
+def make_own(_: "Home") -> Git:
+    """The outlet of one person's own store.
+
+    >>> from tarry.keep.home import Home
+    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).delivery
+    'exactly once'
+    """
+    return Git()
+
+
+def _read(options: Mapping[str, Any]) -> _Push:
+    if unknown := set(options) - {*_NEEDED, "address"}:
+        raise BadInput(f"a push has no option {min(unknown)!r}", f"use {', '.join((*_NEEDED, 'address'))}")
+    for name, kind in _NEEDED.items():
+        value = options.get(name)
+        if not isinstance(value, kind) or (isinstance(value, str) and not _is_text(value)):
+            raise BadInput(f"the {name} of a push must be {_KINDS[kind]}, not {value!a}")
+    push = _Push(**{**options, "address": options.get("address")})
+    if not Path(push.repository).is_absolute():
+        raise BadInput(f"the repository of a push must be an absolute path, not {push.repository!r}")
+    if not _HASH.fullmatch(push.commit):
+        raise BadInput(f"the commit of a push must be a whole hash, not {push.commit!r}")
+    short = push.branch.removeprefix("refs/heads/")
+    if short.startswith(("-", "refs/")) or not _is_ref(f"refs/heads/{short}"):
+        raise BadInput(f"the branch of a push must be the name of a branch, not {push.branch!r}")
+    return _Push(push.repository, push.remote, short, push.commit, push.redate, push.address)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a program can be given it as a word."""
+    return bool(value) and "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _is_ref(name: str) -> bool:
+    return not run_git("/", "check-ref-format", name).code
+
+
+def _look(push: _Push) -> None:
+    """All that can be seen without asking anybody else."""
+    if run_git(push.repository, "rev-parse", "--git-dir").code:
+        raise BadInput(f"{push.repository} is not a git repository any more", "put it back")
+    address = _address(push.repository, push.remote)
+    if push.address not in {None, address}:
+        fix = "if that is right, withdraw the push and hand it in again"
+        raise BadInput(f"the remote {push.remote!r} has another address now: {address}", fix)
+    if run_git(push.repository, "cat-file", "-e", f"{push.commit}^{{commit}}").code:
+        raise BadInput(
+            f"the commit {push.commit} is not in the repository", "bring it back, or withdraw this"
+        )
+
+
+def _check_tracked(push: _Push) -> None:
+    """Without remote-tracking branches all of history would look unseen, and be dated anew."""
+    if run_git(push.repository, "config", "--get-all", f"remote.{push.remote}.fetch").code:
+        fetch = f"git config remote.{push.remote}.fetch '+refs/heads/*:refs/remotes/{push.remote}/*'"
+        problem = f"the remote {push.remote!r} has no tracking branches, which redate needs"
+        raise BadInput(problem, f"{fetch}, and fetch")
+
+
+def _address(repository: str, remote: str) -> str:
+    """Where a remote is, with a hash of who logs in: names and passwords are not the store's business."""
+    known = run_git(repository, "remote").text.splitlines()
+    if remote not in known:
+        fix = f"use {', '.join(known)}" if known else "add one with git remote add"
+        raise BadInput(f"there is no remote {remote!r}", fix)
+    address = run_git(repository, "remote", "get-url", "--push", remote).text
+    if not _ELSEWHERE.match(address):  # a path, which may be meant from the repository
+        return str(Path(repository, address).resolve())
+    return _USER_IN_URL.sub(lambda user: blake2b(user[0].encode(), digest_size=8).hexdigest(), address)
+
+
+def _update_refs(push: _Push, commands: list[str], *, pushed: bool = False) -> None:
+    ran = run_git(push.repository, "update-ref", "--stdin", stdin="\n".join([*commands, ""]).encode())
+    if ran.code:
+        raise Unreachable(f"the repository cannot be written: {ran.words}", sent=pushed)

@@ -1,0 +1,61 @@
+"""Send a mail after its random delay. The text is read from standard input.
+
+It is plain text, without attachments, Cc, Reply-To or In-Reply-To. Its date is the moment of its release,
+and its Message-ID is random. The server comes from --server or $TARRY_SMTP; a password, if it needs one,
+from a file that is read when the mail leaves.
+
+  tarry mail --from nym@example.org --to chair@example.net --subject "Paper 3" < review.txt
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
+from tarry.core.errors import BadInput
+from tarry.places.mail.outlet import read_letter
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry mail`."""
+    parser.add_argument("--from", dest="sender", metavar="ADDRESS", required=True, help="who writes")
+    to = "to whom (may be given again)"
+    parser.add_argument("--to", metavar="ADDRESS", action="append", required=True, help=to)
+    parser.add_argument("--subject", default="", help="the subject")
+    server = "smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
+    parser.add_argument("--server", metavar="URL", help=server)
+    parser.add_argument("--password-file", metavar="FILE", help="a file with the password of the server")
+    add_hand_in(parser, "the address of the sender, who is the pseudonym")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand the mail in."""
+    server = arguments.server or os.environ.get("TARRY_SMTP")
+    if not server:
+        raise BadInput("no mail server given", "use --server smtp://..., or set TARRY_SMTP")
+    options = {"server": server, "from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
+    if arguments.password_file:
+        options["password_file"] = str(Path(arguments.password_file).absolute())
+    return hand_in(
+        arguments,
+        open_gate(arguments),
+        {
+            # Without the name beside it: one pseudonym is one target, however it signs.
+            "target": arguments.target or read_letter(options).sender.addr_spec,
+            "outlet": "mail",
+            "content": _text(),
+            "options": options,
+        },
+    )
+
+
+def _text() -> bytes:
+    text = sys.stdin.buffer.read()
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        raise BadInput("the text of a mail must be UTF-8", "save it as UTF-8") from None
+    return text

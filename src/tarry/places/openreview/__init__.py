@@ -1,0 +1,36 @@
+"""OpenReview: comments and reviews on it, and those that are there."""
+
+from tarry.core.plugins import Option
+from tarry.keep.outlet import OutletKind
+from tarry.places.accounts import ACCOUNTS
+from tarry.readers.kind import ReaderKind
+
+__all__ = ["OUTLET", "READER"]
+
+OUTLET = OutletKind(
+    name="openreview",
+    delivery="exactly once",
+    words="OpenReview",
+    option=Option(
+        flag="openreview",
+        metavar="URL",
+        help="post notes at this OpenReview (its API 2), with --accounts",
+        rule="address",
+        name="api",
+    ),
+    options=(ACCOUNTS,),
+    for_space="tarry.places.openreview.outlet:make_for_space",
+    for_home="tarry.places.openreview.outlet:make_own",
+    what_of=lambda options: f"note on {options['forum']}",
+    bound_to=("api",),
+)
+READER = ReaderKind(
+    name="openreview",
+    summary="the address of an OpenReview API, or a JSON export of its notes",
+    read="tarry.places.openreview.reader:read_openreview",
+    options=(
+        Option(flag="invitation", metavar="ID", help="the notes that answer it"),
+        Option(flag="login", metavar="FILE", help="a private file with user:password", rule="login file"),
+    ),
+    in_files=True,
+)

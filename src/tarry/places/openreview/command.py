@@ -1,0 +1,88 @@
+"""Post a comment, a review or another note on OpenReview after its random delay.
+
+The text is read from standard input; with --json-content it is a JSON object of fields, such as
+{"title": "Review", "rating": 7}. The account is a table of the accounts file, which holds its login and
+password and is read when the note leaves. OpenReview is not asked before: a bad invitation shows then.
+
+Unless you name one, the target is the place with forum and signature, for that is the pseudonym: one login
+stands for all your anonymous names, and it is between them that nobody should see a link.
+
+  tarry openreview post --account me --forum aBcD1234 --signature V.org/2026/Submission3/Reviewer_x9Yz
+    --invitation V.org/2026/Submission3/-/Official_Comment < comment.txt
+"""
+
+import argparse
+import re
+import sys
+
+from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
+from tarry.core.errors import BadInput
+from tarry.places.accounts import add_accounts, named_account, with_accounts
+from tarry.places.openreview.client import openreview_address
+
+__all__ = ["add_arguments", "run"]
+
+_NO_ID = re.compile(r"://|[?&=\s]")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry openreview`."""
+    parser.add_argument("verb", metavar="post", choices=["post"], help="post is all there is")
+    parser.add_argument("--account", metavar="NAME", required=True, help="a table of the accounts file")
+    invitation = "the invitation that the note answers, with its /-/"
+    parser.add_argument("--invitation", metavar="ID", required=True, help=invitation)
+    signature = "the name to sign with: your anonymous group on this paper"
+    parser.add_argument("--signature", metavar="ID", required=True, help=signature)
+    forum = "the paper: what stands behind forum?id= in its address"
+    parser.add_argument("--forum", metavar="ID", required=True, help=forum)
+    parser.add_argument("--replyto", metavar="ID", help="the note that is answered (default the paper)")
+    reader = "who may read it (may be given again; default as the invitation says)"
+    parser.add_argument("--reader", metavar="ID", action="append", help=reader)
+    parser.add_argument("--field", metavar="NAME", help="where the text goes (default comment)")
+    parser.add_argument("--json-content", action="store_true", help="the input is a JSON object of fields")
+    add_accounts(parser)
+    add_hand_in(parser, "the place with forum and signature")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand the note in."""
+    ids = {"forum": arguments.forum, "replyto": arguments.replyto, "signature": arguments.signature}
+    for name, value in ids.items():
+        _check_id(f"--{name}", value)
+    options = {
+        "account": arguments.account,
+        "invitation": arguments.invitation,
+        "signature": arguments.signature,
+        "forum": arguments.forum,
+        "replyto": arguments.replyto,
+        "readers": arguments.reader,
+        "field": arguments.field,
+        "content_type": "application/json" if arguments.json_content else None,
+    }
+    post = {
+        "target": arguments.target or _pseudonym(arguments),
+        "outlet": "openreview",
+        "content": _content(),
+        "options": with_accounts(arguments, options),
+    }
+    return hand_in(arguments, open_gate(arguments), post)
+
+
+def _check_id(option: str, value: str | None) -> None:
+    """An address out of a browser would be refused only at the release."""
+    if value is not None and (not value or _NO_ID.search(value)):
+        fix = "give the id, which stands after id= in the address"
+        raise BadInput(f"{option} must be an id, not {value!r}", fix)
+
+
+def _pseudonym(arguments: argparse.Namespace) -> str:
+    """A name for one paper, where it is: the login behind it is nobody's business."""
+    place = openreview_address(named_account(arguments).at).url
+    return f"{place} {arguments.forum} {arguments.signature}"
+
+
+def _content() -> bytes:
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise BadInput("standard input is empty", "give the text of the note there")
+    return content
