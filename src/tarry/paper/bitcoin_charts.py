@@ -7,9 +7,9 @@ import altair as alt
 import numpy as np
 
 from tarry.paper.bitcoin_trial import Trial
-from tarry.study.audit import Run
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import duration_axis, hints, line_style, percent_axis, plot, styled
+from tarry.study.runs import AttackRun
 
 __all__ = ["attack_charts", "delay_chart"]
 
@@ -25,7 +25,7 @@ def attack_charts(lines: Mapping[str, Trial]) -> dict[str, alt.LayerChart]:
     return {"basic-attack": precision_chart(basic), "informed-attack": _in_gaps(informed)}
 
 
-def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
+def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
     """Points named by the multiple of each address's own gap: in seconds a cutoff would be nobody's."""
     chart = precision_chart(runs)
     multiples = [score.multiple for score in runs[0].scores] if runs else []
@@ -39,9 +39,9 @@ def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
     return chart
 
 
-def _run(name: str, trial: Trial, *, informed: bool) -> Run:
+def _run(name: str, trial: Trial, *, informed: bool) -> AttackRun:
     scores = trial.informed if informed else trial.basic
-    return Run(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
+    return AttackRun(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
 
 
 def delay_chart(lines: Mapping[str, Trial]) -> alt.LayerChart:

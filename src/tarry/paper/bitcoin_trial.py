@@ -18,8 +18,8 @@ from tarry.core.policy import Policy
 from tarry.paper.bitcoin_gaps import Gaps, closed_gaps, past_gaps, usable
 from tarry.paper.weeks import DAY, WEEK, WINDOW, with_history
 from tarry.readers.columns import Columns
-from tarry.study.attack.cutoff import Truth
-from tarry.study.attack.recipient import informed_attack, recipient_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import informed_attack, recipient_attack
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, Score
 from tarry.study.table import EventTable, event_table

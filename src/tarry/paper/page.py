@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tarry.paper.finding import Cell, Finding, Table
-from tarry.study.charts.files import chart_svg
-from tarry.study.report.markup import Html, el, figure, inline_svg, items, table
-from tarry.study.report.page import whole_page
+from tarry.study.charts.style import chart_svg
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, table, whole_page
 
 __all__ = ["findings_page"]
 

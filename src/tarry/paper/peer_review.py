@@ -23,7 +23,8 @@ from tarry.paper.finding import Cell, Finding, Settings, Table
 from tarry.paper.given import given_tables
 from tarry.paper.lines import line_chart, number_axis
 from tarry.readers.columns import Columns
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.batching import close_actor_share, measure_batching, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import number, percent

@@ -14,8 +14,7 @@ import altair as alt
 from tarry.paper.finding import Cell, Finding, Settings, Table
 from tarry.paper.given import given_tables
 from tarry.paper.lines import line_chart, number_axis
-from tarry.study.audit import Measures, measure
-from tarry.study.batching import Posterior, posteriors
+from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS

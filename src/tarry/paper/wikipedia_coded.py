@@ -17,7 +17,8 @@ from tarry.core.errors import NotPossible
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import label_history, plan_release
 from tarry.core.policy import Policy
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.batching import null_gaps, reordered_share
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Score

@@ -11,11 +11,12 @@ from tarry.core.labels import partner_distance
 from tarry.core.policy import LabelRule, Policy
 from tarry.paper.wikipedia_coded import CUTOFFS, PERCENTILES, WINDOW_S
 from tarry.paper.wikipedia_weeks import Weeks
-from tarry.study.audit import Audit, Cost, Question, Run, audit
-from tarry.study.baselines import baseline
+from tarry.study.audit import Report, audit
 from tarry.study.batching import null_gaps
 from tarry.study.practice import MICROSECONDS
+from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.runs import AttackRun, Cost
 from tarry.study.score import Counts, average_precision, precision_at
 from tarry.study.table import EventTable
 
@@ -97,7 +98,7 @@ def declaring(table: EventTable) -> EventTable:
     return replace(table, declared=(before <= limit) | (after <= limit))
 
 
-def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> Audit:
+def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> Report:
     """Replay under every gap and epsilon, and attack with every cutoff.
 
     >>> from tarry.paper.months import wikipedia_month
@@ -115,13 +116,14 @@ def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> 
         for epsilon in EPSILONS
     ]
     question = Question(
-        practices=[baseline(NOTHING), *practices],
+        practices=[NOTHING, *practices],
         window=WINDOW_S * MICROSECONDS,
         cutoffs=[cutoff * MICROSECONDS for cutoff in CUTOFFS],
         seed=seed,
         draws=draws,
+        different=False,
     )
-    return audit(declaring(weeks.replay), question, different=False)
+    return audit(declaring(weeks.replay), question)
 
 
 def practice_name(gap: Fraction, epsilon: str) -> str:
@@ -133,7 +135,7 @@ def practice_name(gap: Fraction, epsilon: str) -> str:
     return f"gap {float(gap):g}s, epsilon {epsilon}"
 
 
-def result_of(found: Audit, practice: str) -> Result:
+def result_of(found: Report, practice: str) -> Result:
     """What a practice came to.
 
     >>> from tarry.paper.months import wikipedia_month
@@ -156,6 +158,6 @@ def result_of(found: Audit, practice: str) -> Result:
     )
 
 
-def _scores(run: Run) -> dict[int, Counts]:
+def _scores(run: AttackRun) -> dict[int, Counts]:
     """The counts of a run by cutoff in seconds."""
     return {round(score.cutoff_s): score.counts for score in run.scores}

@@ -27,9 +27,10 @@ from tarry.paper.wikipedia_corrected import (
     result_of,
 )
 from tarry.paper.wikipedia_weeks import Weeks
-from tarry.study.audit import Audit, Run
+from tarry.study.audit import Report
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import percent_axis
+from tarry.study.runs import AttackRun
 
 __all__ = ["Trial", "coded_table", "corrected_table", "gap_rows", "run_trial", "trial_charts"]
 
@@ -54,8 +55,8 @@ class Trial:
     plain: Curve  # as coded, without any delay
     coded: Mapping[tuple[int, str], Curve]  # by the percentile in the curve's name, and epsilon
     learned: Mapping[int, LearnedGap]  # everybody's gaps
-    held: Audit  # corrected, labels known after the window
-    declared: Audit  # corrected, labels known at once
+    held: Report  # corrected, labels known after the window
+    declared: Report  # corrected, labels known at once
 
 
 def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> Trial:
@@ -170,7 +171,7 @@ def corrected_table(trial: Trial) -> Table:
     return Table(title=f"Corrected, {trial.name}: everybody", header=header, rows=rows)
 
 
-def _figures(found: Audit, practice: str) -> list[Cell]:
+def _figures(found: Report, practice: str) -> list[Cell]:
     one = result_of(found, practice)
     attacked = [one.precision, one.recall, one.precision_far, one.average_precision]
     return [*attacked, one.mean_s / 60, one.longest_s / 60, one.reordered]
@@ -197,7 +198,7 @@ def trial_charts(trial: Trial, percents: tuple[int, ...] = PERCENTILES) -> dict[
     return charts
 
 
-def _thinned(run: Run, name: str) -> Run:
+def _thinned(run: AttackRun, name: str) -> AttackRun:
     return replace(run, policy=name, scores=[score for score in run.scores if score.cutoff_s in _SHOWN])
 
 

@@ -1,7 +1,8 @@
-"""Frames of a table library as plain columns."""
+"""Frames of a table library, and streams of events, as plain columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,24 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.columns import Columns
+from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, SHOWN, Faults, Unreadable, clip
 from tarry.readers.names import choose_columns, faults_of_names, name_column
 from tarry.readers.nested import unnest
 from tarry.readers.rows import Rows, Wanted, refusing
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
-__all__ = ["read_frame", "take_columns"]
+__all__ = ["read_events", "read_frame", "take_columns"]
 
 _MANY = 0.1  # the share of unreadable rows from which on it is told
+_AT_ONCE = 50_000  # events that are held as Python tuples
+_EVENT = {
+    "actor": pl.String,
+    "target": pl.String,
+    "time": pl.Int64,
+    "track": pl.String,
+    "is_bot": pl.Boolean,
+}
 
 
 def read_frame(
@@ -47,6 +57,31 @@ def read_frame(
         )
     rows = Rows(frame=found, lines=numbers, faults=Faults("the frame"))
     return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
+
+
+def read_events(events: Iterable[Event]) -> Columns:
+    """Take a stream of events into memory, with its account of what could not be read.
+
+    >>> found = read_events([Event("ann", "p 1", 5), Event("ann", "p 2", 6)])
+    >>> found.arrival.tolist(), found.frame["target"].to_list()
+    ([5, 6], ['p 1', 'p 2'])
+    """
+    rows = iter(events)
+    chunks = [pl.DataFrame(schema=_EVENT)]
+    while some := list(islice(rows, _AT_ONCE)):
+        chunks.append(pl.DataFrame(some, schema=_EVENT, orient="row"))
+    frame = pl.concat(chunks)
+    stream = events if isinstance(events, EventStream) else EventStream((), Faults("the events"))
+    return Columns(
+        frame=frame,
+        actor="actor",
+        target="target",
+        time="time",
+        arrival=frame["time"].to_numpy(),
+        unreadable=tuple(stream.faults.first),
+        unreadable_count=stream.faults.count,
+        notes=tuple(stream.notes),
+    )
 
 
 def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tarry.core.errors import BadInput
-from tarry.readers.events import Event, Stream
+from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, clip
 
 __all__ = ["Owners", "read_owners"]
@@ -22,7 +22,7 @@ class Owners:
 
     >>> from tarry.readers.faults import Faults
     >>> owners = Owners({"1addr": "ann", "3addr": "ann"})
-    >>> stream = Stream([Event("1addr", "p", 5), Event("bob", "q", 6)], Faults())
+    >>> stream = EventStream([Event("1addr", "p", 5), Event("bob", "q", 6)], Faults())
     >>> [event.actor for event in owners.named(stream)], owners.events
     (['ann', 'bob'], 1)
     """
@@ -30,7 +30,7 @@ class Owners:
     by_name: Mapping[str, str]
     events: int = 0  # by a name that is among them: an account that grows while they are taken
 
-    def named(self, stream: Stream) -> Stream:
+    def named(self, stream: EventStream) -> EventStream:
         """The same events, by their owners."""
         return replace(stream, events=self._named(stream.events))
 
