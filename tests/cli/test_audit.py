@@ -306,9 +306,9 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
         (["--policy", "epsilon=1"], "the policy 'epsilon=1' has no gap"),
         (["--policy", "epsilon=1,gap=1m"], "gap must be above the window (5m), found 1m"),
         (["--policy", "epsilon=1,gap=11m,colour=red"], "'colour=red' is no choice of a policy"),
-        (["--actor", "nobody"], "must have the column that --actor names, found no nobody among"),
+        (["--actor", "nobody"], "has no column nobody for --actor: it has the columns"),
         (["--track", "nowhere"], "there is no column 'nowhere': use"),
-        (["--time-unit", "min"], "--time-unit must be one of s, ms, us, ns, iso, found min"),
+        (["--time-unit", "min"], "--time-unit must be one of s, ms, us, ns, iso, not min"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(words, told, history):

@@ -15,7 +15,7 @@ from tarry.readers.exports.bots import is_bot_name
 from tarry.readers.exports.json_export import Fields, json_stream_of, read_fields
 from tarry.readers.faults import shown
 from tarry.readers.moments import NoMoment, counted_us, moment_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 
 __all__ = ["read_gerrit"]
 

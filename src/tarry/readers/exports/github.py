@@ -8,7 +8,7 @@ from tarry.readers.events import Event, Stream
 from tarry.readers.exports.bots import is_bot_name
 from tarry.readers.exports.json_export import Fields, json_stream_of, read_fields
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 
 __all__ = ["read_github"]
 

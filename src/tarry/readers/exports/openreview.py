@@ -18,7 +18,7 @@ from tarry.readers.exports.json_export import Fields, events_of, json_stream_of,
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found
 from tarry.readers.moments import NoMoment, counted_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 from tarry.readers.web import get_json, post_json
 from tarry.readers.web_call import split_address
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from tarry.readers.events import Event
 from tarry.readers.faults import Faults
-from tarry.readers.pieces import Pieces
+from tarry.readers.sources import Pieces
 from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["XmlFile", "events_found"]

@@ -68,13 +68,14 @@ def mixture_roc(
     """
     shares = [share for share, _ in classes]
     if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
-        raise BadInput(f"the shares of the kinds of pairs must lie above 0 and sum to 1, not {shares}")
+        raise BadInput("the shares of the kinds of pairs", "lie above 0 and sum to 1", found=shares)
     reaches = sorted({laws.reach for _, laws in classes})
     if attack == "cutoff" and len(reaches) > 1:
         raise BadInput(
-            "the cutoff attack needs one reach for all kinds of pairs, not "
-            + " and ".join(map(str, reaches)),
-            f"ask for reach={reaches[-1]} in each",
+            "the reach of all kinds of pairs",
+            "is the same for the cutoff attack",
+            found=" and ".join(map(str, reaches)),
+            fix=f"ask for reach={reaches[-1]} in each",
         )
     order = [laws.ratio if attack == "likelihood" else -np.abs(laws.differences) for _, laws in classes]
     return roc(
