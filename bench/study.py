@@ -23,7 +23,8 @@ from _measure import arguments, interleaved
 
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.baselines import baseline
 from tarry.study.replay import replay
 from tarry.study.synth import synthesize

@@ -35,7 +35,6 @@ WITHOUT_NAMES = {
     "tarry.places": "a folder of places",
     "tarry.readers": "a folder of readers",
     "tarry.study": "a folder of modules",
-    "tarry.study.attack": "a folder of attacks",
 }
 REQUEST = "takes a request: the tests of the pages send them"
 NEED_A_REQUEST = (
@@ -89,20 +88,19 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.history.add_filters": OPTIONS,
     "tarry.cli.history.add_practices": OPTIONS,
     "tarry.cli.history.add_question": OPTIONS,
-    "tarry.cli.history.ask": OPTIONS,
     "tarry.cli.history.open_columns": FILE,
     "tarry.cli.history.open_table": FILE,
     "tarry.cli.history.practices_from": FILE,
-    "tarry.cli.reports.add_report": OPTIONS,
-    "tarry.cli.reports.write_report": "writes files: tests/acceptance/test_report.py opens them",
+    "tarry.cli.history.question_from": OPTIONS,
+    "tarry.cli.outputs.add_report": OPTIONS,
+    "tarry.cli.outputs.write_report": "writes files: tests/acceptance/test_report.py opens them",
     "tarry.cli.audit.print_advice": PRINTS,
     "tarry.cli.audit.print_run": PRINTS,
-    "tarry.cli.reports.tell_notes": PRINTS,
-    "tarry.cli.frames.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
+    "tarry.cli.outputs.print_notes": PRINTS,
+    "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
+    "tarry.paper.finding.Script": PROTOCOL,
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
-    "tarry.study.practice.Practice": PROTOCOL,
     "tarry.study.observer.Observer": PROTOCOL,
-    "tarry.study.attack.scene.Attack": PROTOCOL,
 }
 
 

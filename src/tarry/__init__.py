@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from tarry.core.promise import Promise, promise
     from tarry.core.release import Draws, draw_pair, release_tick
     from tarry.core.verify import Verdict, verify
+    from tarry.study.audit import Report, audit
+    from tarry.study.question import Question
 
 __all__ = [
     "Ask",
@@ -52,12 +54,15 @@ __all__ = [
     "NotPossible",
     "Policy",
     "Promise",
+    "Question",
     "Releases",
+    "Report",
     "Run",
     "Secure",
     "Seeded",
     "TarryError",
     "Verdict",
+    "audit",
     "draw_pair",
     "format_duration",
     "frontier",
@@ -100,6 +105,7 @@ _HOMES = {
     "verify": ("Verdict", "verify"),
 }
 _HOME = {name: f"tarry.core.{module}" for module, names in _HOMES.items() for name in names}
+_HOME |= {"Question": "tarry.study.question", "Report": "tarry.study.audit", "audit": "tarry.study.audit"}
 
 
 def __getattr__(name: str) -> Any:

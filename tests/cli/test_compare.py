@@ -79,10 +79,10 @@ def test_the_table_reads_without_json(history, capsys):
     ("words", "told"),
     [
         (["--baseline", "nonsense"], "nonsense"),
-        (["--policy", "epsilon=1"], "says its gap"),
+        (["--policy", "epsilon=1"], "has no gap"),
         (["--policy", "epsilon=1,gap=11m,colour=red"], "colour=red"),
         (["--baseline", "hotcrp", "--baseline", "hotcrp"], "twice"),
-        (["--attack", "likelihood"], "knows a policy"),
+        (["--attack", "likelihood"], "needs a policy"),
     ],
 )
 def test_a_practice_that_cannot_be_is_refused_in_one_sentence(history, capsys, words, told):

@@ -148,7 +148,7 @@ def test_what_they_say_is_exported_to_a_private_file(house):
     assert lines[first]["target"] == "p1"
     assert not any("actor" in text for text in path.read_text().split('"'))
     assert path.stat().st_mode & 0o777 == 0o600
-    assert "must not be there yet" in house.refusal("parked", "export", "--all", "-o", path)
+    assert "already exists" in house.refusal("parked", "export", "--all", "-o", path)
     assert listed(house) == {first, second}
 
 

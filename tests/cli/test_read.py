@@ -115,7 +115,7 @@ def test_a_damaged_export_leaves_no_file(tmp_path, capsys):
 
     told = refusal(capsys, "wiki-dump", tmp_path / "stub.xml", "-o", tmp_path / "edits.parquet")
     assert told.startswith(
-        "the dump stub.xml must be well-formed XML in UTF-8, found an end that comes too early"
+        "the dump stub.xml must be well-formed XML in UTF-8, and has an end that comes too early"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["stub.xml"]
 
@@ -126,7 +126,7 @@ def test_a_damaged_export_leaves_no_file(tmp_path, capsys):
         ("<mediawiki/>", "has no events in it"),
         (
             dump_of(0, bad=3),
-            "must have rows that can be read, found none among 3: the first fault is in line 2",
+            "must have rows that can be read, and has none among 3: the first fault is in line 2",
         ),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_file_that_is_there_stays_unless_that_is_said(dump, tmp_path, capsys):
     (tmp_path / "edits.csv").write_text("mine")
     words = ["wiki-dump", dump, "-o", tmp_path / "edits.csv"]
 
-    assert "must not be there yet" in refusal(capsys, *words)
+    assert "already exists" in refusal(capsys, *words)
     assert (tmp_path / "edits.csv").read_text() == "mine"
     assert say(capsys, "read", *words, "--force")[0] == 0
     assert len(read_history(tmp_path / "edits.csv")) == 40
@@ -165,7 +165,7 @@ def test_a_file_that_is_there_stays_unless_that_is_said(dump, tmp_path, capsys):
         (["jsonl", "a", "--actor", "x"], "tarry read jsonl has no --target: give --target WAY"),
         (
             ["wiki-dump", "nothing.xml"],
-            "the dump nothing.xml must be a file that can be read, found no such file",
+            "the dump nothing.xml cannot be read (no such file)",
         ),
         (
             ["bitcoin", "http://127.0.0.1:1", "--login", "none"],

@@ -78,6 +78,6 @@ def test_a_file_of_owners_that_is_none_is_refused_before_anybody_is_asked(tmp_pa
         words = ["read", "wiki", server.url, "--owners", str(tmp_path / "none"), "-o", str(written)]
         assert main(words) == 2
 
-    assert "the file of owners none must be a file that can be read" in capsys.readouterr().err
+    assert "the file of owners none cannot be read" in capsys.readouterr().err
     assert server.asked == []
     assert not written.exists()

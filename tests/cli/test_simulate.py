@@ -122,7 +122,7 @@ def test_a_column_called_release_is_not_written_over(tmp_path, capsys):
     path.write_text("user,page,time,release\na,p,1700000000,x\nb,q,1700000001,y\n", encoding="utf-8")
 
     assert simulate(path, "--policy", POLICY, "-o", tmp_path / "r.csv") == 2
-    assert "has no column release of its own" in capsys.readouterr().err
+    assert "already has a column 'release': rename it" in capsys.readouterr().err
 
 
 def test_a_file_that_is_there_stays_unless_force_is_said(history, tmp_path, capsys):

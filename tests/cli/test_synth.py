@@ -135,7 +135,7 @@ def test_a_file_that_is_there_is_kept(tmp_path, capsys):
     sentence = refusal(capsys, *SMALL, "-o", path)
 
     assert sentence == (
-        f"the output file must not be there yet, found {str(path)!r}: choose another name, or give --force"
+        f"the output file {str(path)!r} already exists: choose another name, or give --force"
     )
     assert path.read_text(encoding="utf-8") == "precious"
     assert say(capsys, *SMALL, "-o", path, "--force")[0] == 0
@@ -145,15 +145,18 @@ def test_a_file_that_is_there_is_kept(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-o", "made.xls"], "the output file ends in .parquet, .csv, .jsonl or .arrow, found 'made.xls'"),
-        (["town", "-o", "made.csv"], "the recipe is one of forum, wiki, review, wikipedia, found 'town'"),
+        (
+            ["-o", "made.xls"],
+            "the output file must end in .parquet, .csv, .jsonl or .arrow, not 'made.xls'",
+        ),
+        (["town", "-o", "made.csv"], "unknown recipe 'town': use forum, wiki, review, wikipedia"),
         (
             ["-o", "made.csv", "--events", "-3"],
-            "events must be a whole number from 1 to 100000000, found -3",
+            "events must be a whole number from 1 to 100000000, not -3",
         ),
         (
             ["-o", "made.csv", "--bots", "500"],
-            "bots must leave at least one person among 500 actors, found",
+            "bots must leave at least one person among 500 actors, not",
         ),
         (["-o", "made.csv", "--seed", "-1"], "the seed must be a whole number from 0 to"),
         (["-o", "made.csv", "--days", "few"], "argument --days: invalid int value: 'few'"),

@@ -1,8 +1,12 @@
-"""Histories in files: every kind reads to the same columns, and every bad file gets one sentence."""
+"""Histories in files: every kind is read the same, and what is none is called by its name."""
 
 import gzip
+import io
 import os
+import sqlite3
+import zipfile
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +17,7 @@ from hypothesis import strategies as st
 
 from readers.kinds import FILES, MOMENTS, small, write
 from tarry.core.errors import BadInput
-from tarry.readers.files import read_history
+from tarry.readers.files import read_arrow, read_history, read_parquet
 
 COUNTS = {"dao_votes": 19409, "wiki_month_a": 107561, "qa_forum": 5082, "bitcoin_otc": 35591}
 DATA = os.environ.get("TARRY_DATA")
@@ -102,9 +106,9 @@ def test_a_path_may_be_a_text(tmp_path):
 RUBBISH = os.urandom(1 << 20)
 ROWS = b"actor,target,time\na,b,1\n" * 200
 SENTENCES = {
-    "empty.csv": (b"", "an empty file"),
-    "empty.parquet": (b"", "an empty file"),
-    "empty": (b"", "an empty file"),
+    "empty.csv": (b"", "it is empty"),
+    "empty.parquet": (b"", "it is empty"),
+    "empty": (b"", "it is empty"),
     "packed-nothing.csv.gz": (gzip.compress(b""), "nothing but blank lines"),
     "blank.csv": (b"\n\n  \n", "nothing but blank lines"),
     "blank.jsonl": (b"\n\n", "nothing but blank lines"),
@@ -115,25 +119,31 @@ SENTENCES = {
         "line 2: time is not a moment (a text of 1 character); write times as ISO 8601",
     ),
     "no-times.jsonl": (b'\n{"actor":1,"target":2,"time":null}\n', "line 2: time is missing"),
-    "mixed.csv": (b"actor,target,time\na,b,1700000000\na,c,1700000000000\n", "mixed units"),
+    "mixed.csv": (
+        b"actor,target,time\na,b,1700000000\na,c,1700000000000\n",
+        "the times must be of one unit",
+    ),
     "far.csv": (b"actor,target,time\na,b,9000000000\n", "line 2: time is outside the years 1900 to 2200"),
-    "columns.csv": (b"a,b,c\n1,2,3\n", "must have a column for the actor, found the columns a, b, c"),
-    "columns.jsonl": (b'{"a":1}\n', "must have a column for the actor, found the columns a"),
-    "none.jsonl": (b"{}\n{}\n", "must have a column for the actor, found no columns"),
-    "list.jsonl": (b"[1]\n", "found a JSON array: give one object a line (JSONL)"),
-    "utf16.csv": ("actor,target,time\n".encode("utf-16"), "found UTF-16 text: convert the file first"),
+    "columns.csv": (
+        b"a,b,c\n1,2,3\n",
+        "has no column for the actor among the columns a, b, c: name it with",
+    ),
+    "columns.jsonl": (b'{"a":1}\n', "has no column for the actor among the columns a: name it with"),
+    "none.jsonl": (b"{}\n{}\n", "has no column for the actor among no columns"),
+    "list.jsonl": (b"[1]\n", "is a JSON array: give one object a line (JSONL)"),
+    "utf16.csv": ("actor,target,time\n".encode("utf-16"), "is UTF-16 text: convert the file first"),
     "utf16-no-mark.csv": ("actor,target,time\n".encode("utf-16-le"), "NUL bytes"),
     "latin.csv": ("acteur,cible,\xe9t\xe9\n".encode("latin-1"), "not UTF-8 text: convert the file first"),
     "latin.jsonl": ('{"actor": "\xe9"}\n'.encode("latin-1"), "not UTF-8 text; convert the file first"),
     "quote.csv": (b'"actor,target,time\n', "a quote is not closed"),
-    "cut.parquet": (b"PAR1" + RUBBISH[:600], "one whose end is missing"),
-    "cut.arrow": (b"ARROW1" + RUBBISH[:600], "one whose end is missing"),
+    "cut.parquet": (b"PAR1" + RUBBISH[:600], "is missing: copy it again"),
+    "cut.arrow": (b"ARROW1" + RUBBISH[:600], "is missing: copy it again"),
     "cut.csv.gz": (gzip.compress(ROWS)[:-9], "gzip data"),
     "damaged.csv.gz": (b"\x1f\x8b" + RUBBISH, "gzip data"),
     "damaged.jsonl.zst": (b"\x28\xb5\x2f\xfd" + RUBBISH, "zstd data"),
-    "damaged.parquet": (b"PAR1" + RUBBISH + b"PAR1", "damage inside"),
-    "damaged.arrow": (b"ARROW1" + RUBBISH + b"ARROW1", "damage inside"),
-    "stream.arrow": (b"\xff\xff\xff\xff" + RUBBISH, "damage inside"),
+    "damaged.parquet": (b"PAR1" + RUBBISH + b"PAR1", "is damaged inside"),
+    "damaged.arrow": (b"ARROW1" + RUBBISH + b"ARROW1", "is damaged inside"),
+    "stream.arrow": (b"\xff\xff\xff\xff" + RUBBISH, "is damaged inside"),
 }
 
 
@@ -180,8 +190,8 @@ def test_what_is_no_file_is_refused(tmp_path):
     assert "no such file" in refusal(tmp_path / "none.csv")
     assert "a directory" in refusal(tmp_path)
     assert "not a file" in refusal("/dev/null")
-    assert "found" in refusal(tmp_path / ("x" * 5000))
-    assert "found" in refusal("a\0b")
+    assert "name too long" in refusal(tmp_path / ("x" * 5000))
+    assert "no file can have such a name" in refusal("a\0b")
 
 
 def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
@@ -231,3 +241,116 @@ def refusal(path):
     assert sentence.startswith("the ")
 
     return sentence
+
+
+PEOPLE = '[{"user": "carol@example.org", "page": "p", "time": 5},\n {"user": "dan"}]'
+
+
+def zipped(*names):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(name, "actor,target,time\n")
+    return content.getvalue()
+
+
+def database(folder):
+    with sqlite3.connect(folder / "a.db") as connection:
+        connection.execute("CREATE TABLE votes (actor, target, time)")
+    connection.close()
+    return (folder / "a.db").read_bytes()
+
+
+def refusal_of(folder, name, content):
+    (folder / name).write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        read_history(folder / name)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a"])
+def test_what_others_give_for_a_history_is_called_by_its_name(name, tmp_path):
+    """Whatever the file is called."""
+    assert "is a zip archive: unpack it first" in refusal_of(tmp_path, name, zipped("votes.csv"))
+    workbook = zipped("[Content_Types].xml", "xl/workbook.xml")
+    assert "is an Excel workbook: save its sheet as CSV" in refusal_of(tmp_path, name, workbook)
+    assert "is an SQLite database: write its table" in refusal_of(tmp_path, name, database(tmp_path))
+    assert "is an xz file: unpack it first" in refusal_of(tmp_path, name, b"\xfd7zXZ\0\0\0")
+    for order in ("utf-16-le", "utf-16-be"):
+        text = "\ufeffactor,target,time\n".encode(order)
+        assert "is UTF-16 text: convert the file first" in refusal_of(tmp_path, name, text)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.csv"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n  "])
+@pytest.mark.parametrize("text", [PEOPLE, '["carol", "dan"]', "[\n", "[]", "[[1]]", '[ \n\n{"user"'])
+def test_an_array_is_told_without_what_is_in_it(name, before, text, tmp_path):
+    """It would be a header of people."""
+    said = refusal_of(tmp_path, name, (before + text).encode())
+
+    assert said == (f"the history {name} is a JSON array: give one object a line (JSONL)")
+
+
+def test_a_header_in_brackets_is_a_header(tmp_path):
+    """Some databases write one."""
+    (tmp_path / "a.csv").write_text("[user],[page],[at]\na,b,5\n")
+    columns = read_history(tmp_path / "a.csv", actor="[user]", target="[page]", time="[at]")
+
+    assert columns.frame.row(0) == ("a", "b", "5")
+
+
+KINDS = pl.DataFrame(
+    {
+        "small": pl.Series([1], dtype=pl.Int8),
+        "when": [datetime(2024, 5, 1, tzinfo=UTC)],
+        "many": [[1, 2]],
+        "kind": pl.Series(["k"], dtype=pl.Categorical),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("write", "read"),
+    [
+        (pl.DataFrame.write_parquet, read_parquet),
+        (pl.DataFrame.write_ipc, read_arrow),
+        (pl.DataFrame.write_ipc_stream, read_arrow),
+    ],
+)
+def test_every_column_keeps_its_kind(write, read, tmp_path):
+    """Further columns come through as they are."""
+    write(KINDS, tmp_path / "a")
+
+    rows = read(tmp_path / "a", "it")
+
+    assert rows.frame.equals(KINDS)
+    assert rows.frame.schema == KINDS.schema
+    assert rows.lines is None
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 8, 50])
+@pytest.mark.parametrize(
+    ("write", "read"), [(pl.DataFrame.write_parquet, read_parquet), (pl.DataFrame.write_ipc, read_arrow)]
+)
+def test_a_file_cut_anywhere_is_refused(write, read, size, tmp_path):
+    """Whether nearly nothing or nearly everything is there."""
+    write(KINDS, tmp_path / "a")
+    whole = (tmp_path / "a").read_bytes()
+
+    for content in (whole[:size], whole[:-size]):
+        (tmp_path / "a").write_bytes(content)
+        with pytest.raises(
+            BadInput,
+            match=r"it does not begin as an? (Parquet|Arrow) file|the end of it is missing|it is damaged",
+        ):
+            read(tmp_path / "a", "it")
+
+
+@pytest.mark.parametrize(
+    ("stated", "unit"), [({"time_unit": "ms"}, "ms"), ({"time_unit": "x"}, None), (None, None)]
+)
+def test_the_stated_unit_is_one_that_exists(stated, unit, tmp_path):
+    """Anything else under that name is none."""
+    KINDS.write_parquet(tmp_path / "a", metadata=stated)
+
+    assert read_parquet(tmp_path / "a", "it").unit == unit

@@ -98,19 +98,19 @@ def test_categories_come_out_as_texts():
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        ({"actor": [1]}, "must be a polars frame or export an Arrow stream, found dict"),
-        (None, "found NoneType"),
+        ({"actor": [1]}, "must be one of polars or export an Arrow stream, not dict"),
+        (None, "not NoneType"),
         (
             pl.DataFrame({"actor": [], "target": [], "time": []}),
-            "must have rows, found only the names of columns",
+            "has no rows, only the names of columns",
         ),
-        (pl.DataFrame(), "must have a column for the actor, found no columns"),
-        (pl.DataFrame({"a": [1]}).lazy().select("gone"), "can be collected, found a query that fails"),
-        (pl.scan_csv("/nowhere/at/all.csv"), "can be collected, found a query that fails"),
-        (OnlyAStream(pl.Series([1])), "a stream that cannot be read as a table"),
+        (pl.DataFrame(), "has no column for the actor among no columns"),
+        (pl.DataFrame({"a": [1]}).lazy().select("gone"), "the query of the lazy frame fails"),
+        (pl.scan_csv("/nowhere/at/all.csv"), "the query of the lazy frame fails"),
+        (OnlyAStream(pl.Series([1])), "the Arrow stream of OnlyAStream is no table"),
         (
             pl.DataFrame({"actor": [1.5], "target": [1], "time": [1]}),
-            "whole numbers or texts, found Float64",
+            "whole numbers or texts, not Float64",
         ),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_stream_that_breaks_is_refused():
         def __arrow_c_stream__(self, requested_schema=None):
             raise RuntimeError
 
-    with pytest.raises(BadInput, match=r"cannot be read as a table .Broken."):
+    with pytest.raises(BadInput, match=r"the Arrow stream of Broken is no table"):
         read_frame(Broken())
 
 

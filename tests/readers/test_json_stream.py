@@ -109,7 +109,7 @@ def test_a_stream_that_is_cut_off_is_never_taken_for_whole(objects, size, data):
     end = data.draw(st.integers(1, len(text) - 1))
     found = []
 
-    with pytest.raises(BadInput, match=r"an end inside|damage in line 1"):
+    with pytest.raises(BadInput, match=r"ends inside|damage in line 1"):
         found.extend(found.value for found in json_values(cut(text[:end], size), "it"))
 
     assert found == objects[: len(found)]
@@ -119,25 +119,40 @@ def test_a_stream_that_is_cut_off_is_never_taken_for_whole(objects, size, data):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"a": 1}\n{"a" 2}\n', "damage in line 2: Expecting ':' delimiter"),
+        ('{"a": 1}\n{"a" 2}\n', "has damage in line 2 (Expecting ':' delimiter): repair that line"),
         (
             '{"a": 1}\n{\n "b": tru,\n "c": "a text that is long enough"}',
-            "damage in line 3: Expecting value",
+            "has damage in line 3 (Expecting value): repair that line",
         ),
-        ('[\n{"a": 1}\n{"a": 2}]', "damage in line 3: a comma or a bracket is missing or too much"),
-        ('[\n{"a": 1},\n]', "damage in line 3: a comma or a bracket is missing or too much"),
-        ("[1]\n]", "damage in line 2: a comma or a bracket is missing or too much"),
-        ('{"a": 1},\n{"a": 2}', "damage in line 1: a comma or a bracket is missing or too much"),
-        ("[" * 60 + "1", "damage in line 1: a comma or a bracket is missing or too much"),
-        ('[\n\n{"a": NaN}]', "damage in line 3: a number that is none or too long"),
-        ("1" * 5000, "damage in line 1: a number that is none or too long"),
-        ("<html>\n<body>", "damage in line 1: Expecting value"),
-        ('{"a": "x\ny"}   ' + " " * 20, "damage in line 1: Invalid control character at"),
-        ('{"a":' * 20_000, "damage in line 1: too many brackets in one another"),
-        ('{"a": 1}\n\n{"a": 2', "an end inside what begins in line 3: was it copied to the end?"),
-        ('\n[{"a": 1},\n', "an end inside the array that begins in line 2: was it copied to the end?"),
-        (" \n\n", "nothing but blank lines"),
-        ("", "nothing but blank lines"),
+        (
+            '[\n{"a": 1}\n{"a": 2}]',
+            "has damage in line 3 (a comma or a bracket is missing or too much): repair that line",
+        ),
+        (
+            '[\n{"a": 1},\n]',
+            "has damage in line 3 (a comma or a bracket is missing or too much): repair that line",
+        ),
+        ("[1]\n]", "has damage in line 2 (a comma or a bracket is missing or too much): repair that line"),
+        (
+            '{"a": 1},\n{"a": 2}',
+            "has damage in line 1 (a comma or a bracket is missing or too much): repair that line",
+        ),
+        (
+            "[" * 60 + "1",
+            "has damage in line 1 (a comma or a bracket is missing or too much): repair that line",
+        ),
+        ('[\n\n{"a": NaN}]', "has damage in line 3 (a number that is none or too long): repair that line"),
+        ("1" * 5000, "has damage in line 1 (a number that is none or too long): repair that line"),
+        ("<html>\n<body>", "has damage in line 1 (Expecting value): repair that line"),
+        (
+            '{"a": "x\ny"}   ' + " " * 20,
+            "has damage in line 1 (Invalid control character at): repair that line",
+        ),
+        ('{"a":' * 20_000, "has damage in line 1 (too many brackets in one another): repair that line"),
+        ('{"a": 1}\n\n{"a": 2', "ends inside what begins in line 3: copy it again, to its end"),
+        ('\n[{"a": 1},\n', "ends inside the array that begins in line 2: copy it again, to its end"),
+        (" \n\n", "has nothing but blank lines: give one with JSON in it"),
+        ("", "has nothing but blank lines: give one with JSON in it"),
     ],
     ids=range(16),
 )
@@ -146,7 +161,7 @@ def test_damage_is_told_with_its_line(text, told, size):
     with pytest.raises(BadInput) as refused:
         list(json_values(cut(text, size), "the answer"))
 
-    assert str(refused.value) == f"the answer must be JSON, found {told}"
+    assert str(refused.value) == f"the answer must be JSON, and {told}"
 
 
 @pytest.mark.parametrize("size", [1, 1000])
@@ -154,7 +169,9 @@ def test_bytes_that_are_no_text_are_told_with_their_line(size):
     """The line is counted in what was read before them."""
     bad = b'[1,\n{"a":\n"\xff"}]'
 
-    with pytest.raises(BadInput, match="damage in line 3: the line is not UTF-8 text"):
+    with pytest.raises(
+        BadInput, match=r"damage in line 3 \(the line is not UTF-8 text\): convert it first"
+    ):
         list(json_values([bad[at : at + size] for at in range(0, len(bad), size)], "it"))
 
 

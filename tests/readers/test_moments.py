@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tarry.readers.iso import iso_moments
 from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
+from tarry.readers.times import iso_moments
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICRO = timedelta(microseconds=1)
@@ -157,3 +157,13 @@ def test_the_unit_is_told_by_the_size():
 
     assert {unit_by_size(1_700_000_000 * per): unit for unit, per in units.items()} == {u: u for u in units}
     assert unit_by_size("1700000000.25") == "s"
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-05-01T10:00:00+02:", "2024-05-01T10:00:00+2", "2024-05-01T10:00:00 Z Z"]
+)
+def test_half_a_zone_is_no_zone_alone_or_in_a_column(text):
+    """One form for both: a column took `+02:` once, which single moments refused."""
+    assert not iso_moments(pl.Series([text])).good[0]
+    with pytest.raises(NoMoment, match="time is not a moment"):
+        moment_us(text)

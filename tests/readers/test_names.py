@@ -1,13 +1,18 @@
-"""Which column is which: what was named, else the usual names in their order."""
+"""Which column is what: by name, by guess, and inside other columns."""
+
+import json
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readers.kinds import small
 from tarry.core.errors import BadInput
-from tarry.readers.names import USUAL, choose_columns, faults_of_names, name_column
-from tarry.readers.rows import Wanted
+from tarry.readers.columns import Wanted
+from tarry.readers.files import read_history
+from tarry.readers.frames import read_frame
+from tarry.readers.names import USUAL, choose_columns, faults_of_names, name_column, unnest
 
 
 @pytest.mark.parametrize("role", USUAL)
@@ -46,7 +51,9 @@ def test_a_column_that_cannot_be_guessed_is_asked_for(role):
     """The sentence lists what there is and says which flag to give."""
     columns = [names[0] for other, names in USUAL.items() if other != role] + ["x"]
 
-    with pytest.raises(BadInput, match=f"must have a column for the {role}.*x: name it with --{role} NAME"):
+    with pytest.raises(
+        BadInput, match=f"has no column for the {role} among .*x: name it with --{role} NAME"
+    ):
         choose_columns(columns, Wanted())
 
 
@@ -56,7 +63,7 @@ def test_a_named_column_that_is_not_there_is_refused(role):
     columns = ["actor", "target", "time", *(f"c{place}" for place in range(30))]
 
     with pytest.raises(
-        BadInput, match=f"--{role} names, found no gone among the columns actor, .* and 13 more"
+        BadInput, match=f"has no column gone for --{role}: it has the columns actor, .* and 13 more"
     ):
         choose_columns(columns, Wanted(**{role: "gone"}))
 
@@ -126,3 +133,73 @@ def test_a_header_that_is_data_is_not_shown(header, wanted):
         choose_columns(header, wanted)
 
     assert "carol" not in str(caught.value)
+
+
+EVENTS = [
+    {"user": {"name": "ann", "more": {"id": 5}}, "page": {"id": 7}, "at": 60},
+    {"user": {"name": "bob", "more": {"id": 6}}, "page": {"id": 7}, "at": 61},
+    {"user": None, "page": {"id": 7}, "at": 62},
+]
+NAMED = {"actor": "user.name", "target": "page.id", "time": "at"}
+
+
+def lines(*events):
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+@pytest.mark.parametrize("bad", ["", "[]\n"])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_names_lead_into_columns(kind, bad, tmp_path):
+    """In objects, on the fast and the slow way, and in tables; what is missing is told as ever."""
+    path = tmp_path / f"a.{kind}"
+    if kind == "jsonl":
+        path.write_text(lines(*EVENTS) + bad)
+    else:
+        pl.DataFrame(EVENTS).write_parquet(path)
+
+    columns = read_history(path, **NAMED)
+
+    assert (columns.actor, columns.target) == ("user.name", "page.id")
+    assert columns.frame["user.name"].to_list() == ["ann", "bob"]
+    assert columns.frame["page.id"].to_list() == [7, 7]
+    assert columns.unreadable[0].reason == "actor is missing"
+
+
+def test_names_lead_as_deep_as_they_say():
+    """Every point is a step."""
+    found = read_frame(pl.DataFrame(EVENTS), **{**NAMED, "actor": "user.more.id"})
+
+    assert found.frame["user.more.id"].to_list() == [5, 6]
+
+
+def test_a_column_of_that_very_name_wins():
+    """A point may be part of a name."""
+    frame = pl.DataFrame({"user.name": ["x"], "user": [{"name": "y"}], "page": [1], "at": [5]})
+
+    assert read_frame(frame, actor="user.name", time="at").frame["user.name"].to_list() == ["x"]
+
+
+@pytest.mark.parametrize("name", ["user.gone", "gone.name", "user.name.first", "user.", ".", "at.x"])
+@pytest.mark.parametrize("bad", ["", "[]\n"])
+def test_a_name_that_leads_nowhere_is_refused(name, bad, tmp_path):
+    """As any other that is not there."""
+    (tmp_path / "a.jsonl").write_text(lines(*EVENTS) + bad)
+
+    with pytest.raises(BadInput, match=r"has no column .* for --actor: it has the columns"):
+        read_history(tmp_path / "a.jsonl", **{**NAMED, "actor": name})
+
+
+def test_numbers_among_texts_are_seen_inside_too(tmp_path):
+    """What a column inside another holds is looked at line by line, as outside."""
+    (tmp_path / "a.jsonl").write_text(
+        lines(EVENTS[0], {"user": {"name": True}, "page": {"id": 7}, "at": 9})
+    )
+
+    columns = read_history(tmp_path / "a.jsonl", **NAMED)
+
+    assert [str(fault) for fault in columns.unreadable] == ["line 2: actor is true or false"]
+
+
+def test_names_without_points_change_nothing():
+    """Nobody asked."""
+    assert unnest(small(), Wanted(actor="actor")).equals(small())

@@ -82,17 +82,17 @@ def test_a_file_may_be_written_as_people_write_it(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "must begin with the line name,owner, found another: write name,owner"),
-        ("Ann,ann\n", "must begin with the line name,owner"),
-        ("name,owner,more\n", "must begin with the line name,owner"),
-        ("name,owner\n", "must name somebody, found nobody"),
-        ("name,owner\nAnn,ann\n\nAnnie\n", "found in line 4 no such pair"),
-        ("name,owner\nAnn,\n", "found in line 2 no such pair"),
-        ("name,owner\nAnn,ann,annie\n", "found in line 2 no such pair"),
-        ("name,owner\nAnn,ann\nAnn,bob\n", "found in line 3 a name that has another owner already"),
-        ('name,owner\n"Ann,ann\n', "found in line 2 a quote that does not end"),
-        (f"name,owner\n{'x' * 200_000},ann\n", "found in line 2 a quote that does not end, or too long"),
-        (b"name,owner\nAnn,\xff\n", "must be UTF-8 text, found other bytes"),
+        ("", "does not begin with the line name,owner: write name,owner"),
+        ("Ann,ann\n", "does not begin with the line name,owner"),
+        ("name,owner,more\n", "does not begin with the line name,owner"),
+        ("name,owner\n", "names nobody: write"),
+        ("name,owner\nAnn,ann\n\nAnnie\n", "line 4 has no such pair"),
+        ("name,owner\nAnn,\n", "line 2 has no such pair"),
+        ("name,owner\nAnn,ann,annie\n", "line 2 has no such pair"),
+        ("name,owner\nAnn,ann\nAnn,bob\n", "line 3 gives a name a second owner"),
+        ('name,owner\n"Ann,ann\n', "line 2 has a quote that does not end"),
+        (f"name,owner\n{'x' * 200_000},ann\n", "line 2 has a quote that does not end, or too long"),
+        (b"name,owner\nAnn,\xff\n", "is not UTF-8 text: convert"),
     ],
 )
 def test_a_file_that_is_no_mapping_is_refused_with_its_line(tmp_path, content, told):
@@ -104,7 +104,7 @@ def test_a_file_that_is_no_mapping_is_refused_with_its_line(tmp_path, content, t
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     """As is a folder."""
-    with pytest.raises(BadInput, match=r"the file of owners none\.csv must be a file that can be read"):
+    with pytest.raises(BadInput, match=r"the file of owners none\.csv cannot be read"):
         read_owners(tmp_path / "none.csv")
-    with pytest.raises(BadInput, match="must be a file that can be read, found Is a directory"):
+    with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\)"):
         read_owners(tmp_path)

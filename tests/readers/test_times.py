@@ -1,17 +1,29 @@
-"""Times of every kind become the same microseconds, or a reason why not."""
+"""Columns of times: numbers of any unit, ISO 8601 texts and moments, exact to the microsecond."""
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.readers.numbers import UNITS
-from tarry.readers.times import HINT, moments
+from tarry.readers.times import (
+    FAR,
+    FINE,
+    HINT,
+    MISSING,
+    NOT_FINITE,
+    UNITS,
+    days_of,
+    in_reach,
+    iso_moments,
+    moments,
+    read_numbers,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = -2_208_988_800_000_000, 7_289_654_399_999_999  # the years 1900 to 2200
@@ -90,7 +102,9 @@ def test_two_units_in_one_column_are_refused(factor, as_texts):
     """A guess that fits some rows only is none."""
     counts = [1_700_000_000, 1_700_000_000 * factor]
 
-    with pytest.raises(BadInput, match=r"mixed units .* give --time-unit s, ms, us or ns"):
+    with pytest.raises(
+        BadInput, match=r"one unit, and their sizes go from .* give --time-unit s, ms, us or ns"
+    ):
         moments(pl.Series([str(count) for count in counts] if as_texts else counts))
 
 
@@ -333,9 +347,7 @@ def test_columns_that_hold_no_times_are_refused(column):
 
 def test_numbers_are_not_iso():
     """A unit for texts does not fit a column of numbers, unless the file alone states it."""
-    with pytest.raises(
-        BadInput, match="a column read with --time-unit iso must hold texts, found a column of Int64"
-    ):
+    with pytest.raises(BadInput, match="--time-unit iso is for texts, and the column holds Int64"):
         moments(pl.Series([5]), "iso")
 
     assert moments(pl.Series([5]), None, "iso").arrival.tolist() == [5_000_000]
@@ -347,3 +359,54 @@ def test_coarse_floats_are_told():
         "times are stored as 32-bit floats, which round them"
         in moments(pl.Series([5.0], dtype=pl.Float32)).notes
     )
+
+
+def test_rows_without_a_moment_do_not_disturb_the_others():
+    """Missing and unreadable texts are zero and marked."""
+    found = iso_moments(pl.Series(["1970-01-01T00:00:01Z", None, "", "x", "1970-01-01T00:00:02"]))
+
+    assert found.micros.tolist() == [1_000_000, 0, 0, 0, 2_000_000]
+    assert found.good.tolist() == [True, False, False, False, True]
+    assert found.zoned.tolist() == [True, False, False, False, False]
+
+
+def test_a_column_of_nothing_has_no_moments():
+    """No rows, or only missing ones."""
+    assert iso_moments(pl.Series([], dtype=pl.String)).micros.tolist() == []
+    assert iso_moments(pl.Series([None], dtype=pl.String)).good.tolist() == [False]
+
+
+def test_every_digit_of_a_fraction_up_to_the_ninth_counts():
+    """The nearest microsecond is taken, however many digits are written."""
+    texts = [
+        f"1970-01-01T00:00:00.{digits}Z" for digits in ("5", "000001", "0000014", "0000015", "000001999999")
+    ]
+
+    assert iso_moments(pl.Series(texts)).micros.tolist() == [500_000, 1, 1, 2, 2]
+
+
+def test_each_fault_of_a_number_is_told_apart():
+    """Fine, missing, not finite and far."""
+    numbers = pl.Series([5.0, None, float("inf"), 1e18])
+
+    read = read_numbers(numbers.clear(4).cast(pl.Int64), numbers, "s")
+
+    assert read.fault.tolist() == [FINE, MISSING, NOT_FINITE, FAR]
+    assert read.notes == ()
+
+
+def test_no_numbers_need_no_days():
+    """A guess about nothing is still a guess."""
+    nothing = pl.Series([None], dtype=pl.Int64)
+
+    assert read_numbers(nothing, nothing, None).notes == ("times read as seconds, by their size",)
+    assert days_of(np.array([], dtype=np.int64)) == ""
+
+
+def test_days_are_those_of_the_years_that_are_read():
+    """Before 1970 too, to the last microsecond."""
+    ends = np.array([-2_208_988_800_000_000, 7_289_654_399_999_999])
+
+    assert days_of(ends) == "1900-01-01 to 2200-12-31"
+    assert in_reach(ends).all()
+    assert not in_reach(ends + np.array([-1, 1])).any()

@@ -70,7 +70,7 @@ def test_a_file_that_was_cut_off_is_refused_with_its_last_line(end):
     told = refusal(DOCUMENT[:end]) if end else refusal()
 
     assert told.startswith(
-        "the file must be well-formed XML in UTF-8, found an end that comes too early in line"
+        "the file must be well-formed XML in UTF-8, and has an end that comes too early in line"
     )
     assert int(told.split(" in line ")[1].split(":")[0]) <= line
 
@@ -89,16 +89,16 @@ def test_a_file_that_was_cut_off_is_refused_with_its_last_line(end):
 )
 def test_what_is_not_well_formed_is_refused_with_its_line(content, found):
     """In the words of the parser, which show nothing of the file."""
-    told = "the file must be well-formed XML in UTF-8, found "
+    told = "the file must be well-formed XML in UTF-8, and has "
 
-    assert refusal(content) == f"{told}{found}: is it the whole file, unchanged?"
+    assert refusal(content) == f"{told}{found}: copy it again, whole and unchanged"
 
 
 def test_another_encoding_is_refused_whatever_the_file_declares():
     """Umlauts in the bytes of another alphabet."""
     content = '<?xml version="1.0" encoding="latin-1"?><list>Änne</list>'.encode("latin-1")
 
-    assert "found not well-formed (invalid token) in line 1" in refusal(content)
+    assert "and has not well-formed (invalid token) in line 1" in refusal(content)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,16 @@ def test_a_doctype_is_refused_before_its_entities_mean_anything(inside):
     """No bomb that unfolds, and no file of the machine's."""
     content = b"\n<!DOCTYPE list [" + inside + b"]>\n<list><name>&c;&secret;</name></list>"
 
-    assert refusal(content).startswith("the file must not have a DOCTYPE, found one in line 2")
+    assert refusal(content).startswith("the file must not have a DOCTYPE, and has one in line 2")
 
 
 def test_elements_inside_one_another_are_bounded():
     """No deeper than an export needs."""
     read([b"<a>" * DEEPEST + b"</a>" * DEEPEST])
 
-    assert f"must nest at most {DEEPEST} elements, found more in line 1" in refusal(b"<a>" * (DEEPEST + 1))
+    assert f"must nest at most {DEEPEST} elements, and has more in line 1" in refusal(
+        b"<a>" * (DEEPEST + 1)
+    )
 
 
 def test_a_text_without_end_is_refused_where_it_would_be_kept():
@@ -139,6 +141,6 @@ def test_a_tag_without_end_is_refused():
 
 def test_an_element_inside_a_text_is_refused():
     """A field has one text, and not two with something in between."""
-    told = "must have plain texts in its fields, found an element inside one in line 1"
+    told = "must have plain texts in its fields, and has an element inside one in line 1"
 
     assert told in refusal(b"<list><name>a<b/>c</name></list>")

@@ -15,13 +15,14 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.study import advice as module
-from tarry.study.advice import EPSILONS, PERCENTILES, Advice, Choice, advise, candidates, split
-from tarry.study.attack.attacks import attack
-from tarry.study.audit import Question, audit
+from tarry.study.advice import PERCENTILES, Advice, TriedPolicy, advise, candidates, split
+from tarry.study.attack import attack
+from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
+from tarry.study.question import EPSILONS, Question
 from tarry.study.replay import replay
 from tarry.study.score import precision_at
 from tarry.study.table import event_table
@@ -73,7 +74,7 @@ def test_a_split_is_by_time_and_loses_nothing(times, share):
 
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(3, 2)])
 def test_a_share_to_learn_on_leaves_something_for_both(share, busy):
-    with pytest.raises(BadInput, match="the share to learn on lies between 0 and 1"):
+    with pytest.raises(BadInput, match="the share to learn on must lie between 0 and 1"):
         split(busy, share)
 
 
@@ -290,7 +291,7 @@ def test_a_history_at_one_moment_cannot_be_split():
 )
 def test_the_recommendation_is_said_in_words(before, after, told):
     """Epsilon, gap, how often claims are right before and after, and the delay."""
-    choice = Choice(
+    choice = TriedPolicy(
         policy=Policy(epsilon="0.5", gap="11m"),
         percentile=50,
         precision=after,
@@ -310,7 +311,7 @@ def test_the_recommendation_is_said_in_words(before, after, told):
 def choice_of(precision, spent=0):
     """A choice that hides so much."""
     numbers = {"average_precision": 0.1, "mean_s": 65.0, "longest_s": 99.0, "spent_actors": spent}
-    return Choice(policy=Policy(epsilon="1", gap="11m"), percentile=50, precision=precision, **numbers)
+    return TriedPolicy(policy=Policy(epsilon="1", gap="11m"), percentile=50, precision=precision, **numbers)
 
 
 def test_where_nothing_helps_nothing_is_recommended():

@@ -1,256 +1,287 @@
-"""The audit: every attack on every draw of every practice through every observer, and what it costs."""
+"""The audit: any form of a history, one report; plain values for programs, and nobody's name."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
-from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput, NotPossible
+import tarry
+from readers.kinds import OnlyAStream
+from tarry.core.bounds import posterior_batched
+from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.core.promise import MEANINGLESS
-from tarry.study import audit as module
-from tarry.study.attack.attacks import attack
-from tarry.study.attack.cutoff import Truth, cutoff_attack
-from tarry.study.attack.recipient import recipient_attack
-from tarry.study.audit import CUTOFFS, Question, audit, measure
+from tarry.readers.events import Event, EventStream
+from tarry.readers.faults import Faults
+from tarry.readers.frames import read_frame
+from tarry.study.advice import advise
+from tarry.study.attack import attack
+from tarry.study.audit import SUSPECTS, Question, advice_as_dict, audit
 from tarry.study.baselines import baseline
-from tarry.study.batching import close_actor_share, measure_batching, null_gaps
 from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS, Shown
+from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
+from tarry.study.score import average_precision, crossover, recall_at
 from tarry.study.table import event_table
 
-POLICY = Policy(epsilon="1", gap="11m")
-SECONDS = [second * MICROSECONDS for second in CUTOFFS]
-
-
-class Late:
-    """A practice of one's own that does not draw: each event as late as its place in the table."""
-
-    name, draws = "late", False
-
-    def __init__(self):
-        self.asked = []
-
-    def show(self, history, draw):
-        """Print the true times."""
-        self.asked.append((draw.seed, draw.draw))
-        return Shown(release=history.times + np.arange(len(history)) * MICROSECONDS, printed=history.times)
+#: What programs are promised.
+KEYS = {
+    "events": int,
+    "actors": int,
+    "targets": int,
+    "batched_share": float,
+    "linked_pairs": int,
+    "candidate_pairs": int,
+    "attacks": list,
+}
+RUN = {"attack": str, "observer": str, "policy": str, "draw": int, "scores": list}
+SCORE = {
+    "cutoff_s": float,
+    "true_positives": int,
+    "false_positives": int,
+    "false_negatives": int,
+    "true_negatives": int,
+    "precision": float,
+    "recall": float,
+}
+NAMES = ["Adelheid", "Balthasar", "Cunigunde", "Dietlinde", "Engelbert"]
+SECONDS = [0, 60, 61, 4_000, 4_030, 9_000]
+ACTS = pl.DataFrame(
+    {"user": ["a", "a", "b", "b", "b", "c"], "page": ["p", "q", "q", "p", "q", "p"], "ts": SECONDS}
+)
+PLACES = ["Quedlinburg", "Rothenburg", "Speyer", "Tangermünde", "Ulm"]
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Half a day of some people."""
-    rng = np.random.default_rng(6)
+    """Weeks of people with names that are easily found again."""
+    rng = np.random.default_rng(5)
     return event_table(
-        actor=rng.integers(0, 30, 300),
-        target=rng.integers(0, 20, 300),
-        time=rng.integers(0, 40_000, 300) * MICROSECONDS,
+        actor=[NAMES[i] for i in rng.integers(0, 5, 600)],
+        target=[PLACES[i] for i in rng.integers(0, 5, 600)],
+        time=rng.integers(0, 400_000, 600) * MICROSECONDS,
     )
 
 
-def test_everything_asked_is_run_in_its_order(table):
-    """Practices, draws, observers, attacks; what does not draw is run once."""
+@pytest.fixture(scope="module")
+def found(table):
+    """Two practices, two observers, all attacks."""
     question = Question(
-        practices=[baseline("nothing"), replay(POLICY, "mine")],
-        observers=[observer("notified"), observer("archive")],
-        attacks=[attack("cutoff"), attack("recipient")],
+        practices=[baseline("nothing"), replay(Policy(epsilon="1", gap="11m"))],
+        observers=[observer("notified"), observer("poller:10m")],
+        attacks=[attack(name) for name in ("cutoff", "likelihood", "recipient", "informed", "nearest")],
         draws=2,
     )
-    runs = audit(table, question).runs
-
-    assert [(run.policy, run.draw, run.observer, run.attack) for run in runs] == [
-        (policy, draw, watcher, method)
-        for policy, draw in (("nothing", 0), ("mine", 0), ("mine", 1))
-        for watcher in ("notified", "archive")
-        for method in ("cutoff", "recipient")
-    ]
+    return audit(table, question)
 
 
-def test_runs_are_the_attacks_on_what_the_observer_saw(table):
-    """With the draw of the seed asked for."""
-    question = Question(
-        practices=[replay(POLICY)],
-        observers=[observer("poller:10m")],
-        attacks=[attack("cutoff"), attack("recipient")],
-        cutoffs=[60 * MICROSECONDS, 0],
-        window=90 * MICROSECONDS,
-        seed=7,
-        draws=3,
+def test_the_promised_keys_are_there_with_plain_values(found):
+    """After a trip through JSON, which knows no fractions, numbers of numpy or records."""
+    answer = json.loads(json.dumps(found.as_dict()))
+
+    assert {key: type(answer[key]) for key in KEYS} == KEYS
+    assert len(answer["attacks"]) == len(found.runs) == 2 * 4 + 2 * (4 + 5)
+    for run in answer["attacks"]:
+        assert {key: type(run[key]) for key in RUN} == RUN
+        for score in run["scores"]:
+            assert {key: type(score[key]) for key in SCORE} == SCORE
+
+
+def test_every_figure_is_the_one_measured(found):
+    answer, measures = found.as_dict(), found.measures
+
+    assert (answer["events"], answer["actors"], answer["targets"]) == (600, 5, 5)
+    assert answer["batched_share"] == measures.batching.batched_share
+    assert (answer["batching_rate"], answer["moves"]) == (measures.batching.rate, measures.batching.moves)
+    assert answer["moves_within"] == measures.batching.moves_within
+    assert (answer["linked_pairs"], answer["candidate_pairs"]) == (
+        found.linked_pairs,
+        found.candidate_pairs,
     )
-    found = audit(table, question)
-    truth = Truth(table=table, window=90 * MICROSECONDS)
-    for draw in range(3):
-        seen = observer("poller:10m").see(replay(POLICY).show(table.history, Seeded(7, draw)))
-        for method in (cutoff_attack, recipient_attack):
-            [run] = [
-                run
-                for run in found.runs
-                if (run.draw, run.attack) == (draw, method.__name__.removesuffix("_attack"))
-            ]
-            assert list(run.scores) == method(truth, seen, question.cutoffs)
-    assert (found.linked_pairs, found.candidate_pairs) == (truth.linked_pairs, table.candidate_pairs)
-    assert len({run.scores for run in found.runs}) == 6
+    assert answer["different_rate"] == float(measures.different)
+    assert answer["window_s"] == 300
+    assert (answer["in_batch_gaps_s"], answer["null_gaps_s"]) == (
+        measures.in_batch_gaps_s,
+        measures.null_gaps_s,
+    )
+    for told, run in zip(answer["attacks"], found.runs, strict=True):
+        counts = [score.counts for score in run.scores]
+        assert (told["attack"], told["observer"], told["policy"], told["draw"]) == (
+            run.attack,
+            run.observer,
+            run.policy,
+            run.draw,
+        )
+        assert told["average_precision"] == average_precision(counts)
+        assert told["error_crossover_rate"] == crossover(counts)
+        assert told["recall_at_half_precision"] == recall_at(counts, 0.5)
+        for line, score in zip(told["scores"], run.scores, strict=True):
+            assert {**vars(score.counts), "cutoff_s": score.cutoff / 1e6} == {
+                key: line[key] for key in (*vars(score.counts), "cutoff_s")
+            }
+            assert (line["precision"], line["recall"]) == (score.counts.precision, score.counts.recall)
+            assert line.get("multiple") == score.multiple
+            assert line.get("power_bound") == score.power_bound
+    for told, cost in zip(answer["costs"], found.costs, strict=True):
+        assert told == vars(cost)
 
 
-def test_the_archive_sees_what_is_printed(table):
-    """A practice that prints true times helps against the notified alone."""
-    plain = audit(table, Question(practices=[baseline("nothing")])).runs[0].scores
-    watchers = [observer("notified"), observer("archive")]
-    notified, archive = audit(table, Question(practices=[Late()], observers=watchers)).runs
+def test_what_is_not_defined_is_null():
+    """Precision where nothing is claimed, recall where nothing is linked; keys stay."""
+    alone = event_table(actor=[1, 2], target=[1, 2], time=[0, 10 * 3600 * MICROSECONDS])
+    answer = json.loads(json.dumps(audit(alone, Question(practices=["nothing"])).as_dict()))
+    score = answer["attacks"][0]["scores"][0]
 
-    assert notified.scores != plain
-    assert archive.scores == plain
-
-
-def test_a_practice_that_does_not_draw_is_shown_once(table):
-    """However many draws are asked for."""
-    late = Late()
-    found = audit(table, Question(practices=[late], draws=5, seed=3))
-
-    assert late.asked == [(3, 0)]
-    assert [(cost.policy, cost.draw) for cost in found.costs] == [("late", 0)]
+    assert (score["precision"], score["recall"], score["true_negatives"]) == (None, None, 1)
+    assert (answer["batching_rate"], answer["posteriors"], answer["advice"]) == (None, [], None)
+    assert answer["attacks"][0]["average_precision"] is None
 
 
-def test_progress_is_told_after_each_replay(table):
-    """One for each practice and draw, up to all of them."""
-    told = []
-    audit(
-        table,
-        Question(practices=[baseline("nothing"), replay(POLICY)], draws=3),
-        progress=lambda done, total: told.append((done, total)),
+def test_posteriors_follow_the_measured_rates(found):
+    """And are left out where a rate is not known."""
+    seconds = np.array([0, 5, 9_000, 8, 90_000])
+    table = event_table(actor=[1, 1, 1, 2, 3], target=range(5), time=seconds * MICROSECONDS)
+    quiet = audit(table, Question(practices=[]))
+
+    assert [posterior.suspects for posterior in quiet.posteriors] == list(SUSPECTS)
+    assert quiet.posteriors[2].batched == pytest.approx(float(posterior_batched("0.5", Fraction(1, 3), 10)))
+    assert audit(table, Question(practices=[], different=False)).posteriors == []
+    assert found.measures.different == 1  # all five ever act within five minutes of each other
+    assert found.posteriors == []
+
+
+def test_advice_is_told_with_its_choices(table):
+    advice = advise(table)
+    answer = json.loads(json.dumps(advice_as_dict(advice)))
+
+    assert answer["sentence"] == advice.sentence
+    assert (answer["learned_on"], answer["measured_on"]) == (advice.learned_on, advice.measured_on)
+    assert answer["precision_before"] == advice.before
+    assert [choice["recommended"] for choice in answer["choices"]] == [
+        c is advice.best for c in advice.choices
+    ]
+    for told, choice in zip(answer["choices"], advice.choices, strict=True):
+        assert (told["epsilon"], told["gap_s"]) == (float(choice.policy.epsilon), float(choice.policy.gap))
+        assert (told["precision"], told["mean_s"]) == (choice.precision, choice.mean_s)
+        assert told["on_frontier"] == advice.on_frontier(choice)
+
+
+def test_a_reason_in_place_of_advice_is_told_as_it_is(found):
+    assert replace(found, no_advice="too few events").as_dict()["advice"] == "too few events"
+
+
+def test_nobody_is_named(found, table):
+    """Neither people nor what they acted on, by name or by number."""
+    text = json.dumps(replace(found, advice=advise(table)).as_dict())
+
+    assert not [name for name in NAMES + PLACES if name in text]
+    assert not [number for number in {*table.actor.tolist(), *table.target.tolist()} if str(number) in text]
+
+
+def sources(folder):
+    """One history in every form that an audit takes."""
+    path = folder / "acts.csv"
+    ACTS.write_csv(path)
+    events = [Event(actor, target, second * MICROSECONDS) for actor, target, second in ACTS.rows()]
+    return {
+        "path": path,
+        "text": str(path),
+        "polars": ACTS,
+        "lazy": ACTS.lazy(),
+        "arrow": OnlyAStream(ACTS),
+        "columns": read_frame(ACTS, time_unit="s"),
+        "table": event_table(
+            actor=ACTS["user"].to_list(),
+            target=ACTS["page"].to_list(),
+            time=[second * MICROSECONDS for second in SECONDS],
+        ),
+        "events": events,
+        "generator": (event for event in events),
+        "stream": EventStream(iter(events), Faults("the export")),
+    }
+
+
+@pytest.mark.parametrize("kind", range(10))
+def test_every_form_of_a_history_gives_the_same_report(kind, tmp_path):
+    """Whoever asks: a command gives a path, a notebook a frame, a reader a stream."""
+    name, source = list(sources(tmp_path).items())[kind]
+    question = Question(practices=["nothing", "mix:1h"], time_unit="s")
+    report, table = audit(source, question), audit(sources(tmp_path)["table"], question)
+
+    assert report.runs == table.runs, name
+    assert report.costs == table.costs
+    assert report.measures == table.measures
+    assert report.linked_pairs == 2
+
+
+def test_what_is_no_history_is_refused():
+    with pytest.raises(BadInput, match="a history must be a path, a frame, a table or events, not int"):
+        audit(5)
+    with pytest.raises(BadInput, match="unknown engine 'spark': use memory"):
+        audit(ACTS, engine="spark")
+
+
+def test_a_stream_brings_its_account_of_what_could_not_be_read():
+    faults = Faults("the export")
+    faults.add(7, "time is missing")
+    events = [Event("a", "p", 0), Event("a", "q", 60 * MICROSECONDS), Event("SineBot", "q", 5, is_bot=True)]
+    report = audit(
+        EventStream(events, faults, ["half of it"]), Question(practices=["nothing"], without_bots=True)
     )
 
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert report.reading.unreadable_count == 1
+    assert [str(row) for row in report.reading.unreadable] == ["line 7: time is missing"]
+    assert report.reading.notes == ("half of it",)
+    assert report.notes == ["1 of 4 rows could not be read", "1 events of bots are left out"]
 
 
-def test_costs_are_delays_in_seconds():
-    """From arrival to release, with what changes places on one target."""
-    table = event_table(actor=[1, 2, 3, 4], target=[1, 1, 2, 2], time=[0, 0, 10_000_000, 11_500_000])
-    [cost] = audit(table, Question(practices=[Late()])).costs
-
-    assert (cost.mean_s, cost.median_s, cost.longest_s) == (1.5, 1.5, 3.0)
-    assert cost.high_s == pytest.approx(2.85)
-    assert cost.reordered == 0.0
-    assert (cost.most_nats, cost.spent_actors) == (None, None)
-
-
-def test_costs_of_a_policy_are_those_of_its_own_draw(table):
-    """Each draw has its own, and the promise adds up over an actor's batched events."""
-    found = audit(table, Question(practices=[replay(POLICY)], draws=2, seed=9)).costs
-    for draw, cost in enumerate(found):
-        shown = replay(POLICY).show(table.history, Seeded(9, draw))
-        delay = (shown.release - table.time) / MICROSECONDS
-        batched = [int(shown.batched[table.actor == actor].sum()) for actor in set(table.actor.tolist())]
-
-        assert (cost.mean_s, cost.longest_s) == (delay.mean(), delay.max())
-        assert cost.high_s == np.quantile(delay, 0.95)
-        assert cost.most_nats == max(batched) / 2
-        assert cost.spent_actors == sum(Fraction(count, 2) > MEANINGLESS for count in batched)
-    assert found[0].mean_s != found[1].mean_s
-
-
-def test_a_promise_of_just_the_limit_is_not_spent():
-    """Six batched events at a half each are three nats: still something; eight are not."""
-    pairs = [(1, 3), (2, 4), (3, 0)]  # actors and how often each acts on two targets at once
-    rows = [
-        (actor, target, i * 10**10) for actor, count in pairs for i in range(count) for target in (1, 2)
-    ]
+def test_a_table_is_filtered_like_a_file():
+    rows = [(1, 1, 0), (1, 1, 0), (1, 2, 5), (2, 1, 9)]
     actor, target, time = zip(*rows, strict=True)
-    crowd = event_table(actor=[*actor, 3], target=[*target, 1], time=[*time, 0])
-    [cost] = audit(crowd, Question(practices=[replay(POLICY)])).costs
+    table = event_table(actor=actor, target=target, time=time)
 
-    assert (cost.most_nats, cost.spent_actors) == (4.0, 1)
-
-
-def test_nothing_costs_nothing(table):
-    [cost] = audit(table, Question(practices=[baseline("nothing")])).costs
-
-    assert (cost.mean_s, cost.median_s, cost.high_s, cost.longest_s, cost.reordered) == (0, 0, 0, 0, 0)
+    assert audit(table, Question(practices=[], collapse=True)).measures.events == 3
+    assert audit(table, Question(practices=[], busy_limit=1)).measures.events == 1
+    with pytest.raises(BadInput, match="an EventTable does not say who is a bot"):
+        audit(table, Question(practices=[], without_bots=True))
 
 
-def test_an_attack_that_does_not_apply_is_left_out(table):
-    """The likelihood attack on a habit; but if nothing is left of it, that is said."""
-    both = [attack("likelihood"), attack("cutoff")]
-    found = audit(table, Question(practices=[baseline("nothing"), replay(POLICY, "mine")], attacks=both))
+def test_one_call_measures_recommends_and_compares(table):
+    """All of it in one report, with figures that agree; the stages are told on the way."""
+    told = []
+    question = Question(epsilons=["1"], compared=["mix:1h"])
+    report = audit(table, question, progress=lambda stage, *_: told.append(stage))
+    sides = report.comparison
 
-    assert [(run.policy, run.attack) for run in found.runs] == [
-        ("nothing", "cutoff"),
-        ("mine", "likelihood"),
-        ("mine", "cutoff"),
-    ]
-    with pytest.raises(
-        BadInput, match="the attack likelihood knows a policy and sees its releases, found no policy"
-    ):
-        Question(practices=[baseline("nothing")], attacks=both)
-
-
-def test_measures_are_those_of_batching(table):
-    """With gaps as percentiles that were observed, in seconds."""
-    found, gaps = measure(table, 300 * MICROSECONDS), null_gaps(table)
-
-    assert (found.events, found.actors, found.targets) == (300, table.actors, table.targets)
-    assert (found.first, found.last, found.window) == (
-        table.time.min(),
-        table.time.max(),
-        300 * MICROSECONDS,
-    )
-    assert found.batching == measure_batching(table, 300 * MICROSECONDS)
-    assert found.different == close_actor_share(table, 300 * MICROSECONDS)
-    for percent, gap in found.null_gaps_s.items():
-        at_most = (gaps <= gap * MICROSECONDS).mean()
-        below = (gaps < gap * MICROSECONDS).mean()
-        assert below < percent / 100 <= at_most
-    assert {found.null_curve_s[percent] for percent in found.null_gaps_s} == set(found.null_gaps_s.values())
+    assert list(dict.fromkeys(told)) == ["measuring", "advising", "comparing", "replaying"]
+    assert report.advice.sentence == advise(table, epsilons=["1"], draws=3).sentence
+    assert list(sides.promises) == ["nothing", "recommended", "mix:1h"]
+    assert sides.measures.events == report.after.measures.events == report.advice.measured_on
+    [nothing] = [line for line in sides.lines if (line.policy, line.observer) == ("nothing", "notified")]
+    assert nothing.precision.mean == report.advice.before
+    assert [line["policy"] for line in report.as_dict()["comparison"][::2]] == list(sides.promises)
 
 
-def test_the_slow_rate_is_measured_on_small_tables_or_when_asked(table, monkeypatch):
-    work = module._looks(table, Question(practices=[]).window)
-    monkeypatch.setattr(module, "MOST_LOOKS", work - 1)
-    question = Question(practices=[])
+def test_what_cannot_be_recommended_or_compared_leaves_the_rest_standing():
+    late = Policy(epsilon="1", gap="9m", deadline_at=1)
+    report = audit(ACTS, Question(time_unit="s", compared=[late]))
 
-    assert audit(table, question).measures.different is None
-    assert audit(table, question, different=True).measures.different == close_actor_share(
-        table, question.window
-    )
-    monkeypatch.setattr(module, "MOST_LOOKS", work)
-    assert audit(table, question).measures.different is not None
-    assert audit(table, question, different=False).measures.different is None
+    assert report.linked_pairs == 2
+    assert (report.advice, report.after, report.comparison) == (None, None, None)
+    assert "too few to learn" in report.no_advice
+    assert "come after the deadline" in report.no_comparison
 
 
-def test_runs_are_found_by_practice_attack_and_observer(table):
-    found = audit(table, Question(practices=[baseline("nothing"), replay(POLICY, "mine")], draws=2))
+def test_a_practice_says_itself_what_it_promises_and_strands(table):
+    report = audit(table, Question(practices=["nothing", "threshold:7", Policy(epsilon="1", gap="11m")]))
 
-    assert [run.draw for run in found.runs_of("mine", "cutoff", "notified")] == [0, 1]
-    assert found.runs_of("mine", "cutoff", "archive") == []
-
-
-def test_the_order_of_rows_changes_no_answer(table):
-    """Nor do the names of people, but for the order of those who act at one moment."""
-    places = np.random.default_rng(3).permutation(len(table))
-    shuffled = event_table(actor=table.actor[places], target=table.target[places], time=table.time[places])
-    question = Question(practices=[replay(POLICY)], draws=2)
-
-    assert audit(shuffled, question) == audit(table, question)
+    assert list(report.promises.values()) == ["none", "none", "epsilon 1, gap 11m"]
+    assert list(report.stranded.values()) == [0, 600 % 7, 0]
 
 
-def test_a_history_of_one_event_has_no_pairs():
-    """And of none nothing at all."""
-    one = event_table(actor=[1], target=[1], time=[5])
-    found = audit(one, Question(practices=[baseline("nothing")]))
-
-    assert (found.linked_pairs, found.candidate_pairs, found.measures.null_gaps_s) == (0, 0, {})
-    assert found.runs[0].scores[0].counts.precision is None
-    with pytest.raises(NotPossible, match="a history without events has nothing to measure"):
-        audit(one.keep(one.time > 5), Question(practices=[baseline("nothing")]))
-
-
-def test_a_question_asks_for_something():
-    question = Question(practices=[])
-    with pytest.raises(BadInput, match="the number of draws is at least 1, found 0"):
-        replace(question, draws=0)
-    with pytest.raises(BadInput, match="the cutoffs are at least one, found none"):
-        replace(question, cutoffs=[])
-    assert list(question.cutoffs) == SECONDS
+def test_the_package_offers_the_audit():
+    assert tarry.audit is audit
+    assert tarry.Question is Question
+    assert isinstance(tarry.audit(ACTS, tarry.Question(practices=[], time_unit="s")), tarry.Report)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from contracts.practice_contract import PracticeCase, PracticeContract
 from tarry.core.errors import BadInput
-from tarry.study.baselines import BASELINES, baseline
+from tarry.core.plugins import names
+from tarry.study.baselines import baseline, habit
 from tarry.study.baselines.plain import AllAtEnd
 from tarry.study.baselines.stamps import HotcrpNoon
 from tarry.study.practice import MICROSECONDS
@@ -27,7 +28,8 @@ TOGETHER = {
 }
 # Noon comes up to twelve hours after an event, which was taken to the nearest second before.
 NOON = 12 * 3600 * MICROSECONDS + MICROSECONDS // 2
-EXAMPLES = [example for recipe in BASELINES.values() for example in recipe.examples]
+BASELINES = {name: habit(name) for name in names("practice")}
+EXAMPLES = [example for kind in BASELINES.values() for example in kind.examples]
 MORE = [
     "threshold:3",
     "mix:7s",
@@ -40,42 +42,50 @@ MORE = [
 SPANS = st.integers(1, 36_525 * 86_400 * MICROSECONDS).map(lambda us: f"{us}us")
 
 REFUSED = [
-    ("", "a baseline is one of nothing, hotcrp", "found ''"),
-    ("hotcrap", "a baseline is one of nothing, hotcrp", "found 'hotcrap'"),
-    ("jitter 5m", "a baseline is one of nothing, hotcrp", "found 'jitter 5m'"),
-    ("nothing:1h", "the baseline nothing takes no parameter", "found '1h': write it like nothing"),
+    ("", "unknown practice ''", "use nothing, hotcrp"),
+    ("hotcrap", "unknown practice 'hotcrap'", "use nothing, hotcrp"),
+    ("jitter 5m", "unknown practice 'jitter 5m'", "use nothing, hotcrp"),
+    ("nothing:1h", "the habit nothing takes no parameter", "'nothing:1h' has one: write it like nothing"),
     (
         "jitter:",
-        "the baseline jitter has a parameter after its colon",
+        "nothing stands after the colon of 'jitter:'",
         "write it like jitter:24h or jitter:",
     ),
     ("jitter:x", "the longest delay of jitter must be numbers with units", "write it like jitter:24h or"),
-    ("jitter:0s", "the longest delay of jitter lies between 1us and 36525d", "found 0s"),
+    ("jitter:0s", "the longest delay of jitter must lie between 1us and 36525d", "not 0s"),
     ("jitter:-5m", "the shortest delay of jitter must be numbers with units", "not ''"),
-    ("jitter:15m-5m", "the shortest delay of jitter lies between 0s and the longest (5m)", "found 15m"),
+    ("jitter:15m-5m", "the shortest delay of jitter must lie between 0s and the longest, 5m", "not 15m"),
     ("jitter:200000w", "the longest delay of jitter must be at most 36525d", "not 200000w"),
-    ("rounding:0h", "the unit of rounding lies between 1us", "write it like rounding:1h or rounding:1d"),
+    (
+        "rounding:0h",
+        "the unit of rounding must lie between 1us",
+        "write it like rounding:1h or rounding:1d",
+    ),
     ("mix:1", "the interval of a mix must be numbers with units", "write it like mix:1h"),
-    ("mix:0s", "the interval of a mix lies between", "found 0s"),
-    ("threshold:0", "the threshold of a mix is at least 1", "found 0: write it like threshold:100"),
-    ("threshold:many", "the threshold of a mix is a whole number below 10^9", "found 'many'"),
-    ("threshold:-3", "the threshold of a mix is a whole number below 10^9", "found '-3'"),
-    ("threshold:٣", "the threshold of a mix is a whole number below 10^9", "found '٣'"),
-    ("threshold:10000000000", "the threshold of a mix is a whole number below 10^9", "found '10000000000'"),
+    ("mix:0s", "the interval of a mix must lie between", "not 0s"),
+    ("threshold:0", "the threshold of a mix must be at least 1", "not 0: write it like threshold:100"),
+    ("threshold:many", "the threshold of a mix must be a whole number below 10^9", "not 'many'"),
+    ("threshold:-3", "the threshold of a mix must be a whole number below 10^9", "not '-3'"),
+    ("threshold:٣", "the threshold of a mix must be a whole number below 10^9", "not '٣'"),
+    (
+        "threshold:10000000000",
+        "the threshold of a mix must be a whole number below 10^9",
+        "not '10000000000'",
+    ),
     ("pool:often", "the interval of a pool must be numbers with units", "write it like pool or pool:1h"),
-    ("pool:0s", "the interval of a pool lies between", "found 0s"),
-    ("poisson:4s*", "the number of hops is a whole number", "found ''"),
-    ("poisson:4s*0", "the number of hops lies in 1..20", "found 0"),
-    ("poisson:4s*21", "the number of hops lies in 1..20", "write it like poisson:60m or poisson:4s*3"),
-    ("poisson:0s", "the mean delay of a hop lies between", "found 0s"),
-    ("backdated:0s", "the span of backdating lies between", "found 0s"),
-    ("kloak:0s", "the longest delay of kloak lies between", "found 0s"),
-    ("hotcrp:Mars/Olympus", "a zone is UTC, an offset or a name", "found 'Mars/Olympus'"),
-    ("hotcrp:../passwd", "a zone is UTC, an offset or a name", "found '../passwd'"),
-    ("hotcrp:Europe", "a zone is UTC, an offset or a name", "found 'Europe'"),
-    ("hotcrp:+24:00", "a zone is UTC, an offset or a name", "write it like hotcrp or hotcrp:+02:00"),
-    ("end:soon", "the end is a date or a moment in ISO 8601", "found 'soon': write it like end or"),
-    ("end:0001-01-01T00:00:00+02:00", "the end lies in the years 1 to 9999", "us after 1970"),
+    ("pool:0s", "the interval of a pool must lie between", "not 0s"),
+    ("poisson:4s*", "the number of hops must be a whole number", "not ''"),
+    ("poisson:4s*0", "the number of hops must be 1 to 20", "not 0"),
+    ("poisson:4s*21", "the number of hops must be 1 to 20", "write it like poisson:60m or poisson:4s*3"),
+    ("poisson:0s", "the mean delay of a hop must lie between", "not 0s"),
+    ("backdated:0s", "the span of backdating must lie between", "not 0s"),
+    ("kloak:0s", "the longest delay of kloak must lie between", "not 0s"),
+    ("hotcrp:Mars/Olympus", "unknown zone 'Mars/Olympus'", "write it like hotcrp or"),
+    ("hotcrp:../passwd", "unknown zone '../passwd'", "write it like hotcrp or"),
+    ("hotcrp:Europe", "unknown zone 'Europe'", "write it like hotcrp or"),
+    ("hotcrp:+24:00", "unknown zone '+24:00'", "write it like hotcrp or hotcrp:+02:00"),
+    ("end:soon", "the end must be a date or a moment in ISO 8601", "not 'soon': write it like end or"),
+    ("end:0001-01-01T00:00:00+02:00", "the end must lie in the years 1 to 9999", "us after 1970"),
 ]
 
 
@@ -124,10 +134,11 @@ def test_any_parameter_survives_the_name(text):
     assert baseline(practice.name) == practice
 
 
-@pytest.mark.parametrize(("name", "recipe"), BASELINES.items())
-def test_the_usual_parameter_is_the_one_that_may_be_left_out(name, recipe):
+@pytest.mark.parametrize(("name", "kind"), BASELINES.items())
+def test_the_usual_parameter_is_the_one_that_may_be_left_out(name, kind):
     """A name alone means the name with its usual parameter."""
-    assert baseline(name) == recipe.make(recipe.usual)
+    assert kind.name == name
+    assert baseline(name) == kind.make(kind.usual)
 
 
 @pytest.mark.parametrize(
@@ -170,16 +181,16 @@ def test_an_unknown_name_is_answered_with_all_that_exist():
         baseline("mixnet")
 
 
-@pytest.mark.parametrize("recipe", BASELINES.values(), ids=BASELINES)
-def test_a_recipe_is_described_in_one_line(recipe):
+@pytest.mark.parametrize("kind", BASELINES.values(), ids=BASELINES)
+def test_a_habit_is_described_in_one_line(kind):
     """Lists of baselines show a short line each."""
-    assert 10 < len(recipe.what) < 100
-    assert "\n" not in recipe.what
+    assert 10 < len(kind.what) < 100
+    assert "\n" not in kind.what
 
 
 def test_practices_made_without_text_are_checked_as_well():
     """The checks are in the records, not in the reading."""
-    with pytest.raises(BadInput, match="a zone is UTC"):
+    with pytest.raises(BadInput, match="unknown zone 'nowhere'"):
         HotcrpNoon(zone="nowhere")
-    with pytest.raises(BadInput, match="the end lies in the years"):
+    with pytest.raises(BadInput, match="the end must lie in the years"):
         AllAtEnd(moment=1 << 62)

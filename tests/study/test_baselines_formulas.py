@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contracts.practice_contract import EVENTS, history_of
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
-from tarry.study.baselines import baseline, stranded
+from tarry.study.baselines import baseline
 from tarry.study.practice import MICROSECONDS
 
 HOUR = 3600 * MICROSECONDS
@@ -148,7 +148,7 @@ def test_a_threshold_mix_flushes_when_it_is_full(events, threshold):
 
     shown = show(f"threshold:{threshold}", events)
     assert shown.release.tolist() == [expected[row] for row in range(len(events))]
-    assert stranded(baseline(f"threshold:{threshold}"), history_of(events)) == len(waiting)
+    assert baseline(f"threshold:{threshold}").stranded(history_of(events)) == len(waiting)
 
 
 @given(EVENTS, st.integers(1, 10**12), st.integers(1, 4), st.integers(0, 5))
@@ -188,7 +188,7 @@ def test_a_pool_sends_as_many_as_the_formula_says(events, seed):
 
     departures, stay = pool_departures([time for _, _, time in events], interval)
     assert Counter(shown.release.tolist()) == departures
-    assert stranded(baseline("pool:20m"), history_of(events)) == stay
+    assert baseline("pool:20m").stranded(history_of(events)) == stay
     assert stay == min(len(events), 6)
 
 
@@ -294,4 +294,4 @@ def test_times_in_another_unit_are_converted(text):
 @pytest.mark.parametrize("text", ["nothing", "jitter:1h", "hotcrp", "end", "poisson:1h", "kloak"])
 def test_only_pools_and_thresholds_strand_events(text):
     """Every other habit releases everything by itself."""
-    assert stranded(baseline(text), history_of(at(range(50)))) == 0
+    assert baseline(text).stranded(history_of(at(range(50)))) == 0

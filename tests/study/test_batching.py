@@ -13,15 +13,18 @@ from contracts.pair_loop import EVENTS, table_of_rows
 from tarry.core.bounds import posterior_batched, posterior_unbatched
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
+from tarry.study import batching as module
 from tarry.study.batching import (
     actor_rates,
     close_actor_share,
     in_batch_gaps,
+    measure,
     measure_batching,
     null_gaps,
     posteriors,
     reordered_share,
 )
+from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 
@@ -197,3 +200,45 @@ def test_hardly_any_events_have_nothing_to_measure(size):
     ] * 3
     assert close_actor_share(table, 10) is None
     assert reordered_share(table, table.time) is None
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Half a day of some people."""
+    rng = np.random.default_rng(6)
+    return event_table(
+        actor=rng.integers(0, 30, 300),
+        target=rng.integers(0, 20, 300),
+        time=rng.integers(0, 40_000, 300) * MICROSECONDS,
+    )
+
+
+def test_measures_are_those_of_batching(table):
+    """With gaps as percentiles that were observed, in seconds."""
+    found, gaps = measure(table, 300 * MICROSECONDS), null_gaps(table)
+
+    assert (found.events, found.actors, found.targets) == (300, table.actors, table.targets)
+    assert (found.first, found.last, found.window) == (
+        table.time.min(),
+        table.time.max(),
+        300 * MICROSECONDS,
+    )
+    assert found.batching == measure_batching(table, 300 * MICROSECONDS)
+    assert found.different == close_actor_share(table, 300 * MICROSECONDS)
+    for percent, gap in found.null_gaps_s.items():
+        at_most = (gaps <= gap * MICROSECONDS).mean()
+        below = (gaps < gap * MICROSECONDS).mean()
+        assert below < percent / 100 <= at_most
+    assert {found.null_curve_s[percent] for percent in found.null_gaps_s} == set(found.null_gaps_s.values())
+
+
+def test_the_slow_rate_is_measured_on_small_tables_or_when_asked(table, monkeypatch):
+    window = 300 * MICROSECONDS
+    work = module._looks(table, window)
+    monkeypatch.setattr(module, "MOST_LOOKS", work - 1)
+
+    assert measure(table, window).different is None
+    assert measure(table, window, different=True).different == close_actor_share(table, window)
+    monkeypatch.setattr(module, "MOST_LOOKS", work)
+    assert measure(table, window).different is not None
+    assert measure(table, window, different=False).different is None

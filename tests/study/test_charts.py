@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarry.core.policy import Policy
-from tarry.study.advice import Advice, Choice, advise
-from tarry.study.audit import Question, Run, audit
+from tarry.study.advice import Advice, TriedPolicy, advise
+from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.charts import (
     audit_charts,
@@ -19,21 +19,21 @@ from tarry.study.charts import (
     precision_chart,
     rates_chart,
     roc_chart,
-    scenes_of,
+    threats_of,
     trade_chart,
     trades,
     write_charts,
 )
 from tarry.study.charts.style import DARK, LIGHT, duration_axis, nice_top
-from tarry.study.compare import compare
-from tarry.study.figures import percent, seconds
+from tarry.study.figures import percent, seconds, shown_names
 from tarry.study.observer import observer
+from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.runs import AttackRun
 from tarry.study.score import Counts, Score
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
-from tarry.study.words import shown_names
 
 SECOND = 1_000_000
 FEW = st.integers(0, 50)
@@ -64,7 +64,7 @@ def advice(table):
 
 @pytest.fixture(scope="module")
 def charts(found, advice):
-    return audit_charts(found, advice)
+    return audit_charts(replace(found, advice=advice))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def rows(chart, place=0):
 
 def run_of(*counts, policy="nothing", draw=0):
     scores = [Score(cutoff=(place + 1) * SECOND, counts=one) for place, one in enumerate(counts)]
-    return Run(attack="cutoff", observer="notified", policy=policy, draw=draw, scores=scores)
+    return AttackRun(attack="cutoff", observer="notified", policy=policy, draw=draw, scores=scores)
 
 
 def test_an_audit_has_every_chart_under_a_name_for_files(charts):
@@ -180,7 +180,7 @@ def test_the_line_of_chance_finds_as_many_as_it_claims():
 def test_a_bound_of_the_promise_is_drawn_where_there_is_one():
     some = Counts(true_positives=1, false_positives=1, false_negatives=1, true_negatives=9)
     free = run_of(some)
-    bound = Run(**{**vars(free), "scores": [Score(cutoff=SECOND, counts=some, power_bound=0.7)]})
+    bound = AttackRun(**{**vars(free), "scores": [Score(cutoff=SECOND, counts=some, power_bound=0.7)]})
 
     assert len(roc_chart([bound]).layer) == len(roc_chart([free]).layer) + 1
     assert rows(roc_chart([bound]), place=-1)[0]["bound"] == 0.7
@@ -226,7 +226,7 @@ def test_rates_and_posteriors_are_those_that_were_measured(found):
 
 
 def test_a_trade_shows_every_practice_of_a_scene(found):
-    lines = [line for line in compare(found) if line.observer == "archive"]
+    lines = [line for line in found.lines if line.observer == "archive"]
     points = trades(found, observer="archive", attack="cutoff")
 
     assert [(point.mean_s, point.precision) for point in points] == [
@@ -258,7 +258,7 @@ def test_a_label_does_not_lie_on_the_next_point():
     """Three policies of nearly one delay: there is room on the left, above, and on the right."""
     policy = Policy(epsilon="1", gap="11m")
     tried = [
-        Choice(
+        TriedPolicy(
             policy=policy, percentile=50, precision=0.5, average_precision=0.5, mean_s=mean, longest_s=mean
         )
         for mean in (1800.0, 2500.0, 3300.0)
@@ -281,8 +281,8 @@ def test_named_cutoffs_have_a_halo_below_them(found):
 
 
 def test_policies_that_help_nobody_are_drawn_too(found, advice):
-    assert "advice" in audit_charts(found, replace(advice, best=None))
-    assert "advice" not in audit_charts(found, replace(advice, before=0.0, best=None))
+    assert "advice" in audit_charts(replace(found, advice=replace(advice, best=None)))
+    assert "advice" not in audit_charts(replace(found, advice=replace(advice, before=0.0, best=None)))
 
 
 def test_an_empty_scene_has_no_curves():
@@ -290,7 +290,7 @@ def test_an_empty_scene_has_no_curves():
     found = audit(lone, Question(practices=[baseline("nothing")]))
 
     assert list(audit_charts(found)) == ["gaps"]
-    assert list(scenes_of(found)) == [("notified", "cutoff")]
+    assert list(threats_of(found)) == [("notified", "cutoff")]
 
 
 def test_charts_are_written_as_pictures(charts, tmp_path):

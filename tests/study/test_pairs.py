@@ -250,7 +250,7 @@ def test_a_crowd_on_many_targets_takes_one_walk_over_them_all():
 )
 def test_a_negative_limit_is_refused(count):
     """A cutoff is a distance."""
-    with pytest.raises(BadInput, match="a cutoff is not negative, found -3"):
+    with pytest.raises(BadInput, match="a cutoff must be at least 0, not -3"):
         count(np.array([1, 2]), [5, -3])
 
 

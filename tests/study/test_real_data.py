@@ -12,8 +12,7 @@ import pytest
 
 from contracts.pair_loop import data_file
 from tarry.readers.files import read_history
-from tarry.study.audit import measure
-from tarry.study.batching import measure_batching, null_gaps
+from tarry.study.batching import measure, measure_batching, null_gaps
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import table_of
 

@@ -216,7 +216,7 @@ def test_tracks_and_declarations_go_with_their_events(names):
 def test_a_policy_with_gaps_of_tracks_needs_tracks():
     """Better no answer than that of another policy."""
     practice = replay(Policy(epsilon="1", gap="11m", track_gaps={"a": "1h"}))
-    with pytest.raises(NotPossible, match=r"needs the tracks of the history: say which column \(--track\)"):
+    with pytest.raises(NotPossible, match=r"needs a history with tracks: say which column \(--track\)"):
         practice.show(event_table(**columns_of("numbers")).history, Seeded(1))
 
     tracked = History(actor=[1], target=[1], time=[0], track=["a"])
@@ -231,5 +231,5 @@ def test_a_replay_is_named_by_its_choices_or_as_one_likes():
 
 def test_a_tick_of_weeks_is_refused():
     """So that no release leaves 64 bits."""
-    with pytest.raises(BadInput, match="the tick of a replayed policy is at most some days"):
+    with pytest.raises(BadInput, match="the tick of a replayed policy must be at most 12 days"):
         replay(Policy(epsilon="1", gap="99d", window="0s", tick="30d"))

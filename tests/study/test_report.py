@@ -2,6 +2,8 @@ import re
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from importlib.metadata import version
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -10,17 +12,16 @@ from hypothesis import strategies as st
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
-from tarry.study.advice import PART, Advice, advise
-from tarry.study.attack.attacks import attack
+from tarry.study.advice import PART, Advice
+from tarry.study.attack import attack
 from tarry.study.audit import Question, audit
 from tarry.study.baselines import baseline
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.observer import observer
 from tarry.study.replay import replay
 from tarry.study.report import report_html
-from tarry.study.report.after import replay_advice
+from tarry.study.report.advice import GLOSSARY
 from tarry.study.report.markup import Html, el, inline_svg, join, table
-from tarry.study.report.text import GLOSSARY
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
@@ -44,14 +45,18 @@ def found(events):
 
 
 @pytest.fixture(scope="module")
-def advice(events):
-    return advise(events, epsilons=["1"])
+def advised(events):
+    return audit(events, Question(epsilons=["1"]))
 
 
 @pytest.fixture(scope="module")
-def page(events, found, advice):
-    after = replay_advice(events, advice, Question(practices=[]))
-    return report_html(found, advice, after=after)
+def advice(advised):
+    return advised.advice
+
+
+@pytest.fixture(scope="module")
+def page(advised):
+    return advised.html()
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +68,12 @@ def wide_audit(events):
         attacks=[attack("cutoff"), attack("nearest")],
         draws=2,
     )
-    return audit(events, question), question.practices
+    return audit(events, question)
 
 
 @pytest.fixture(scope="module")
 def wide_page(wide_audit):
-    found, practices = wide_audit
-    return report_html(found, practices=practices)
+    return wide_audit.html()
 
 
 class Outline(HTMLParser):
@@ -188,8 +192,7 @@ def test_every_score_stands_in_a_row_of_its_own(page, found):
 
 
 def test_several_draws_are_told_as_mean_and_range(wide_page, wide_audit):
-    found, _ = wide_audit
-    runs = found.runs_of("/home/ada/secret place/mine.toml", "cutoff", "notified")
+    runs = wide_audit.runs_of("/home/ada/secret place/mine.toml", "cutoff", "notified")
     first, second = (run.scores[2].counts.precision for run in runs)
     low, high = percent(min(first, second)), percent(max(first, second))
 
@@ -209,7 +212,7 @@ def test_the_recommendation_can_be_copied(page, advice):
 
 
 def test_what_is_not_promised_is_told_wherever_there_is_a_policy(page, advice, wide_page, wide_audit):
-    for text, policy in ((page, advice.best.policy), (wide_page, wide_audit[1][1].policy)):
+    for text, policy in ((page, advice.best.policy), (wide_page, wide_audit.question.practices[1].policy)):
         told = promise(policy)
         for sentence in (*told.promised, *told.not_promised):
             assert sentence in unescape(text)
@@ -240,7 +243,7 @@ def test_words_are_explained(page):
 
 
 def test_what_was_left_out_is_told(found):
-    odd = replace(found, notes=("12 rows cannot be read", "/home/ada/p.toml, seen by archive: too long"))
+    odd = replace(found, remarks=("12 rows cannot be read", "/home/ada/p.toml, seen by archive: too long"))
     cost = replace(found.costs[0], policy="/home/ada/p.toml")
     told = report_html(replace(odd, costs=[*found.costs, cost]))
 
@@ -250,12 +253,18 @@ def test_what_was_left_out_is_told(found):
 
 
 def test_what_is_needed_to_make_a_report_again_is_told(found):
-    told = report_html(found, stamp={"tarry": "1.2.3", "seed": "7", "cutoffs": "10s & 1m"})
+    question = replace(
+        found.question, seed=7, draws=5, window="90s", recommend=True, without_bots=True, busy_limit=9
+    )
+    page = report_html(replace(found, question=question))
 
-    assert "<dt>tarry</dt><dd>1.2.3</dd>" in told
-    assert "<dt>seed</dt><dd>7</dd>" in told
-    assert "<dt>cutoffs</dt><dd>10s &amp; 1m</dd>" in told
-    assert "make this report again" not in report_html(found)
+    assert f"<dt>tarry</dt><dd>{version('tarry')}</dd>" in page
+    assert "<dt>seed</dt><dd>7</dd>" in page
+    assert "<dt>draws</dt><dd>5; for the recommendation 5</dd>" in page
+    assert "<dt>window</dt><dd>1m30s</dd>" in page
+    assert "<dd>10s, 1m, 5m, 10m, 30m, 1h, 2h, and on until all linked pairs lie within</dd>" in page
+    assert "<dt>filters</dt><dd>without bots, at most 9 events of an actor</dd>" in page
+    assert "<dt>filters</dt><dd>none</dd>" in report_html(found)
 
 
 def test_figures_in_short_say_which_part_they_are_about(page, advice):
@@ -279,7 +288,7 @@ def test_practices_stand_side_by_side_with_what_they_promise(wide_page):
 
 
 def test_epsilon_that_has_added_up_is_told(page, advice, wide_page, wide_audit):
-    spent = max(cost.spent_actors for cost in wide_audit[0].costs if cost.spent_actors is not None)
+    spent = max(cost.spent_actors for cost in wide_audit.costs if cost.spent_actors is not None)
 
     assert f"{spent} of 400 people (under mine.toml) batch so often" in wide_page
     assert advice.best.spent_actors > 0
@@ -298,7 +307,7 @@ def test_the_rule_of_the_recommendation_is_the_one_that_is_used(page):
 
 def test_where_nothing_helps_the_page_shows_what_was_tried(found, advice):
     useless = [replace(choice, precision=advice.before) for choice in advice.choices]
-    told = report_html(found, replace(advice, choices=useless, best=None))
+    told = report_html(replace(found, advice=replace(advice, choices=useless, best=None)))
 
     assert "none of the policies that were tried makes claims right less often" in told
     assert "Policies that were tried" in told
@@ -315,7 +324,7 @@ def test_a_title_is_only_text(found):
 
 
 def test_without_a_recommendation_the_reason_is_told(found):
-    told = report_html(found, "10 events are too few")
+    told = report_html(replace(found, no_advice="10 events are too few"))
 
     assert "No recommendation: 10 events are too few." in told
     assert "Nothing is promised" in told
@@ -324,7 +333,7 @@ def test_without_a_recommendation_the_reason_is_told(found):
 def test_a_history_in_which_nothing_can_be_found_has_a_report_too():
     lone = event_table(actor=["a", "b"], target=[1, 2], time=[0, 5 * SECOND])
     nothing = Advice(learned_on=1, measured_on=1, before=0.0, choices=(), best=None)
-    told = report_html(audit(lone, Question(practices=[baseline("nothing")])), nothing)
+    told = report_html(replace(audit(lone, Question(practices=["nothing"])), advice=nothing))
 
     assert Outline(told).open == []
     assert "nothing to find" in told
@@ -337,21 +346,23 @@ def test_one_event_has_a_report_too():
     assert Outline(report_html(audit(lone, Question(practices=[])))).open == []
 
 
-def test_the_replay_of_the_recommendation_is_what_was_recommended(events, advice):
-    after = replay_advice(events, advice, Question(practices=[]))
+def test_the_replay_of_the_recommendation_is_what_was_recommended(advised, advice):
+    after = advised.after
     mine = [cost for cost in after.costs if cost.policy == "recommended"]
 
     assert after.measures.events == advice.measured_on
-    assert [cost.mean_s for cost in mine] == [advice.best.mean_s]
-    assert [run.policy for run in after.runs] == ["nothing", "recommended"]
+    assert fmean(cost.mean_s for cost in mine) == advice.best.mean_s
+    assert list(after.promises) == ["nothing", "recommended"]
     assert after.runs[1].scores[-1].counts.recall == 1  # no linked pair lies beyond the last cutoff
 
 
 def test_nothing_recommended_is_not_replayed(events):
-    nothing = Advice(learned_on=1, measured_on=1, before=0.0, choices=(), best=None)
+    lone = event_table(actor=["a", "b"], target=[1, 2], time=[0, 5 * SECOND])
 
-    for advice in (None, "too few", nothing):
-        assert replay_advice(events, advice, Question(practices=[])) is None
+    assert audit(lone).no_advice
+    assert audit(lone).after is None
+    assert audit(events, Question(practices=["nothing"])).after is None
+    assert audit(events, Question(epsilons=["1"], before_after=False)).after is None
 
 
 @given(st.text())

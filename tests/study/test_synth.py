@@ -335,13 +335,13 @@ WRONG = {
 @pytest.mark.parametrize("field", [field.name for field in fields(Recipe)])
 def test_a_wrong_ingredient_is_named(field):
     """Every number of a recipe has a range, and what lies outside is refused by name."""
-    with pytest.raises(BadInput, match=rf"^{field} must be a (whole )?number from .* to .*, found "):
+    with pytest.raises(BadInput, match=rf"^{field} must be a (whole )?number from .* to .*, not "):
         Recipe(**{field: WRONG[field]})
 
 
 def test_bots_leave_room_for_people():
     """A history of bots alone has nobody to protect."""
-    with pytest.raises(BadInput, match="bots must leave at least one person among 2 actors, found 2: give"):
+    with pytest.raises(BadInput, match="bots must leave at least one person among 2 actors, not 2: give"):
         Recipe(actors=2, bots=2)
 
 

@@ -17,20 +17,19 @@ from tarry.cli.history import (
     add_filters,
     add_practices,
     add_question,
-    ask,
+    any_stage,
     open_columns,
-    open_table,
+    question_from,
 )
 from tarry.cli.options import add_json
-from tarry.cli.reports import ADVICE_DRAWS, add_report, check_report, tell_notes, write_report
+from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
-from tarry.core.errors import TarryError
 from tarry.study.figures import day, percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
-    from tarry.study.audit import Audit, Cost, Progress, Run
-    from tarry.study.table import EventTable
+    from tarry.study.audit import Report
+    from tarry.study.runs import AttackRun, Cost
 
 __all__ = [
     "add_arguments",
@@ -54,53 +53,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure a history and print what was found."""
+    """Audit a history and print the report."""
     need_study()
     check_report(arguments)
-    from tarry.study.answer import audit_answer  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.audit import audit  # noqa: PLC0415 - likewise
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
 
-    question = ask(arguments)
+    recommend = not (arguments.no_advice or arguments.policy or arguments.baseline)
+    question = question_from(arguments, recommend=recommend, different=arguments.different or None)
     columns = open_columns(arguments)
-    table = open_table(arguments, columns)
     with progress_on_terminal("replays") as progress:
-        found = audit(table, question, different=arguments.different or None, progress=progress)
-        advice = None if _own_question(arguments) else _advice(arguments, table, progress)
-    tell_notes(found)
+        report = audit(columns, question, progress=any_stage(progress))
+    print_notes(report)
     if arguments.json:
-        print_json({"unreadable": columns.unreadable_count, **audit_answer(found, advice)})
+        print_json(report.as_dict())
     else:
-        _print(found, advice)
-    write_report(arguments, table, question, found, advice)
+        _print(report)
+    write_report(arguments, report)
     return 0
 
 
-def _own_question(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.no_advice or arguments.policy or arguments.baseline)
-
-
-def _advice(
-    arguments: argparse.Namespace, table: "EventTable", progress: "Progress | None"
-) -> "Advice | str":
-    """The recommendation, or why there is none."""
-    from tarry.study.advice import advise  # noqa: PLC0415 - only where the study is installed
-
-    watcher = (arguments.observer or ["notified"])[0]
-    try:
-        return advise(
-            table,
-            window=arguments.window,
-            watcher=watcher,
-            seed=arguments.seed,
-            draws=max(arguments.draws, ADVICE_DRAWS),
-            progress=progress,
-        )
-    except TarryError as error:  # the audit stands without it
-        return str(error)
-
-
-def _print(found: "Audit", advice: "Advice | str | None") -> None:
-    m = found.measures
+def _print(report: "Report") -> None:
+    m = report.measures
     span = f"{day(m.first)} to {day(m.last)}"
     print(f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets, {span}")
     window = seconds(m.window / 1e6)
@@ -114,35 +87,34 @@ def _print(found: "Audit", advice: "Advice | str | None") -> None:
             f"{percent(float(m.different))} of pairs of different actors "
             f"ever act within {window} of each other"
         )
-    print(
-        f"{found.linked_pairs:,} linked pairs among {found.candidate_pairs:,} pairs on different targets\n"
-    )
-    for run in found.runs:
+    linked, candidates = report.linked_pairs, report.candidate_pairs
+    print(f"{linked:,} linked pairs among {candidates:,} pairs on different targets\n")
+    for run in report.runs:
         print_run(run)
-    for cost in found.costs:
+    for cost in report.costs:
         if cost.draw == 0 and cost.policy != "nothing":
-            print_sentences(cost.policy, _told(cost, m.actors))
+            print_sentences(cost.policy, _cost_sentences(cost, m.actors))
             print()
-    if isinstance(advice, str):
-        print(f"no recommendation: {advice}")
-    elif advice is not None:
-        print_advice(advice)
+    if report.no_advice:
+        print(f"no recommendation: {report.no_advice}")
+    elif report.advice is not None:
+        print_advice(report.advice)
 
 
-def _told(cost: "Cost", actors: int) -> list[str]:
+def _cost_sentences(cost: "Cost", actors: int) -> list[str]:
     """What a practice costs, in words."""
     delays = f"{seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
-    told = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
+    sentences = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
     if cost.spent_actors is not None and cost.most_nats is not None:
-        told.append(
+        sentences.append(
             f"epsilon adds up: {cost.spent_actors:,} of {actors:,} actors batch so often that no "
             "meaningful promise is left to them against somebody who watches throughout "
             f"(up to {cost.most_nats:.3g} nats)"
         )
-    return told
+    return sentences
 
 
-def print_run(run: "Run") -> None:
+def print_run(run: "AttackRun") -> None:
     """One attack as a table."""
     print(f"{run.policy}, seen by {run.observer}, attack {run.attack}, draw {run.draw}")
     bounded = any(score.power_bound is not None for score in run.scores)

@@ -9,8 +9,7 @@ against somebody who is notified: so both watch, unless --observer says otherwis
 
 import argparse
 from dataclasses import asdict
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarry.cli.extras import need_study
 from tarry.cli.history import (
@@ -18,20 +17,18 @@ from tarry.cli.history import (
     add_filters,
     add_practices,
     add_question,
-    ask,
+    any_stage,
     open_columns,
-    open_table,
+    question_from,
 )
 from tarry.cli.options import add_json
-from tarry.cli.reports import add_report, check_report, tell_notes, write_report
+from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_table, progress_on_terminal
 from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.audit import Question
+    from tarry.study.audit import Report
     from tarry.study.compare import Line, Spread
-    from tarry.study.practice import Practice
-    from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "run"]
 
@@ -54,37 +51,34 @@ def run(arguments: argparse.Namespace) -> int:
     need_study()
     check_report(arguments)
     from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.compare import compare  # noqa: PLC0415 - likewise
 
-    question = ask(arguments, observers=("notified", "archive"))
+    question = question_from(arguments, observers=("notified", "archive"), different=False)
     columns = open_columns(arguments)
-    table = open_table(arguments, columns)
     with progress_on_terminal("replays") as progress:
-        found = audit(table, question, different=False, progress=progress)
-    tell_notes(found)
-    lines = compare(found)
-    notes = {practice.name: _note(practice, question, table) for practice in question.practices}
+        report = audit(columns, question, progress=any_stage(progress))
+    print_notes(report)
     if arguments.json:
-        told = {"events": len(table), "unreadable": columns.unreadable_count}
-        print_json({**told, "practices": [{**asdict(line), **notes[line.policy]} for line in lines]})
+        print_json(
+            {
+                "events": report.measures.events,
+                "unreadable": report.reading.unreadable_count,
+                "practices": [
+                    {
+                        **asdict(line),
+                        "promise": report.promises[line.policy],
+                        "stranded": report.stranded[line.policy],
+                    }
+                    for line in report.lines
+                ],
+            }
+        )
     else:
-        _print(lines, notes)
-    write_report(arguments, table, question, found)
+        _print(report)
+    write_report(arguments, report)
     return 0
 
 
-def _note(practice: "Practice", question: "Question", table: "EventTable") -> dict[str, Any]:
-    """What a practice promises, and how many events it would have kept for ever."""
-    from tarry.study.baselines import stranded  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.replay import Replay  # noqa: PLC0415 - likewise
-    from tarry.study.worth import promise_of  # noqa: PLC0415 - likewise
-
-    policies = [other.policy for other in question.practices if isinstance(other, Replay)]
-    gap = policies[0].gap if policies else Fraction(question.window, 1_000_000)
-    return {"promise": promise_of(practice, gap), "stranded": stranded(practice, table.history)}
-
-
-def _print(lines: "list[Line]", notes: dict[str, dict[str, Any]]) -> None:
+def _print(report: "Report") -> None:
     header = [
         "",
         "seen by",
@@ -97,17 +91,17 @@ def _print(lines: "list[Line]", notes: dict[str, dict[str, Any]]) -> None:
         "average",
         "crossover",
     ]
-    print_table(header, [_row(line) for line in lines])
+    print_table(header, [_row(line) for line in report.lines])
     print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
     print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
     print("-: nothing is linked, or no cutoff reaches so far")
     print("reordered: neighbours on one target that change places\n")
-    print_table(["", "promise"], [[name, note["promise"]] for name, note in notes.items()])
+    print_table(["", "promise"], [[name, promise] for name, promise in report.promises.items()])
     print("\ndelta: the chance that a batched act gives itself away for sure: it appears sooner than")
     print("one that came a gap later could; for the rest no epsilon is promised")
-    for name, note in notes.items():
-        if note["stranded"]:
-            print(f"{name} would have kept {note['stranded']:,} events for ever; they are shown at its end")
+    for name, stranded in report.stranded.items():
+        if stranded:
+            print(f"{name} would have kept {stranded:,} events for ever; they are shown at its end")
 
 
 def _row(line: "Line") -> list[str]:

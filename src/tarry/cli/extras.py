@@ -10,7 +10,7 @@ __all__ = ["EXTRAS", "need_study", "what_to_install"]
 EXTRAS = {
     "fast": ("cryptography",),
     "postgres": ("psycopg",),
-    "study": ("polars", "numba", "altair", "vl_convert"),
+    "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
     "paper": ("scipy",),
     "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),
 }

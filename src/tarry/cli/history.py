@@ -2,19 +2,20 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.cli.options import read_policy_path
-from tarry.core.durations import parse_duration
+from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy, needs_labels
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
-    from tarry.study.audit import Question
     from tarry.study.practice import Practice
+    from tarry.study.question import Question
+    from tarry.study.runs import Progress
     from tarry.study.table import EventTable
 
 __all__ = [
@@ -22,27 +23,23 @@ __all__ = [
     "add_filters",
     "add_practices",
     "add_question",
-    "ask",
-    "cutoffs_from",
-    "microseconds",
+    "any_stage",
     "named_policy",
     "open_columns",
     "open_table",
     "practices_from",
+    "question_from",
 ]
 
 DEFAULT_CUTOFFS = "10s,1m,5m,10m,30m,1h,2h"
-BASELINES = (
-    "hotcrp, rounding:1h, backdated, mix:1h, threshold:100, pool, poisson:1h, jitter:24h, kloak:20ms, end"
-)
 _POLICY_WORDS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _SHOWN_ROWS = 5
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """HISTORY, and which of its columns are what."""
-    told = "the events: .parquet, .csv, .tsv, .jsonl or .arrow, text also .gz or .zst"
-    parser.add_argument("history", metavar="HISTORY", help=told)
+    kinds = "the events: .parquet, .csv, .tsv, .jsonl or .arrow, text also .gz or .zst"
+    parser.add_argument("history", metavar="HISTORY", help=kinds)
     for name, usual in (
         ("actor", "actor, user, author, reviewer ..."),
         ("target", "target, page, paper, address, thread ..."),
@@ -51,8 +48,8 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"the column of the {name} (else {usual})")
     tracks = "a public column that sets the gap, where a policy has gaps of tracks"
     parser.add_argument("--track", metavar="COLUMN", help=tracks)
-    said = "the column that says whether more was to come, where a policy has declared labels"
-    parser.add_argument("--declared", metavar="COLUMN", help=said)
+    more = "the column that says whether more was to come, where a policy has declared labels"
+    parser.add_argument("--declared", metavar="COLUMN", help=more)
     parser.add_argument("--time-unit", metavar="UNIT", help="s, ms, us, ns or iso (else as it looks)")
 
 
@@ -68,9 +65,10 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def add_practices(parser: argparse.ArgumentParser) -> None:
     """What is replayed."""
-    told = "a policy to replay: a file, or epsilon=1,gap=11m; may be given again"
-    parser.add_argument("--policy", metavar="P", action="append", default=[], help=told)
-    habit = f"another system's habit to replay: {BASELINES}; may be given again"
+    policy = "a policy to replay: a file, or epsilon=1,gap=11m; may be given again"
+    parser.add_argument("--policy", metavar="P", action="append", default=[], help=policy)
+    habits = ", ".join(plugins.names("practice"))
+    habit = f"another system's habit to replay, such as jitter:24h: {habits}; may be given again"
     parser.add_argument("--baseline", metavar="B", action="append", default=[], help=habit)
 
 
@@ -81,8 +79,11 @@ def add_question(
     many: dict[str, object] = {"action": "append", "default": [], "metavar": "NAME"}
     watch = f"notified, poller:INTERVAL or archive (default {observers}); may be given again"
     parser.add_argument("--observer", help=watch, **many)  # type: ignore[arg-type]
-    method = "cutoff (default), likelihood, recipient, informed or nearest; may be given again"
+    attacks = ", ".join(plugins.names("attack"))
+    method = f"how they claim: {attacks} (default cutoff); may be given again"
     parser.add_argument("--attack", help=method, **many)  # type: ignore[arg-type]
+    code = "let --attack and --baseline name module:NAME, and run that code"
+    parser.add_argument("--allow-code", action="store_true", help=code)
     truth = "acts of one actor at most this far apart are truly batched (default 5m)"
     parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
     usual = f"default {cutoffs}, and on until all linked pairs lie within"
@@ -96,22 +97,52 @@ def add_question(
     )
 
 
-def ask(arguments: argparse.Namespace, *, observers: Sequence[str] = ("notified",)) -> "Question":
+def question_from(
+    arguments: argparse.Namespace,
+    *,
+    observers: Sequence[str] = ("notified",),
+    recommend: bool = False,
+    different: bool | None = None,
+) -> "Question":
     """What the options ask; doing nothing is always among what is replayed."""
-    from tarry.study.attack.attacks import attack  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.audit import Question  # noqa: PLC0415 - likewise
-    from tarry.study.observer import observer  # noqa: PLC0415 - likewise
+    from tarry.study.attack import attack  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.question import Question  # noqa: PLC0415 - likewise
 
+    allowed = arguments.allow_code
     return Question(
-        practices=practices_from(arguments.policy, ["nothing", *arguments.baseline]),
-        observers=[observer(name) for name in arguments.observer or observers],
-        attacks=[attack(name) for name in arguments.attack or ["cutoff"]],
-        window=microseconds(arguments.window, "the window"),
-        cutoffs=cutoffs_from(arguments.cutoffs),
+        practices=practices_from(arguments.policy, ["nothing", *arguments.baseline], allow_code=allowed),
+        observers=arguments.observer or observers,
+        attacks=[attack(name, allow_code=allowed) for name in arguments.attack or ["cutoff"]],
+        window=arguments.window,
+        cutoffs=[part.strip() for part in arguments.cutoffs.split(",") if part.strip()],
         seed=arguments.seed,
         draws=arguments.draws,
         stretch=arguments.cutoffs == arguments.usual_cutoffs,
+        different=different,
+        track=arguments.track,
+        declared=arguments.declared,
+        without_bots=arguments.without_bots,
+        busy_limit=arguments.busy_limit,
+        collapse=arguments.collapse,
+        recommend=recommend,
+        before_after=arguments.html is not None or arguments.charts is not None,
     )
+
+
+def any_stage(progress: "Progress | None") -> "Callable[[str, int, int], None] | None":
+    """One count for all stages of an audit.
+
+    >>> any_stage(print)("measuring", 1, 2)
+    1 2
+    """
+    if progress is None:
+        return None
+
+    def tell(_: str, done: int, total: int) -> None:
+        if done:
+            progress(done, total)
+
+    return tell
 
 
 def open_columns(arguments: argparse.Namespace) -> "Columns":
@@ -148,33 +179,17 @@ def open_table(arguments: argparse.Namespace, columns: "Columns") -> "EventTable
     )
 
 
-def cutoffs_from(text: str) -> list[int]:
-    """Cutoffs in microseconds, as they were given.
-
-    >>> cutoffs_from("10s,1m")
-    [10000000, 60000000]
-    """
-    return [microseconds(part, "a cutoff") for part in text.split(",") if part.strip()]
-
-
-def microseconds(text: str, what: str) -> int:
-    """A duration in microseconds.
-
-    >>> microseconds("1ms", "a cutoff")
-    1000
-    """
-    return int(parse_duration(text, what) * 1_000_000)
-
-
-def practices_from(policies: Sequence[str], baselines: Sequence[str]) -> "list[Practice]":
+def practices_from(
+    policies: Sequence[str], baselines: Sequence[str], *, allow_code: bool = False
+) -> "list[Practice]":
     """The practices that --policy and --baseline name."""
     from tarry.study.baselines import baseline  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.figures import shown_names  # noqa: PLC0415 - likewise
     from tarry.study.replay import replay  # noqa: PLC0415 - likewise
-    from tarry.study.words import shown_names  # noqa: PLC0415 - likewise
 
-    found: list[Practice] = [baseline(text) for text in baselines]
+    habits: list[Practice] = [baseline(text, allow_code=allow_code) for text in baselines]
     names = shown_names(policies)  # where a file lies is nobody's business
-    return found + [replay(named_policy(text), names[text]) for text in policies]
+    return habits + [replay(named_policy(text), names[text]) for text in policies]
 
 
 def named_policy(text: str) -> Policy:
@@ -190,17 +205,15 @@ def named_policy(text: str) -> Policy:
         word, sign, value = part.strip().partition("=")
         if not sign or word not in _POLICY_WORDS:
             raise BadInput(
-                "a policy",
-                f"is a file, or choices among {', '.join(_POLICY_WORDS)}",
-                found=repr(part),
-                fix="write it like epsilon=1,gap=11m",
+                f"{part!r} is no choice of a policy",
+                f"give a file, or choices among {', '.join(_POLICY_WORDS)} such as epsilon=1,gap=11m",
             )
         if word in chosen:
-            raise BadInput("a policy", f"says its {word} once", found=repr(text))
+            raise BadInput(f"the policy {text!r} has two values for {word}", "give one")
         chosen[word] = value
     for word in ("epsilon", "gap"):
         if word not in chosen:
-            raise BadInput("a policy", f"says its {word}", found=repr(text), fix="write epsilon=1,gap=11m")
+            raise BadInput(f"the policy {text!r} has no {word}", "write it like epsilon=1,gap=11m")
     if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there

@@ -14,9 +14,9 @@ from typing import Any
 
 from tarry.cli.audit import print_advice
 from tarry.cli.extras import need_study
-from tarry.cli.frames import unless_there
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
 from tarry.cli.options import add_json
+from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_json, progress_on_terminal
 from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput, NotPossible
@@ -52,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Learn, measure, recommend, write."""
     need_study()
-    from tarry.study.advice import EPSILONS, PERCENTILES, advise  # noqa: PLC0415 - where the study is installed
-    from tarry.study.answer import advice_answer  # noqa: PLC0415 - likewise
+    from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.audit import advice_as_dict  # noqa: PLC0415 - likewise
+    from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
     table = open_table(arguments, open_columns(arguments))
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = write_policy(advice.best.policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)
-    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice_answer(advice)}
+    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice_as_dict(advice)}
     if arguments.json:
         print_json(answer)
     else:
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _percentile(percent: int) -> int:
     if not 0 < percent <= 100:
-        raise BadInput("--percentile", "lies above 0 and at most 100", found=percent)
+        raise BadInput(f"--percentile must lie above 0 and be at most 100, not {percent}")
     return percent
 
 

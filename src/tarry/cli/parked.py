@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tarry.cli.frames import unless_there
 from tarry.cli.main import Parser
+from tarry.cli.outputs import unless_there
 from tarry.cli.settings import add_settings, config_from, utc_text
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible

@@ -120,7 +120,7 @@ def _digest(file: Path) -> str:
 
 
 def _write(finding: "Finding", out: Path, stamp: dict[str, Any]) -> None:
-    from tarry.study.charts.files import write_charts  # noqa: PLC0415 - only where the extra is installed
+    from tarry.study.charts.style import write_charts  # noqa: PLC0415 - only where the extra is installed
 
     text = json.dumps({**stamp, **finding.as_json()}, indent=2) + "\n"
     (out / f"{finding.name}.json").write_text(text, encoding="utf-8")

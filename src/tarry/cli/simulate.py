@@ -11,14 +11,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tarry.cli.extras import need_study
-from tarry.cli.frames import free_path, write_frame
 from tarry.cli.history import add_columns, named_policy, open_columns
 from tarry.cli.options import add_json
+from tarry.cli.outputs import free_path, write_frame
 from tarry.cli.show import print_json
 from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.simulate import Simulated
+    from tarry.study.replay import Simulated
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,8 +26,8 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
-    told = "a policy file, or epsilon=1,gap=11m"
-    parser.add_argument("--policy", metavar="P", required=True, help=told)
+    policy = "a policy file, or epsilon=1,gap=11m"
+    parser.add_argument("--policy", metavar="P", required=True, help=policy)
     written = "where to write: .parquet, .csv, .jsonl or .arrow"
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Replay, write, and say what it came to."""
     need_study()
-    from tarry.study.simulate import simulate  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.replay import simulate  # noqa: PLC0415 - only where the study is installed
 
     policy = named_policy(arguments.policy)
     path = free_path(arguments.output, force=arguments.force)
@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     write_frame(made.frame, path, force=arguments.force)
     if arguments.json:
-        told = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}
-        print_json({**told, "longest_s": made.longest_s, "file": str(path)})
+        figures = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}
+        print_json({**figures, "longest_s": made.longest_s, "file": str(path)})
     else:
         _print(made)
         print(f"written to {path}")

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tarry.cli.extras import need_study
-from tarry.cli.frames import SUFFIXES, free_path, write_frame
 from tarry.cli.options import add_json
+from tarry.cli.outputs import SUFFIXES, free_path, write_frame
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
 from tarry.study.figures import percent
@@ -41,8 +41,8 @@ _WINDOW_S = 300
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry synth`."""
     parser.add_argument("recipe", metavar="RECIPE", nargs="?", default="wiki", help="default wiki")
-    told = "where to write it: " + ", ".join(SUFFIXES)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=told)
+    written = "where to write it: " + ", ".join(SUFFIXES)
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
     for name, meaning in _SIZES.items():
         parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)")
@@ -70,8 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
     if arguments.recipe not in RECIPES:
-        known = ", ".join(RECIPES)
-        raise BadInput("the recipe", f"is one of {known}", found=repr(arguments.recipe))
+        raise BadInput(f"unknown recipe {arguments.recipe!r}", f"use {', '.join(RECIPES)}")
     chosen = {name: value for name in _SIZES if (value := getattr(arguments, name)) is not None}
     return replace(RECIPES[arguments.recipe], **chosen)
 

@@ -13,6 +13,7 @@ not installed, `module:Name`, runs only where somebody has allowed it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from tarry.core.errors import BadInput
@@ -55,8 +56,26 @@ _OURS: dict[Kind, dict[str, str]] = {
         "jsonl": "tarry.places.json_lines:READER",
     },
     "law": LAWS,
-    "attack": {},
-    "practice": {},
+    "attack": {
+        "cutoff": "tarry.study.attack.cutoff:CUTOFF",
+        "likelihood": "tarry.study.attack.difference:LIKELIHOOD",
+        "recipient": "tarry.study.attack.cutoff:RECIPIENT",
+        "informed": "tarry.study.attack.cutoff:INFORMED",
+        "nearest": "tarry.study.attack.nearest:NEAREST",
+    },
+    "practice": {
+        "nothing": "tarry.study.baselines.plain:NOTHING",
+        "hotcrp": "tarry.study.baselines.stamps:HOTCRP",
+        "rounding": "tarry.study.baselines.stamps:ROUNDING",
+        "backdated": "tarry.study.baselines.stamps:BACKDATED",
+        "mix": "tarry.study.baselines.mixes:MIX",
+        "threshold": "tarry.study.baselines.mixes:THRESHOLD",
+        "pool": "tarry.study.baselines.mixes:POOL",
+        "poisson": "tarry.study.baselines.mixes:POISSON",
+        "jitter": "tarry.study.baselines.jitter:JITTER",
+        "kloak": "tarry.study.baselines.jitter:KLOAK",
+        "end": "tarry.study.baselines.plain:END",
+    },
     "command": {},
 }
 
@@ -135,6 +154,23 @@ def load_all(kind: Kind) -> dict[str, Any]:
         except BadInput:  # whoever names it is told why
             continue
     return loaded
+
+
+def find(kind: Kind, text: str, *, allow_code: bool = False) -> tuple[Any, str]:
+    """What a text such as `jitter:24h` names, and the parameter after its colon.
+
+    Code has its own colon: the parameter of `module:Name:24h` stands after the second one.
+
+    >>> find("law", "fractions:Fraction:2/3", allow_code=True)
+    (<class 'fractions.Fraction'>, '2/3')
+    """
+    name, _, parameter = text.strip().partition(":")
+    attribute, _, rest = parameter.partition(":")
+    if name in names(kind) or not attribute.isidentifier():
+        return load(kind, name), parameter
+    if not allow_code and find_spec(name.partition(".")[0]) is None:  # a typing error rather than code
+        return load(kind, name), parameter
+    return load(kind, f"{name}:{attribute}", allow_code=allow_code), rest
 
 
 def resolve(place: str) -> Any:

@@ -20,10 +20,10 @@ from tarry.core.lanes import IntArray
 from tarry.paper.bitcoin_payments import ARRIVALS, DEFAULT, WINDOW, make_weeks, safe_table
 from tarry.paper.bitcoin_trial import CLOSED, PAST, Payments, PaymentTrial, payments_of, run_trial
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
-from tarry.study.audit import Run
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import duration_axis, hints, line_style, percent_axis, plot, styled
 from tarry.study.practice import MICROSECONDS
+from tarry.study.runs import AttackRun
 from tarry.study.score import Counts, precision_at
 
 __all__ = ["NAME", "TITLE", "as_coded", "attack_charts", "delay_chart", "find"]
@@ -268,7 +268,7 @@ def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, alt.LayerChart
     return {"basic-attack": precision_chart(basic), "informed-attack": _in_gaps(informed)}
 
 
-def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
+def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
     """Points named by the multiple of each address's own gap: in seconds a cutoff would be nobody's."""
     chart = precision_chart(runs)
     multiples = [score.multiple for score in runs[0].scores] if runs else []
@@ -282,9 +282,9 @@ def _in_gaps(runs: Sequence[Run]) -> alt.LayerChart:
     return chart
 
 
-def _run(name: str, trial: PaymentTrial, *, informed: bool) -> Run:
+def _run(name: str, trial: PaymentTrial, *, informed: bool) -> AttackRun:
     scores = trial.informed if informed else trial.basic
-    return Run(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
+    return AttackRun(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
 
 
 def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:

@@ -26,8 +26,8 @@ from tarry.paper.bitcoin_payments import (
     with_history,
 )
 from tarry.readers.columns import Columns
-from tarry.study.attack.cutoff import Truth
-from tarry.study.attack.recipient import informed_attack, recipient_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import informed_attack, recipient_attack
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, Score
 from tarry.study.table import EventTable, event_table

@@ -6,10 +6,8 @@ from typing import Any
 import altair as alt
 
 from tarry.paper.finding import Cell, Finding, Table
-from tarry.study.charts.files import chart_svg
-from tarry.study.charts.style import SERIES, hints, line_style, plot, styled
-from tarry.study.report.markup import Html, el, figure, inline_svg, items, table
-from tarry.study.report.page import whole_page
+from tarry.study.charts.style import SERIES, chart_svg, hints, line_style, plot, styled
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, table, whole_page
 
 __all__ = ["findings_page", "line_chart", "number_axis"]
 

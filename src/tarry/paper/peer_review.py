@@ -22,7 +22,8 @@ from tarry.core.errors import NotPossible
 from tarry.paper.drawing import line_chart, number_axis
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
 from tarry.readers.columns import Columns
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.batching import close_actor_share, measure_batching, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import number, percent

@@ -13,8 +13,7 @@ import altair as alt
 
 from tarry.paper.drawing import line_chart, number_axis
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
-from tarry.study.audit import Measures, measure
-from tarry.study.batching import Posterior, posteriors
+from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS

@@ -30,10 +30,11 @@ from tarry.paper.wikipedia_versions import (
     result_of,
     sampled_gaps,
 )
-from tarry.study.audit import Audit, Run
+from tarry.study.audit import Report
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import percent_axis
 from tarry.study.figures import percent
+from tarry.study.runs import AttackRun
 
 __all__ = [
     "EPSILON",
@@ -72,8 +73,8 @@ class WikiTrial:
     plain: Curve  # as coded, without any delay
     coded: Mapping[tuple[int, str], Curve]  # by the percentile in the curve's name, and epsilon
     learned: Mapping[int, LearnedGap]  # everybody's gaps
-    held: Audit  # corrected, labels known after the window
-    declared: Audit  # corrected, labels known at once
+    held: Report  # corrected, labels known after the window
+    declared: Report  # corrected, labels known at once
 
 
 def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
@@ -188,7 +189,7 @@ def corrected_table(trial: WikiTrial) -> Table:
     return Table(title=f"Corrected, {trial.name}: everybody", header=header, rows=rows)
 
 
-def _figures(measured: Audit, practice: str) -> list[Cell]:
+def _figures(measured: Report, practice: str) -> list[Cell]:
     one = result_of(measured, practice)
     attacked = [one.precision, one.recall, one.precision_far, one.average_precision]
     return [*attacked, one.mean_s / 60, one.longest_s / 60, one.reordered]
@@ -215,7 +216,7 @@ def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> d
     return charts
 
 
-def _thinned(run: Run, name: str) -> Run:
+def _thinned(run: AttackRun, name: str) -> AttackRun:
     return replace(run, policy=name, scores=[score for score in run.scores if score.cutoff_s in _SHOWN])
 
 

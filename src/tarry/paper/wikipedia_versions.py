@@ -25,12 +25,14 @@ from tarry.core.lanes import IntArray
 from tarry.core.plan_release import label_history, plan_release
 from tarry.core.policy import LabelRule, Policy
 from tarry.paper.wikipedia_months import Weeks
-from tarry.study.attack.cutoff import Truth, cutoff_attack
-from tarry.study.audit import Audit, Cost, Question, Run, audit
-from tarry.study.baselines import baseline
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
+from tarry.study.audit import Report, audit
 from tarry.study.batching import null_gaps, reordered_share
 from tarry.study.practice import MICROSECONDS
+from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.runs import AttackRun, Cost
 from tarry.study.score import Counts, Score, average_precision, precision_at
 from tarry.study.table import EventTable
 
@@ -267,7 +269,7 @@ def declaring(table: EventTable) -> EventTable:
     return replace(table, declared=(before <= limit) | (after <= limit))
 
 
-def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> Audit:
+def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> Report:
     """Replay under every gap and epsilon, and attack with every cutoff.
 
     >>> from tarry.paper.wikipedia_months import wikipedia_month
@@ -285,13 +287,14 @@ def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> 
         for epsilon in EPSILONS
     ]
     question = Question(
-        practices=[baseline(NOTHING), *practices],
+        practices=[NOTHING, *practices],
         window=WINDOW_S * MICROSECONDS,
         cutoffs=[cutoff * MICROSECONDS for cutoff in CUTOFFS],
         seed=seed,
         draws=draws,
+        different=False,
     )
-    return audit(declaring(weeks.replay), question, different=False)
+    return audit(declaring(weeks.replay), question)
 
 
 def practice_name(gap: Fraction, epsilon: str) -> str:
@@ -303,7 +306,7 @@ def practice_name(gap: Fraction, epsilon: str) -> str:
     return f"gap {float(gap):g}s, epsilon {epsilon}"
 
 
-def result_of(measured: Audit, practice: str) -> Result:
+def result_of(measured: Report, practice: str) -> Result:
     """What a practice came to.
 
     >>> from tarry.paper.wikipedia_months import wikipedia_month
@@ -326,6 +329,6 @@ def result_of(measured: Audit, practice: str) -> Result:
     )
 
 
-def _scores(run: Run) -> dict[int, Counts]:
+def _scores(run: AttackRun) -> dict[int, Counts]:
     """The counts of a run by cutoff in seconds."""
     return {round(score.cutoff_s): score.counts for score in run.scores}

@@ -1,13 +1,59 @@
-"""What a reader yields: plain columns, and an honest account of the rows that could not be read."""
+"""What parsers hand on (rows) and readers yield (columns), with an account of what could not be read."""
 
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import polars as pl
 
+from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
-from tarry.readers.faults import Unreadable
+from tarry.readers.faults import Faults, Unreadable
 
-__all__ = ["Columns"]
+__all__ = ["TROUBLE", "Columns", "Rows", "Wanted", "refusing"]
+
+# All that a damaged file makes the table library raise; a panic is not even an Exception.
+TROUBLE = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    ArithmeticError,
+    EOFError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The columns a person named; None where they are to be guessed.
+
+    >>> Wanted(actor="wallet").target is None
+    True
+    """
+
+    actor: str | None = None  # --actor
+    target: str | None = None  # --target
+    time: str | None = None  # --time
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """The rows of a file before anybody asked what their columns mean.
+
+    >>> Rows(frame=pl.DataFrame({"a": [1]})).faults.count
+    0
+    """
+
+    frame: pl.DataFrame  # every column
+    lines: IntArray | None = None  # the line each row began on; None for a table that has no lines
+    faults: Faults = field(default_factory=Faults)  # lines that were no rows
+    notes: tuple[str, ...] = ()  # sentences a person should know
+    unit: str | None = None  # the unit of time that the file itself states
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,3 +80,21 @@ class Columns:
 
     def __len__(self) -> int:
         return self.frame.height
+
+
+@contextmanager
+def refusing(problem: str, fix: str, *also: type[Exception]) -> Iterator[None]:
+    """Turn whatever the table library raises into one sentence; `also` are errors of another library.
+
+    >>> with refusing("the history a.parquet is damaged", "copy it again"):
+    ...     raise pl.exceptions.ComputeError("a page of text")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the history a.parquet is damaged: copy it again
+    """
+    trouble: tuple[type[BaseException], ...] = (*TROUBLE, *also)
+    try:
+        yield
+    except BadInput:
+        raise
+    except trouble:
+        raise BadInput(problem, fix) from None

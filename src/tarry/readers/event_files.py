@@ -6,23 +6,32 @@ import io
 import json
 import os
 import secrets
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from queue import Full, Queue
+from typing import IO, TYPE_CHECKING, Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.readers.events import Event
 
-__all__ = ["ENDINGS", "MANY", "Written", "check_output", "write_events", "written_time"]
+if TYPE_CHECKING:  # needs the study extra, and is loaded when a table is written
+    import polars as pl
+
+__all__ = ["ENDINGS", "MANY", "Written", "check_output", "write_events", "write_table", "written_time"]
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 MANY = 50_000  # actors that are counted one by one; names of more would fill the memory
 _COLUMNS = Event._fields
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AT_ONCE = 20_000  # events that a table takes in one go
+_ROWS = 200_000  # in a group of a table's rows
+_LOOK_S = 0.1  # how often somebody who waits for room looks whether there is anybody left to make it
 
 
 @dataclass
@@ -66,22 +75,27 @@ def check_output(path: str | Path, *, force: bool = False) -> Path:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the output file must end in .csv, .csv.gz, .jsonl, .jsonl.gz or .parquet...
     """
-    file, what = Path(path), "the output file"
+    file = Path(path)
     if not file.name.endswith(ENDINGS):
-        raise BadInput(
-            what, f"must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}", found=repr(str(path))
-        )
+        endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise BadInput(f"the output file must end in {endings}, not {str(path)!r}")
     if file.name.endswith(".parquet") and find_spec("polars") is None:
         raise NotPossible(
             "a .parquet file needs the study extra: pip install 'tarry[study]', or write .csv.gz"
         )
     if not file.parent.is_dir():
-        raise BadInput(what, "must lie in a folder that is there", found=repr(str(file.parent)))
-    if file.is_dir() or (not force and os.path.lexists(file)):
-        found = "a directory" if file.is_dir() else repr(str(path))
-        fix = "choose another name" + ("" if file.is_dir() else ", or give --force")
-        raise BadInput(what, "must not be there yet", found=found, fix=fix)
+        raise BadInput(
+            f"the folder {str(file.parent)!r} of the output file does not exist", "make it first"
+        )
+    if file.is_dir():
+        raise BadInput(f"the output file {str(path)!r} is a directory", "choose another name")
+    if not force and os.path.lexists(file):
+        raise _exists(file)
     return file
+
+
+def _exists(file: Path) -> BadInput:
+    return BadInput(f"the output file {str(file)!r} already exists", "choose another name, or give --force")
 
 
 def write_events(
@@ -99,19 +113,88 @@ def write_events(
     ...     file.read_text()
     'actor,target,time,track,is_bot\nann,p 1,2024-05-01T10:00:00Z,,false\n'
     """
-    file, told = check_output(path, force=force), Written()
+    file, written = check_output(path, force=force), Written()
     columns = _COLUMNS if bots else _COLUMNS[:-1]
     with _draft(file, force=force) as draft:
-        counted = map(_sound, told.counting(events))
+        counted = map(_sound, written.counting(events))
         if file.name.endswith(".parquet"):
-            from tarry.readers.event_table import write_table  # noqa: PLC0415 - needs the study extra
-
             write_table(counted, draft, columns)
         else:
             with _text(draft, packed=file.name.endswith(".gz")) as text:
                 write = _write_csv if ".csv" in file.suffixes[-2:] else _write_jsonl
                 write(counted, text, columns)
-    return told
+    return written
+
+
+def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -> None:
+    """Write some columns of events as a Parquet table, which says the unit of times; needs the study extra.
+
+    >>> import polars as pl
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_table(iter([Event("ann", "p 1", 5)]), Path(folder, "events"), ("actor", "time"))
+    ...     pl.read_parquet(Path(folder, "events")).rows()
+    [('ann', 5)]
+    """
+    writer = _Writer(path, columns)
+    try:
+        while not writer.is_done and (some := list(islice(events, _AT_ONCE))):
+            writer.put(some)
+    finally:
+        writer.end()
+    if writer.failed:
+        raise writer.failed[0]
+
+
+class _Writer:
+    """A thread in which the library writes, while the caller reads.
+
+    The library takes rows in threads of its own, and a program hears no signal before its call is done. If
+    it also read the export, nobody could stop that, least of all where it waits for a pipe.
+    """
+
+    def __init__(self, path: Path, columns: tuple[str, ...]) -> None:
+        self._path = path
+        self._columns = columns
+        self._batches: Queue[list[Event]] = Queue(maxsize=1)
+        self._done = threading.Event()
+        self.failed: list[BaseException] = []
+        threading.Thread(target=self._write, daemon=True).start()
+
+    @property
+    def is_done(self) -> bool:
+        return self._done.is_set()
+
+    def put(self, some: list[Event]) -> None:
+        """Hand some events over, as soon as there is room; none are the end."""
+        while not self.is_done:
+            with suppress(Full):
+                self._batches.put(some, timeout=_LOOK_S)
+                return
+
+    def end(self) -> None:
+        self.put([])
+        self._done.wait()
+
+    def _write(self) -> None:
+        import polars as pl  # noqa: PLC0415 - needs the study extra
+        from polars.io.plugins import register_io_source  # noqa: PLC0415 - likewise
+
+        kinds = {"time": pl.Int64(), "is_bot": pl.Boolean()}
+        schema = {name: kinds.get(name, pl.String()) for name in self._columns}
+
+        def frames(*_: object) -> "Iterator[pl.DataFrame]":
+            while some := self._batches.get():
+                values = dict(zip(Event._fields, zip(*some, strict=True), strict=True))
+                yield pl.DataFrame({name: values[name] for name in schema}, schema=schema)
+
+        try:
+            table = register_io_source(frames, schema=schema)
+            table.sink_parquet(self._path, metadata={"time_unit": "us"}, row_group_size=_ROWS)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self.failed.append(error)
+        finally:
+            self._done.set()
 
 
 def written_time(time: int) -> str:
@@ -139,8 +222,7 @@ def _draft(file: Path, *, force: bool) -> Iterator[Path]:
         else:
             _give_name(draft, file)
     except FileExistsError:
-        fix = "choose another name, or give --force"
-        raise BadInput("the output file", "must not be there yet", found=repr(str(file)), fix=fix) from None
+        raise _exists(file) from None
     finally:
         with suppress(FileNotFoundError):
             draft.unlink()

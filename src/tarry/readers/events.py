@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tarry.readers.faults import Faults
 
-__all__ = ["Event", "Stream"]
+__all__ = ["Event", "EventStream", "Stream"]
 
 
 class Event(NamedTuple):
@@ -24,10 +24,10 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class EventStream:
     """Events to come, and an account of what could not be read, which grows while they are taken.
 
-    >>> stream = Stream(iter([Event("ann", "p", 0)]), Faults("the export"))
+    >>> stream = EventStream(iter([Event("ann", "p", 0)]), Faults("the export"))
     >>> [event.actor for event in stream], stream.faults.count
     (['ann'], 0)
     """
@@ -39,3 +39,6 @@ class Stream:
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
+
+
+Stream = EventStream  # the name that readers of exports still use

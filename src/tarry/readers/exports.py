@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found, json_values
-from tarry.readers.pieces import Paths, Pieces
+from tarry.readers.sources import Paths, Pieces
 from tarry.readers.xml_stream import XmlStream
 
 __all__ = [
@@ -95,7 +95,7 @@ def events_of(
     >>> faults = Faults("the export")
     >>> list(events_of([Found(1, {}), Found(2, 7)], lambda row: ["the user is missing"], faults))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the export must have rows that can be read, found none among 2: ...
+    tarry.core.errors.BadInput: the export must have rows that can be read, and has none among 2: ...
     >>> [str(fault) for fault in faults.first]
     ['line 1: the user is missing', 'line 2: not a JSON object']
     """

@@ -72,12 +72,12 @@ class Faults:
         if not good and self.count >= PATIENCE:
             self.refuse(f"none among its first {self.count} lines")
 
-    def refuse(self, found: str, where: str = "line", hint: str = "") -> NoReturn:
+    def refuse(self, count: str, where: str = "line", hint: str = "") -> NoReturn:
         """Say that there is no row at all, why the first one is none, and perhaps what to do."""
         first = self.first[0]
         hint = CONVERT if first.reason == NOT_TEXT else hint
         fix = f"the first fault is in {where} {first.place}: {first.reason}" + (f"; {hint}" if hint else "")
-        raise BadInput(self.what, "must have rows that can be read", found=found, fix=fix)
+        raise BadInput(f"{self.what} must have rows that can be read, and has {count}", fix)
 
 
 def clip(text: object, size: int = 40) -> str:

@@ -1,20 +1,20 @@
-"""Histories in files: which kind a file is, and what to say of one that cannot be opened."""
+"""Histories in files: which kind a file is, what is none, and tables that are read as they are."""
 
+import re
 from pathlib import Path
 
+import polars as pl
+
 from tarry.core.errors import BadInput
-from tarry.readers.columns import Columns
-from tarry.readers.faults import clip
+from tarry.readers.columns import TROUBLE, Columns, Rows, Wanted, refusing
+from tarry.readers.faults import CONVERT, Faults, clip
 from tarry.readers.frames import take_columns
 from tarry.readers.jsonl import read_jsonl
-from tarry.readers.lines import TextFile
-from tarry.readers.rows import Rows, Wanted
+from tarry.readers.lines import HEAD, TextFile
 from tarry.readers.separated import read_separated
-from tarry.readers.starts import check_start, check_text
-from tarry.readers.tables import read_arrow, read_parquet
-from tarry.readers.times import check_unit
+from tarry.readers.times import UNITS, check_unit
 
-__all__ = ["read_history"]
+__all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
 
 _PACKED = {".gz", ".zst"}
 _KINDS = {
@@ -24,6 +24,18 @@ _KINDS = {
     ".csv": "csv",
     ".tsv": "tsv",
 }
+_ZIP = b"PK\x03\x04"
+_BOM = b"\xef\xbb\xbf"
+_ARRAY = re.compile(rb'\[\s*(?:[\[{"\]0-9-]|$)')  # not a header such as [user],[page]
+_WORKBOOK = re.compile(rb"\[Content_Types\]\.xml|xl/|_rels/")
+_OTHERS = {
+    _ZIP: ("a zip archive", "unpack it first"),
+    b"SQLite format 3\0": ("an SQLite database", "write its table as CSV first"),
+    b"\xfd7zXZ\0": ("an xz file", "unpack it first"),
+    b"\xff\xfe": ("UTF-16 text", CONVERT),
+    b"\xfe\xff": ("UTF-16 text", CONVERT),
+}
+_PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 
 def read_history(
@@ -62,18 +74,20 @@ def _check_readable(path: Path, what: str) -> None:
     """Say why a file cannot be opened, or that there is nothing in it."""
     try:
         if path.exists() and not path.is_file():
-            found = "a directory" if path.is_dir() else "what is not a file"
+            reason = "it is a directory" if path.is_dir() else "it is not a file"
         else:
             with path.open("rb") as file:
-                found = "" if file.read(1) else "an empty file"
+                reason = "" if file.read(1) else "it is empty"
     except FileNotFoundError:
-        found = "no such file"
+        reason = "no such file"
     except PermissionError:
-        found = "no permission to read it"
-    except (OSError, ValueError) as error:
-        found = clip(getattr(error, "strerror", None) or "a name that no file can have")
-    if found:
-        raise BadInput(what, "must be a file that can be read", found=found)
+        reason = "no permission"
+    except OSError as error:
+        reason = clip(error.strerror)
+    except ValueError:
+        reason = "no file can have such a name"
+    if reason:
+        raise BadInput(f"{what} cannot be read ({reason})", "check its name")
 
 
 def _rows(text: TextFile, wanted: Wanted) -> Rows:
@@ -103,3 +117,90 @@ def _kind(path: Path, head: bytes) -> str:
         if start.startswith(magic):
             return kind
     return "jsonl" if start.startswith(b"{") else "csv"
+
+
+def check_start(head: bytes, what: str) -> None:
+    r"""Refuse kinds of files that others give for histories, by name.
+
+    >>> check_start(b"SQLite format 3\0", "the history")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the history is an SQLite database: write its table as CSV first
+    """
+    workbook = head.startswith(_ZIP) and _WORKBOOK.search(head, 0, 1000)
+    others = {_ZIP: ("an Excel workbook", "save its sheet as CSV first")} if workbook else _OTHERS
+    for magic, (kind, fix) in others.items():
+        if head.startswith(magic):
+            raise BadInput(f"{what} is {kind}", fix)
+
+
+def check_text(head: bytes, text: TextFile) -> None:
+    """Refuse a text without rows, one array instead of lines, and a packed line that has no end.
+
+    >>> from pathlib import Path
+    >>> check_text(b'[{"user": "ann"}]', TextFile(path=Path("a.json"), what="it"))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: it is a JSON array: give one object a line (JSONL)
+    """
+    start = head.removeprefix(_BOM).lstrip()
+    if not start:
+        raise BadInput(f"{text.what} has nothing but blank lines", "give a table with rows")
+    if _ARRAY.match(start):
+        raise BadInput(f"{text.what} is a JSON array", "give one object a line (JSONL)")
+    if len(head) == HEAD and b"\n" not in head and text.packing:  # it may unpack to anything
+        raise BadInput(f"the first line of {text.what} has no end", "give a table, or a JSON object a line")
+
+
+def read_parquet(path: Path, what: str) -> Rows:
+    """Read a Parquet file, and the unit of time that its metadata may state.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.parquet"
+    ...     pl.DataFrame({"actor": [1]}).write_parquet(path, metadata={"time_unit": "us"})
+    ...     read_parquet(path, "the history votes.parquet").unit
+    'us'
+    """
+    start, end = _ends(path, len(_PARQUET))
+    if start != _PARQUET:
+        raise BadInput(f"{what} does not begin as a Parquet file does (PAR1)", "check its ending")
+    if end != _PARQUET:
+        raise BadInput(f"the end of {what} is missing", "copy it again, to its end")
+    with refusing(f"{what} is damaged inside", "copy it again"), path.open("rb") as file:
+        frame = pl.read_parquet(file)
+    return Rows(frame=frame, faults=Faults(what), unit=_stated_unit(path))
+
+
+def read_arrow(path: Path, what: str) -> Rows:
+    """Read an Arrow file or an Arrow stream.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.arrow"
+    ...     pl.DataFrame({"actor": [1]}).write_ipc_stream(path)
+    ...     read_arrow(path, "the history votes.arrow").frame.shape
+    (1, 1)
+    """
+    start, end = _ends(path, len(_ARROW))
+    if start == _ARROW and end != _ARROW:
+        raise BadInput(f"the end of {what} is missing", "copy it again, to its end")
+    if start != _ARROW and not start.startswith(_STREAM):
+        raise BadInput(f"{what} does not begin as an Arrow file does", "check its ending")
+    with refusing(f"{what} is damaged inside", "copy it again"), path.open("rb") as file:
+        frame = pl.read_ipc(file) if start == _ARROW else pl.read_ipc_stream(file)
+    return Rows(frame=frame, faults=Faults(what))
+
+
+def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
+    with path.open("rb") as file:
+        start = file.read(size)
+        file.seek(-min(size, path.stat().st_size), 2)
+        return start, file.read(size)
+
+
+def _stated_unit(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            stated = pl.read_parquet_metadata(file).get("time_unit")
+    except TROUBLE:  # the table was read: what stands beside it is a help and no need
+        return None
+    return stated if stated in {*UNITS, "iso"} else None

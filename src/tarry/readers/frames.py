@@ -1,7 +1,8 @@
-"""Frames of a table library as plain columns."""
+"""Frames of a table library, and streams of events, as plain columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,23 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.readers.columns import Columns
+from tarry.readers.columns import Columns, Rows, Wanted, refusing
+from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, SHOWN, Faults, Unreadable, clip
-from tarry.readers.names import choose_columns, faults_of_names, name_column
-from tarry.readers.nested import unnest
-from tarry.readers.rows import Rows, Wanted, refusing
+from tarry.readers.names import choose_columns, faults_of_names, name_column, unnest
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
-__all__ = ["read_frame", "take_columns"]
+__all__ = ["read_events", "read_frame", "take_columns"]
 
 _MANY = 0.1  # the share of unreadable rows from which on it is told
+_AT_ONCE = 50_000  # events that are held as Python tuples
+_EVENT = {
+    "actor": pl.String,
+    "target": pl.String,
+    "time": pl.Int64,
+    "track": pl.String,
+    "is_bot": pl.Boolean,
+}
 
 
 def read_frame(
@@ -42,11 +50,34 @@ def read_frame(
     found = _collected(frame)
     numbers = None if lines is None else np.asarray(lines, dtype=np.int64)
     if numbers is not None and numbers.shape != (found.height,):
-        raise BadInput(
-            "the lines", f"must be {found.height}, one for each row", found=f"shape {numbers.shape}"
-        )
+        raise BadInput(f"the lines must be {found.height}, one for each row, not {numbers.shape}")
     rows = Rows(frame=found, lines=numbers, faults=Faults("the frame"))
     return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
+
+
+def read_events(events: Iterable[Event]) -> Columns:
+    """Take a stream of events into memory, with its account of what could not be read.
+
+    >>> found = read_events([Event("ann", "p 1", 5), Event("ann", "p 2", 6)])
+    >>> found.arrival.tolist(), found.frame["target"].to_list()
+    ([5, 6], ['p 1', 'p 2'])
+    """
+    rows = iter(events)
+    chunks = [pl.DataFrame(schema=_EVENT)]
+    while some := list(islice(rows, _AT_ONCE)):
+        chunks.append(pl.DataFrame(some, schema=_EVENT, orient="row"))
+    frame = pl.concat(chunks)
+    stream = events if isinstance(events, EventStream) else EventStream((), Faults("the events"))
+    return Columns(
+        frame=frame,
+        actor="actor",
+        target="target",
+        time="time",
+        arrival=frame["time"].to_numpy(),
+        unreadable=tuple(stream.faults.first),
+        unreadable_count=stream.faults.count,
+        notes=tuple(stream.notes),
+    )
 
 
 def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
@@ -61,9 +92,9 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
     rows = replace(rows, frame=unnest(rows.frame, wanted))
     chosen = choose_columns(rows.frame.columns, wanted, what)
     if not rows.frame.height and not rows.faults.count:
-        raise BadInput(what, "must have rows", found="only the names of columns")
+        raise BadInput(f"{what} has no rows, only the names of columns", "give one with rows")
     names = [name_column(role, rows.frame[chosen[role]]) for role in ("actor", "target")]
-    with refusing(what, "must have times that can be read", "a column that breaks the reader"):
+    with refusing(f"the times of {what} cannot be read", "name another column with --time NAME"):
         when = moments(rows.frame[chosen["time"]], time_unit, rows.unit)
     reasons = [
         pair for role, name in zip(chosen, names, strict=False) for pair in faults_of_names(role, name)
@@ -87,15 +118,13 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
 def _collected(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.DataFrame):
         return frame
-    rule = "must be a polars frame or export an Arrow stream"
     if isinstance(frame, pl.LazyFrame):
-        with refusing("the frame", "must be one that can be collected", "a query that fails"):
+        with refusing("the query of the lazy frame fails", "collect it first"):
             return frame.collect()
+    kind = clip(type(frame).__name__)
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise BadInput("the frame", rule, found=clip(type(frame).__name__))
-    with refusing(
-        "the frame", rule, f"a stream that cannot be read as a table ({clip(type(frame).__name__)})"
-    ):
+        raise BadInput(f"the frame must be one of polars or export an Arrow stream, not {kind}")
+    with refusing(f"the Arrow stream of {kind} is no table", "give a frame of rows"):
         return pl.DataFrame(frame)
 
 

@@ -8,12 +8,13 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 from tarry.core.errors import BadInput
 from tarry.readers.faults import NOT_TEXT
 
-__all__ = ["MOST", "Found", "json_values"]
+__all__ = ["MOST", "Found", "NoJson", "json_object", "json_text", "json_values"]
 
 MOST = 1 << 24  # characters of one object; nothing longer is held in memory
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -23,7 +24,16 @@ _IN_ARRAY = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 _IN_NONE = re.compile(r"[ \t\r\n]*(?=\{)")
 _NEAR = 16  # an error this near to the end of what is there may be due to the end alone
 _DEEPEST = 50  # arrays in one another
-_RULE, _COPIED = "must be JSON", "was it copied to the end?"
+_COPIED = "copy it again, to its end"
+
+
+class NoJson(ValueError):
+    """A text that is no JSON; the message says why, and shows nothing of it.
+
+    >>> raise NoJson("not a JSON object")
+    Traceback (most recent call last):
+    tarry.readers.json_stream.NoJson: not a JSON object
+    """
 
 
 class Found(NamedTuple):
@@ -49,7 +59,7 @@ def json_values(
     [Found(line=1, value={'a': 1}), Found(line=2, value={'a': 2}), Found(line=4, value=3)]
     >>> list(json_values([b'{"a": 1}\n{"a": 2,}\n'], "the answer"))
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the answer must be JSON, found damage in line 2: Expecting property name ...
+    tarry.core.errors.BadInput: the answer must be JSON, and has damage in line 2 (Expecting ...
     """
     text = _Text(blocks, what, most)
     depth, began = 0, 0  # in how many arrays this place lies, and on which line the outermost begins
@@ -68,7 +78,7 @@ def json_values(
             state = "value"
             text.skip(1)
         elif sign in ",]" or state == "after" or depth > _DEEPEST:
-            text.refuse(f"damage in line {text.line}: a comma or a bracket is missing or too much")
+            text.refuse_damage("a comma or a bracket is missing or too much")
         else:
             line = text.line
             yield Found(line, text.value())
@@ -76,9 +86,48 @@ def json_values(
                 yield from text.plain_objects(_IN_ARRAY if depth else _IN_NONE)
             state = "after" if depth else "value"
     if depth:
-        text.refuse(f"an end inside the array that begins in line {began}", _COPIED)
+        text.refuse(f"ends inside the array that begins in line {began}", _COPIED)
     if not text.is_text:
-        text.refuse("nothing but blank lines")
+        text.refuse("has nothing but blank lines", "give one with JSON in it")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The one object that a text is.
+
+    >>> json_object('{"actor": 5}')
+    {'actor': 5}
+    >>> json_object('{"actor": NaN}')
+    Traceback (most recent call last):
+    tarry.readers.json_stream.NoJson: not JSON: a number that is none or too long
+    """
+    with _strict():
+        value = json.loads(text, parse_constant=_no_constant)
+    if not isinstance(value, dict):
+        raise NoJson("not a JSON object")
+    return value
+
+
+def json_text(row: dict[str, Any]) -> str:
+    """An object as the text that every reader of JSON accepts.
+
+    >>> json_text({"actor": 5})
+    '{"actor": 5}'
+    """
+    with _strict():
+        return json.dumps(row, allow_nan=False)
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """What Python's own reader takes or stumbles over, and JSON has no word for, becomes a reason."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise NoJson(f"not JSON: {error.msg} (character {error.pos + 1})") from None
+    except ValueError:
+        raise NoJson("not JSON: a number that is none or too long") from None
+    except RecursionError:
+        raise NoJson("not JSON: too many brackets") from None
 
 
 class _Text:
@@ -103,7 +152,7 @@ class _Text:
                 text.append(self._decoder.decode(block, final=self._ended))
             except UnicodeDecodeError as error:
                 before = "".join(text).count("\n") + bytes(error.object[: error.start]).count(b"\n")
-                self.refuse(f"damage in line {self.line + before}: {NOT_TEXT}", "convert it first")
+                self.refuse(f"has damage in line {self.line + before} ({NOT_TEXT})", "convert it first")
             got += len(text[-1])
         self._text, self._at = "".join(text), 0
 
@@ -137,9 +186,9 @@ class _Text:
             except BadInput:
                 raise
             except ValueError:
-                self.refuse(f"damage in line {self.line}: a number that is none or too long")
+                self.refuse_damage("a number that is none or too long")
             except RecursionError:
-                self.refuse(f"damage in line {self.line}: too many brackets in one another")
+                self.refuse_damage("too many brackets in one another")
             else:
                 self.skip(end - self._at)
                 return value
@@ -171,23 +220,31 @@ class _Text:
         try:
             return json.loads(self._text[self._at : end], parse_constant=_no_constant), end
         except json.JSONDecodeError:
-            self.refuse(f"damage in line {self.line}: Expecting value")
+            self.refuse_damage("Expecting value")
 
     def _go_on(self, error: json.JSONDecodeError) -> None:
         """Read on if that may help, or refuse."""
-        is_open = error.msg.startswith("Unterminated string")
+        # A string begins where a value may; at any other quote a comma or colon is missing.
+        before = self._text[self._at : error.pos].rstrip()
+        is_open = self._text.startswith('"', error.pos) and before[-1:] in ("", "{", "[", ",", ":")
         if not self._ended and (is_open or error.pos + _NEAR > len(self._text)):
             if len(self._text) - self._at > self._most:
-                self.refuse(f"more than {self._most:,} characters in what begins in line {self.line}")
+                self.refuse(
+                    f"has more than {self._most:,} characters in what begins in line {self.line}",
+                    "give shorter objects",
+                )
             self.more()
         elif is_open or error.pos >= len(self._text.rstrip()):
-            self.refuse(f"an end inside what begins in line {self.line}", _COPIED)
+            self.refuse(f"ends inside what begins in line {self.line}", _COPIED)
         else:
-            line = self.line + self._text.count("\n", self._at, error.pos)
-            self.refuse(f"damage in line {line}: {error.msg}")
+            self.line += self._text.count("\n", self._at, error.pos)
+            self.refuse_damage(error.msg)
 
-    def refuse(self, found: str, fix: str = "") -> NoReturn:
-        raise BadInput(self._what, _RULE, found=found, fix=fix) from None
+    def refuse_damage(self, reason: str) -> NoReturn:
+        self.refuse(f"has damage in line {self.line} ({reason})", "repair that line")
+
+    def refuse(self, problem: str, fix: str) -> NoReturn:
+        raise BadInput(f"{self._what} must be JSON, and {problem}", fix) from None
 
 
 def _no_constant(name: str) -> NoReturn:

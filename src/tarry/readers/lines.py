@@ -4,24 +4,20 @@ import gzip
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
-
-import polars as pl
+from typing import IO
 
 from tarry.core.errors import BadInput
+from tarry.readers.columns import refusing
 from tarry.readers.faults import NOT_TEXT
-from tarry.readers.rows import TROUBLE, refusing
-from tarry.readers.zstd import ZSTD, beginning, stated_size
+from tarry.readers.sources import MAGIC, zstd_library
 
 __all__ = ["HEAD", "Illegible", "TextFile", "text_of"]
 
 HEAD = 1 << 20  # bytes in which the header of a file has to end
 _LONGEST = 1 << 24  # bytes of one line; nothing longer is held in memory
 _LARGE, _TIMES = 1 << 30, 200  # a zstd file that unpacks to more than both is no history
-_LOST = "\ufffd".encode()
-_MAGIC = {b"\x1f\x8b": "gzip", ZSTD: "zstd"}
+_FRAME_HEAD = 18  # bytes in which a zstd file states its size
 
 
 class Illegible(ValueError):
@@ -50,26 +46,20 @@ class TextFile:
 
     @property
     def packing(self) -> str:
-        """`gzip`, `zstd` or nothing."""
+        """`gzip`, `zstd` or nothing: what the table library unpacks as well."""
         with self.path.open("rb") as file:
             start = file.read(4)
-        return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
+        packing = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
+        return packing if packing in {"gzip", "zstd"} else ""
 
     def head(self) -> bytes:
         """The first MiB or so of its text."""
-        if self.packing == "zstd":
-            head = b"".join(self._zstd_lines(BytesIO(beginning(self.path))))[:HEAD]
-            self._check_size()  # only now: of damage the size would be made up
-            return head
+        self._check_size()
         with self.sound(), self._open() as file:
             return file.read(HEAD)
 
     def lines(self) -> Iterator[bytes]:
         """Every line with its end. Of one that is too long only the beginning is kept."""
-        if self.packing == "zstd":
-            with self.path.open("rb") as packed:
-                yield from self._zstd_lines(packed)
-            return
         with self.sound(), self._open() as file:
             while line := file.readline(_LONGEST):
                 yield line
@@ -79,44 +69,31 @@ class TextFile:
     def sound(self) -> AbstractContextManager[None]:
         """Inside, whatever is wrong with the packing becomes one sentence."""
         rule = f"must be whole {self.packing} data" if self.packing else "must be readable to its end"
-        return refusing(self.what, rule, "damage inside or an end that comes too early")
+        also = [zstd_library(self.what).ZstdError] if self.packing == "zstd" else []
+        problem = f"{self.what} {rule}, and has damage inside or ends too early"
+        return refusing(problem, "copy it again, to its end", *also)
 
-    def _open(self) -> BinaryIO | gzip.GzipFile:
-        return gzip.open(self.path) if self.packing == "gzip" else self.path.open("rb")
+    def _open(self) -> IO[bytes]:
+        if self.packing == "gzip":
+            return gzip.open(self.path)  # type: ignore[return-value]  # it reads, which is all we want
+        if self.packing == "zstd":
+            file: IO[bytes] = zstd_library(self.what).open(self.path)
+            return file
+        return self.path.open("rb")
 
     def _check_size(self) -> None:
-        """Refuse what says itself that it is far larger than any history packs."""
-        size, packed = stated_size(self.path), self.path.stat().st_size
+        """Refuse a zstd file that says itself that it is far larger than any history packs."""
+        if self.packing != "zstd":
+            return
+        with self.sound(), self.path.open("rb") as file:
+            size = zstd_library(self.what).get_frame_info(file.read(_FRAME_HEAD)).decompressed_size or 0
+        packed = self.path.stat().st_size
         if size > _LARGE and size > _TIMES * packed:
-            rule = f"must not unpack to more than {_TIMES} times its size"
-            raise BadInput(self.what, rule, found=f"{size / packed:.0f} times", fix="unpack it first")
-
-    def _zstd_lines(self, file: BinaryIO) -> Iterator[bytes]:
-        """Python 3.11 cannot unpack zstd but polars can, as long as all is UTF-8.
-
-        Otherwise what cannot be decoded is marked on the way, and here turned back into a byte
-        that cannot be decoded either.
-        """
-        try:
-            texts, lost = pl.read_lines(file)["line"], b""
-        except TROUBLE:
-            file.seek(0)
-            texts, lost = self._lossy(file), _LOST
-        for text in texts:
-            line = (text or "").encode() + b"\n"
-            yield line.replace(lost, b"\xff") if lost else line
-
-    def _lossy(self, file: BinaryIO) -> pl.Series:
-        """Lines as a table of one column. A separator inside would be refused, never cut off."""
-        with self.sound():
-            return pl.read_csv(
-                file,
-                has_header=False,
-                schema={"line": pl.String},
-                separator="\x01",
-                quote_char=None,
-                encoding="utf8-lossy",
-            )["line"]
+            raise BadInput(
+                f"{self.what} must be zstd data that unpacks to at most {_TIMES} times its size, "
+                f"not {size / packed:.0f} times",
+                "unpack it first",
+            )
 
 
 def text_of(line: bytes) -> str:

@@ -1,4 +1,7 @@
-"""Single moments, as exports write them, in whole microseconds since 1970 UTC: one at a time, no table."""
+"""How times are written, and single ones read as whole microseconds since 1970 UTC; needs no table library.
+
+`times.py` reads whole columns by the same form, units and years.
+"""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -6,19 +9,35 @@ from fractions import Fraction
 
 from tarry.readers.faults import shown
 
-__all__ = ["NoMoment", "counted_us", "is_count", "moment_us", "unit_by_size"]
+__all__ = [
+    "END_S",
+    "FIRST_S",
+    "ISO",
+    "LIMITS",
+    "PER_SECOND",
+    "NoMoment",
+    "counted_us",
+    "is_count",
+    "moment_us",
+    "unit_by_size",
+]
 
-_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-_LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}  # a number from there on is of a finer unit
-_FIRST_US, _END_US = -2_208_988_800_000_000, 7_289_654_400_000_000  # the years 1900 to 2200
-_EPOCH = date(1970, 1, 1).toordinal()
-# The forms that iso.py reads in columns: a date, a time of day to the minute or finer, a zone.
-_FORM = re.compile(
-    r"(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"
+#: Units of numbers, and how many of each make a second.
+PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+#: A number from there on is of a finer unit: 1e11 seconds are three thousand years.
+LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}
+#: The years 1900 to 2200: a moment outside is none.
+FIRST_S, END_S = -2_208_988_800, 7_289_654_400
+#: A date, perhaps a time of day to the minute or any fraction of a second, perhaps a zone.
+ISO = (
+    r"^(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"
     r"(?:[Tt ](?P<hour>[0-9]{2}):?(?P<minute>[0-9]{2})"
     r"(?::?(?P<second>[0-9]{2})(?:[.,](?P<part>[0-9]+))?)?)?"
-    r" ?(?P<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+    r" ?(?P<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?$"
 )
+_FORM = re.compile(ISO)
+_FIRST_US, _END_US = FIRST_S * 1_000_000, END_S * 1_000_000
+_EPOCH = date(1970, 1, 1).toordinal()
 # The usual ones among them, which Python's own reader takes in the same way but much faster.
 # Hours and minutes of zones are bounded here, as it takes 24:00 (since Python 3.13) and +05:75.
 _USUAL = re.compile(
@@ -57,19 +76,19 @@ def moment_us(text: object, *, bare_is_utc: bool = False) -> int:
             return _in_reach(micros, text)
     if text is None or text == "":
         raise NoMoment("time is missing")
-    found = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
-        raise NoMoment("time is not a moment" + _told(text))
-    if found["hour"] is None:
-        raise NoMoment("time is a day without a time of day" + _told(text))
-    if found["zone"] is None and not bare_is_utc:
-        raise NoMoment("time carries no zone" + _told(text))
+    parts = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+    if parts is None:
+        raise NoMoment("time is not a moment" + _shown(text))
+    if parts["hour"] is None:
+        raise NoMoment("time is a day without a time of day" + _shown(text))
+    if parts["zone"] is None and not bare_is_utc:
+        raise NoMoment("time carries no zone" + _shown(text))
     try:
-        seconds = _seconds(found) - _offset(found["zone"] or "Z")
+        seconds = _seconds(parts) - _offset(parts["zone"] or "Z")
     except ValueError:
-        raise NoMoment("time is not a moment" + _told(text)) from None
+        raise NoMoment("time is not a moment" + _shown(text)) from None
     # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
-    nanos = int(found["part"][:9].ljust(9, "0")) if found["part"] else 0
+    nanos = int(parts["part"][:9].ljust(9, "0")) if parts["part"] else 0
     return _in_reach(seconds * 1_000_000 + (nanos + 500) // 1000, text)
 
 
@@ -80,7 +99,7 @@ def counted_us(number: object, unit: str) -> int:
     (1500000, 1500000, 1500)
     """
     count = _exact(number)
-    micros, parts = count.numerator * 1_000_000, count.denominator * _PER_SECOND[unit]
+    micros, parts = count.numerator * 1_000_000, count.denominator * PER_SECOND[unit]
     return _in_reach((2 * micros + parts) // (2 * parts), number)
 
 
@@ -102,7 +121,7 @@ def unit_by_size(number: object) -> str:
     ('s', 'ms')
     """
     count = _exact(number)
-    return next((unit for unit, limit in _LIMITS.items() if -limit < count < limit), "ns")
+    return next((unit for unit, limit in LIMITS.items() if -limit < count < limit), "ns")
 
 
 def _usual_us(text: str, *, bare_is_utc: bool) -> int | None:
@@ -116,10 +135,10 @@ def _usual_us(text: str, *, bare_is_utc: bool) -> int | None:
     return (moment - _BARE_START) // _MICRO if bare_is_utc else None
 
 
-def _seconds(found: re.Match[str]) -> int:
+def _seconds(parts: re.Match[str]) -> int:
     """Seconds since 1970 by the clock on the wall; `ValueError` for what no clock shows."""
-    day = date(int(found["year"]), int(found["month"]), int(found["day"])).toordinal() - _EPOCH
-    hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
+    day = date(int(parts["year"]), int(parts["month"]), int(parts["day"])).toordinal() - _EPOCH
+    hour, minute, second = int(parts["hour"]), int(parts["minute"]), int(parts["second"] or 0)
     # A leap second is the first moment after it: clocks have no place for it.
     if hour > 23 or minute > 59 or second > 60:
         raise ValueError
@@ -144,17 +163,17 @@ def _exact(number: object) -> int | Fraction:
         return number
     text = number.strip() if isinstance(number, str) else repr(number) if isinstance(number, float) else ""
     if not _NUMBER.fullmatch(text):
-        raise NoMoment("time is not a number" + _told(number))
+        raise NoMoment("time is not a number" + _shown(number))
     return int(text) if text.isdigit() else Fraction(text)
 
 
 def _in_reach(micros: int, source: object) -> int:
     if not _FIRST_US <= micros < _END_US:
-        raise NoMoment("time is outside the years 1900 to 2200" + _told(source))
+        raise NoMoment("time is outside the years 1900 to 2200" + _shown(source))
     return micros
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     """What the sentence may show: nothing of lists and objects, nor of a number without an end."""
     if isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 10**30):
         return shown(value)

@@ -1,16 +1,20 @@
-"""Which column says who acted, on what and when: as a person named it, or by its usual names."""
+"""Which column says who acted, on what and when: as a person named it, or by its usual names.
+
+A name with points leads into columns: `user.name` is the field `name` of the column `user`.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray
+from tarry.readers.columns import Wanted
 from tarry.readers.faults import clip
-from tarry.readers.rows import Wanted
 
-__all__ = ["choose_columns", "faults_of_names", "name_column"]
+__all__ = ["add_inner", "choose_columns", "faults_of_names", "name_column", "paths_of", "unnest"]
 
 # In the order in which they are tried: a column `target` wins over a column `title`.
 USUAL = {
@@ -54,14 +58,13 @@ def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the fram
     named = {"actor": wanted.actor, "target": wanted.target, "time": wanted.time}
     for role, name in named.items():
         if name is not None and name not in columns:
-            found = f"no {clip(name)} among {_listed(columns)}"
-            raise BadInput(what, f"must have the column that --{role} names", found=found)
+            raise BadInput(f"{what} has no column {clip(name)} for --{role}", f"it has {_listed(columns)}")
     chosen: dict[str, str] = {}
     for role, name in named.items():
         chosen[role] = name or _guess(role, columns, {*named.values(), *chosen.values()}, what)
     if len(set(chosen.values())) < len(chosen):
-        found = ", ".join(f"{role} = {clip(name)}" for role, name in chosen.items())
-        raise BadInput("actor, target and time", "must be three different columns", found=found)
+        same = ", ".join(f"{role} = {clip(name)}" for role, name in chosen.items())
+        raise BadInput(f"actor, target and time must be three different columns, not {same}")
     return chosen
 
 
@@ -78,10 +81,9 @@ def name_column(role: str, series: pl.Series) -> pl.Series:
     if kind.is_integer() or isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null):
         return series.cast(pl.String)
     raise BadInput(
-        f"the column {clip(series.name)}",
-        f"must name the {role} by whole numbers or texts",
-        found=clip(kind.base_type()),
-        fix=f"convert it, or name another column with --{role} NAME",
+        f"the column {clip(series.name)} must name the {role} by whole numbers or texts, "
+        f"not {clip(kind.base_type())}",
+        f"convert it, or name another column with --{role} NAME",
     )
 
 
@@ -100,19 +102,72 @@ def faults_of_names(role: str, series: pl.Series) -> list[tuple[BoolArray, str]]
     return [(empty.to_numpy(), missing[1]), (marked.to_numpy(), f"{role} ends in NUL")]
 
 
+def paths_of(wanted: Wanted, columns: Iterable[str] = ()) -> list[str]:
+    """The names that a person gave which have points, and which no column has as they are.
+
+    >>> paths_of(Wanted(actor="user.name", target="page.id", time="ts"), ["page.id", "user"])
+    ['user.name']
+    """
+    existing = set(columns)
+    named = (wanted.actor, wanted.target, wanted.time)
+    return [name for name in named if name is not None and "." in name and name not in existing]
+
+
+def unnest(frame: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
+    """A table with a column more for each name that leads into another column.
+
+    >>> frame = pl.DataFrame({"user": [{"name": "ann"}, None]})
+    >>> unnest(frame, Wanted(actor="user.name"))["user.name"].to_list()
+    ['ann', None]
+    """
+    for path in paths_of(wanted, frame.columns):
+        kind: object = pl.Struct(frame.schema)
+        names = path.split(".")
+        for name in names:
+            kind = _fields(kind).get(name)
+        if kind is not None:
+            inner = pl.col(names[0])
+            for name in names[1:]:
+                inner = inner.struct.field(name)
+            frame = frame.with_columns(inner.alias(path))
+    return frame
+
+
+def _fields(kind: object) -> dict[str, object]:
+    return {field.name: field.dtype for field in kind.fields} if isinstance(kind, pl.Struct) else {}
+
+
+def add_inner(row: dict[str, Any], paths: Iterable[str]) -> None:
+    """Put into an object what its objects hold at these paths.
+
+    >>> event = {"user": {"name": "ann"}}
+    >>> add_inner(event, ["user.name", "page.id"])
+    >>> event
+    {'user': {'name': 'ann'}, 'user.name': 'ann'}
+    """
+    for path in paths:
+        value: Any = row
+        for name in path.split("."):
+            value = value.get(name, ...) if isinstance(value, dict) else ...
+        if value is not ...:
+            row.setdefault(path, value)
+
+
 def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str) -> str:
     free = [column for column in reversed(columns) if column not in taken]
-    plain = {_plain(column): column for column in free}
+    simple = {_simple(column): column for column in free}
     for usual in USUAL[role]:
         if usual in free:
             return usual
-        if usual in plain:
-            return plain[usual]
-    fix = f"name it with --{role} NAME"
-    raise BadInput(what, f"must have a column for the {role}", found=_listed(columns), fix=fix)
+        if usual in simple:
+            return simple[usual]
+    raise BadInput(
+        f"{what} has no column for the {role} among {_listed(columns)}",
+        f"name it with --{role} NAME",
+    )
 
 
-def _plain(name: str) -> str:
+def _simple(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tarry.core.errors import BadInput
-from tarry.readers.events import Event, Stream
+from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, clip
 
 __all__ = ["Owners", "read_owners"]
@@ -22,7 +22,7 @@ class Owners:
 
     >>> from tarry.readers.faults import Faults
     >>> owners = Owners({"1addr": "ann", "3addr": "ann"})
-    >>> stream = Stream([Event("1addr", "p", 5), Event("bob", "q", 6)], Faults())
+    >>> stream = EventStream([Event("1addr", "p", 5), Event("bob", "q", 6)], Faults())
     >>> [event.actor for event in owners.named(stream)], owners.events
     (['ann', 'bob'], 1)
     """
@@ -30,7 +30,7 @@ class Owners:
     by_name: Mapping[str, str]
     events: int = 0  # by a name that is among them: an account that grows while they are taken
 
-    def named(self, stream: Stream) -> Stream:
+    def named(self, stream: EventStream) -> EventStream:
         """The same events, by their owners."""
         return replace(stream, events=self._named(stream.events))
 
@@ -61,9 +61,9 @@ def read_owners(path: str | Path) -> Owners:
         with file.open(encoding="utf-8-sig", newline="") as text:
             return Owners(_mapping(text, what))
     except OSError as error:
-        raise BadInput(what, "must be a file that can be read", found=clip(error.strerror)) from None
+        raise BadInput(f"{what} cannot be read ({clip(error.strerror)})", "check its name") from None
     except UnicodeDecodeError:
-        raise BadInput(what, "must be UTF-8 text", found="other bytes", fix=CONVERT) from None
+        raise BadInput(f"{what} is not UTF-8 text", CONVERT) from None
 
 
 def _mapping(text: TextIO, what: str) -> dict[str, str]:
@@ -72,19 +72,19 @@ def _mapping(text: TextIO, what: str) -> dict[str, str]:
     try:
         header = [column.strip().lower() for column in next(rows, [])]
         if sorted(header) != [_NAME, _OWNER]:
-            raise BadInput(what, "must begin with the line name,owner", found="another", fix=_FORM)
+            raise BadInput(f"{what} does not begin with the line name,owner", _FORM)
         for row in filter(None, rows):
             pair = dict(zip(header, (cell.strip() for cell in row), strict=False))
             if len(row) != len(header) or not all(pair.values()):
-                raise _bad_line(what, rows.line_num, "no such pair")
+                raise _bad_line(what, rows.line_num, "has no such pair")
             if owners.setdefault(pair[_NAME], pair[_OWNER]) != pair[_OWNER]:
-                raise _bad_line(what, rows.line_num, "a name that has another owner already")
+                raise _bad_line(what, rows.line_num, "gives a name a second owner")
     except csv.Error:
-        raise _bad_line(what, rows.line_num, "a quote that does not end, or too long a text") from None
+        raise _bad_line(what, rows.line_num, "has a quote that does not end, or too long a text") from None
     if not owners:
-        raise BadInput(what, "must name somebody", found="nobody", fix=_FORM)
+        raise BadInput(f"{what} names nobody", _FORM)
     return owners
 
 
-def _bad_line(what: str, line: int, found: str) -> BadInput:
-    return BadInput(what, "must have one name and its owner on each line", found=f"in line {line} {found}")
+def _bad_line(what: str, line: int, problem: str) -> BadInput:
+    return BadInput(f"{what} must have one name and its owner on each line, and line {line} {problem}")

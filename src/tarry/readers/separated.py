@@ -1,6 +1,11 @@
-"""Tables of separated values, every column as text: a name keeps its leading zeros."""
+"""Tables of separated values, every column as text: a name keeps its leading zeros.
 
-from collections.abc import Iterator
+Fast where every line is sound; else record by record, forgiving and exact about lines.
+"""
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -10,17 +15,18 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.columns import TROUBLE, Rows, Wanted
 from tarry.readers.faults import CONVERT, NOT_TEXT, Faults
-from tarry.readers.lines import HEAD, TextFile
+from tarry.readers.lines import HEAD, Illegible, TextFile, text_of
 from tarry.readers.names import choose_columns
-from tarry.readers.records import Record, records
-from tarry.readers.rows import TROUBLE, Rows, Wanted
 
-__all__ = ["read_separated"]
+__all__ = ["Record", "read_separated", "records"]
+
+Record = tuple[int, int, list[str] | str]  # first line, number of lines, the fields or what is wrong
 
 _AT_ONCE = 50_000  # records that are held as Python lists
-_RULE = "must begin with a line of column names in UTF-8"
-_FIX = "is it a table of text?"
+_NAMES = "must begin with a line of column names in UTF-8"
+_FIX = "check that it is a table of text"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -63,13 +69,14 @@ def _header(text: TextFile, separator: str | None) -> _Header:
     lines = BytesIO(head).readlines()
     first = next((line for line in lines if line.strip()), b"")
     if b"\0" in first or (len(head) == HEAD and b"\n" not in head):
-        found = "NUL bytes" if b"\0" in first else "no end of its first line"
-        raise BadInput(text.what, _RULE, found=found, fix=_FIX)
+        first_line = "NUL bytes" if b"\0" in first else "no end"
+        raise BadInput(f"{text.what} {_NAMES}, and its first line has {first_line}", _FIX)
     if separator is None:
         separator = next((mark for mark in (b",", b"\t", b";") if mark in first), b",").decode()
     _, _, names = record = next(records(lines, separator), (1, 1, [""]))
     if isinstance(names, str):
-        raise BadInput(text.what, _RULE, found=names, fix=CONVERT if names == NOT_TEXT else _FIX)
+        fix = CONVERT if names == NOT_TEXT else _FIX
+        raise BadInput(f"{text.what} {_NAMES}, and of its first line {names}", fix)
     return _Header(names=_different(names), lines=record[0] + record[1] - 1, separator=separator)
 
 
@@ -148,3 +155,71 @@ def _good(
             good += 1
             yield line, [field or None for field in fields] + [None] * (width - len(fields))
         faults.give_up_if_hopeless(good)
+
+
+def records(lines: Iterable[bytes], separator: str) -> Iterator[Record]:
+    r"""Each record with the line it begins on; blank lines are none.
+
+    Where a record cannot be read, one line is given up, and the next one begins a record again: a
+    quote that is never closed costs the line it stands in, and not the rest of the file.
+
+    >>> list(records([b"a,b\n", b"\n", b'"c\n', b'd",e\n', b'f,"g\n', b"h,i\n"], ","))[1:]
+    [(3, 2, ['c\nd', 'e']), (5, 1, 'a quote is not closed'), (6, 1, ['h', 'i'])]
+    """
+    source = _Source(lines)
+    for line in source:
+        number = source.number
+        try:
+            text = text_of(line)
+            if not text.strip(" \r\n"):
+                continue
+            if '"' in text:
+                fields = _quoted(text, source, separator)
+            else:
+                fields = text.removesuffix("\n").removesuffix("\r").split(separator)
+        except Illegible as error:
+            yield number, 1, str(error)
+        else:
+            yield number, source.number - number + 1, fields
+
+
+class _Source:
+    """Lines that can be put back."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.lines = iter(lines)
+        self.returned: deque[bytes] = deque()
+        self.number = 0  # of the line given last, from 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        line = self.returned.popleft() if self.returned else next(self.lines)
+        self.number += 1
+        return line
+
+    def put_back(self, taken: list[bytes]) -> None:
+        self.returned.extendleft(reversed(taken))
+        self.number -= len(taken)
+
+
+def _quoted(text: str, source: _Source, separator: str) -> list[str]:
+    """The fields of a record with quotes, which may go on over several lines."""
+    taken: list[bytes] = []
+    ended = False
+
+    def feed() -> Iterator[str]:
+        nonlocal ended
+        yield text
+        for line in source:
+            taken.append(line)
+            yield text_of(line)
+        ended = True
+
+    try:
+        return next(csv.reader(feed(), delimiter=separator, strict=True))
+    except (csv.Error, Illegible):
+        source.put_back(taken)
+        still_open = taken or ended
+        raise Illegible("a quote is not closed" if still_open else "a quote is out of place") from None

@@ -14,7 +14,7 @@ __all__ = ["DEEPEST", "LONGEST", "XmlStream"]
 DEEPEST = 32  # elements inside one another
 LONGEST = 1 << 20  # bytes of one tag with its attributes, and characters of one text
 _RULE = "must be well-formed XML in UTF-8"
-_FIX = "is it the whole file, unchanged?"
+_FIX = "copy it again, whole and unchanged"
 
 Begin = Callable[[dict[str, str]], None]
 Text = Callable[[str], None]
@@ -72,14 +72,14 @@ class XmlStream:
 
     def refuse(self, rule: str, found: str, fix: str = "") -> BadInput:
         """What is wrong with the whole file, found in the line where the parser is."""
-        return BadInput(self.what, rule, found=f"{found} in line {self.line}", fix=fix)
+        return BadInput(f"{self.what} {rule}, and has {found} in line {self.line}", fix)
 
     def _parse(self, block: bytes, *, last: bool) -> None:
         try:
             self._parser.Parse(block, last)
         except expat.ExpatError as error:
-            found = "an end that comes too early" if last else expat.ErrorString(error.code)
-            raise BadInput(self.what, _RULE, found=f"{found} in line {error.lineno}", fix=_FIX) from None
+            damage = "an end that comes too early" if last else expat.ErrorString(error.code)
+            raise BadInput(f"{self.what} {_RULE}, and has {damage} in line {error.lineno}", _FIX) from None
         self._fed += len(block)
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
             raise self.refuse(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")

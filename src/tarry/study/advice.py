@@ -12,20 +12,18 @@ from tarry.core.durations import Duration, Number, format_duration, parse_durati
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.study.attack.attacks import attack
-from tarry.study.audit import Audit, Progress, Question, audit
-from tarry.study.baselines import baseline
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.figures import percent, seconds
-from tarry.study.observer import observer
+from tarry.study.observer import Observer
 from tarry.study.practice import MICROSECONDS
+from tarry.study.question import EPSILONS, Question
 from tarry.study.replay import Replay, replay
+from tarry.study.runs import Progress, Runs, run_attacks
 from tarry.study.score import average_precision, precision_at
 from tarry.study.table import EventTable
 
-__all__ = ["EPSILONS", "PERCENTILES", "Advice", "Choice", "advise", "candidates", "split"]
+__all__ = ["PERCENTILES", "Advice", "TriedPolicy", "advise", "candidates", "split"]
 
-EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
 PERCENTILES = (25, 50, 75)
 #: A policy is good enough when claims that find enough are right at most this part as often as before.
 PART = 0.25
@@ -36,11 +34,11 @@ _DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class TriedPolicy:
     """One policy, and what it did on the part of the history it was not learned on.
 
     >>> policy = Policy(epsilon="1", gap="11m")
-    >>> Choice(
+    >>> TriedPolicy(
     ...     policy=policy, percentile=50, precision=0.2, average_precision=0.1, mean_s=9.0, longest_s=9.0
     ... ).note
     ''
@@ -68,16 +66,16 @@ class Advice:
     learned_on: int  # events
     measured_on: int  # events
     before: float  # the precision, with nothing done
-    choices: Sequence[Choice]
-    best: Choice | None  # None: nothing to protect, or nothing that helps
+    choices: Sequence[TriedPolicy]
+    best: TriedPolicy | None  # None: nothing to protect, or nothing that helps
     linked_pairs: int = 0  # in the measured part
     actors: int = 0  # in the measured part
 
-    def enough(self, choice: Choice) -> bool:
+    def enough(self, choice: TriedPolicy) -> bool:
         """Whether claims are right at most a quarter as often as with nothing done."""
         return choice.precision <= PART * self.before
 
-    def on_frontier(self, choice: Choice) -> bool:
+    def on_frontier(self, choice: TriedPolicy) -> bool:
         """Whether nothing, doing nothing included, hides as much and waits less, or hides more."""
         others = [(self.before, 0.0), *((other.precision, other.mean_s) for other in self.choices)]
         mine = (choice.precision, choice.mean_s)
@@ -86,26 +84,26 @@ class Advice:
     @property
     def cautions(self) -> list[str]:
         """What one should know before one follows the recommendation."""
-        told = []
+        cautions = []
         if 0 < self.linked_pairs < FEW_PAIRS:
-            told.append(
+            cautions.append(
                 f"Only {self.linked_pairs} linked pairs are in the measured part: figures of so few say "
                 "little, and another seed may recommend another policy."
             )
         if 0 < self.before < HARDLY:
-            told.append(
+            cautions.append(
                 "Over the whole history hardly any claim is right as it is: so much else happens. The "
                 "recommendation is for those whom somebody looks for among few."
             )
         if self.best is not None and self.best.spent_actors:
-            told.append(
+            cautions.append(
                 f"Epsilon adds up: {self.best.spent_actors:,} of {self.actors:,} people in the measured "
                 "part batch so often that no meaningful promise is left to them against somebody who "
                 "watches throughout."
             )
         if self.best is not None and not self.enough(self.best):
-            told.append("None of the policies tried makes claims right at most a quarter as often.")
-        return told
+            cautions.append("None of the policies tried makes claims right at most a quarter as often.")
+        return cautions
 
     @property
     def sentence(self) -> str:
@@ -138,7 +136,7 @@ def split(table: EventTable, share: Fraction = Fraction(1, 4)) -> tuple[EventTab
     [2, 6]
     """
     if not 0 < share < 1:
-        raise BadInput("the share to learn on", "lies between 0 and 1", found=float(share))
+        raise BadInput(f"the share to learn on must lie between 0 and 1, not {float(share):g}")
     ordered = np.sort(table.time)
     cut = int(ordered[int(len(ordered) * share)])
     early, late = table.keep(table.time < cut), table.keep(table.time >= cut)
@@ -210,7 +208,7 @@ def advise(
     epsilons: Sequence[Number] = EPSILONS,
     percentiles: Sequence[int] = PERCENTILES,
     share: Fraction = Fraction(1, 4),
-    watcher: str = "notified",
+    watcher: Observer | str = "notified",
     seed: int = 0,
     draws: int = 1,
     progress: Progress | None = None,
@@ -231,21 +229,20 @@ def advise(
     Fraction(1, 1)
     """
     early, late = split(table, share)
-    found = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
+    learned = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
     names: dict[str, tuple[Policy, int, LearnedGap]] = {}
-    for policy, rank, gap in found:  # gaps that were raised may be one: the lowest percentile names it
+    for policy, rank, gap in learned:  # gaps that were raised may be one: the lowest percentile names it
         names.setdefault(replay(policy).name, (policy, rank, gap))
     practices = [replay(policy, name) for name, (policy, _, _) in names.items()]
     question = Question(
-        practices=[baseline("nothing"), *practices],
-        observers=[observer(watcher)],
-        attacks=[attack("cutoff")],
+        practices=["nothing", *practices],
+        observers=[watcher],
         window=int(parse_duration(window, "the window") * MICROSECONDS),
-        cutoffs=_cutoffs([policy for policy, _, _ in found]),
+        cutoffs=_cutoffs([policy for policy, _, _ in learned]),
         seed=seed,
         draws=draws,
     )
-    measured = audit(late, question, different=False, progress=progress)
+    measured = run_attacks(late, question, progress)
     before, _ = _effect(measured, "nothing")
     choices = [_choice(measured, practice, *names[practice.name][1:]) for practice in practices]
     enough = [choice for choice in choices if choice.precision <= PART * before < before]
@@ -257,8 +254,8 @@ def advise(
         before=before,
         choices=tuple(choices),
         best=best,
-        linked_pairs=measured.linked_pairs,
-        actors=measured.measures.actors,
+        linked_pairs=measured.truth.linked_pairs,
+        actors=late.actors,
     )
 
 
@@ -273,10 +270,10 @@ def _cutoffs(policies: Sequence[Policy]) -> list[int]:
     return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
 
 
-def _choice(measured: Audit, practice: Replay, rank: int, gap: LearnedGap) -> Choice:
+def _choice(measured: Runs, practice: Replay, rank: int, gap: LearnedGap) -> TriedPolicy:
     precision, average = _effect(measured, practice.name)
     costs = [cost for cost in measured.costs if cost.policy == practice.name]
-    return Choice(
+    return TriedPolicy(
         policy=practice.policy,
         percentile=rank,
         precision=precision,
@@ -288,7 +285,7 @@ def _choice(measured: Audit, practice: Replay, rank: int, gap: LearnedGap) -> Ch
     )
 
 
-def _effect(measured: Audit, name: str) -> tuple[float, float]:
+def _effect(measured: Runs, name: str) -> tuple[float, float]:
     """Precision of claims that find enough, and average precision; means over the draws."""
     runs = [[score.counts for score in run.scores] for run in measured.runs if run.policy == name]
     precisions = [precision_at(counts) or 0.0 for counts in runs]

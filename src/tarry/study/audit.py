@@ -1,315 +1,395 @@
-"""The audit: one history, some practices, some observers, some attacks; everything measured."""
+"""The audit: one history, read, measured, attacked, and what a delay would change; all in one report."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from tarry.core.errors import BadInput, TarryError
+from tarry.readers.columns import Columns
+from tarry.readers.faults import Unreadable
+from tarry.readers.files import read_history
+from tarry.readers.frames import read_events, read_frame
+from tarry.study.advice import Advice, TriedPolicy, advise, split
+from tarry.study.baselines import baseline
+from tarry.study.batching import Measures, Posterior, measure, posteriors
+from tarry.study.compare import Line, compare
+from tarry.study.practice import MICROSECONDS
+from tarry.study.question import Question
+from tarry.study.replay import replay
+from tarry.study.runs import AttackRun, Cost, Progress, run_attacks
+from tarry.study.score import Score, average_precision, crossover, recall_at
+from tarry.study.table import EventTable, table_of
 
-from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput, NotPossible
-from tarry.core.lanes import IntArray
-from tarry.core.promise import MEANINGLESS
-from tarry.study.attack.attacks import attack
-from tarry.study.attack.cutoff import Truth
-from tarry.study.attack.scene import Attack, Scene
-from tarry.study.batching import (
-    Batching,
-    actor_rates,
-    close_actor_share,
-    in_batch_gaps,
-    measure_batching,
-    null_gaps,
-    reordered_share,
+__all__ = ["SUSPECTS", "Question", "Reading", "Report", "Source", "Stages", "advice_as_dict", "audit"]
+
+#: How many people might have done it, in tables of posteriors.
+SUSPECTS = (2, 5, 10, 20, 50)
+#: A path, a frame (polars, pandas, Arrow), what a reader found, a table, or a stream of events.
+Source = Any
+#: Is told (stage, done, all): "measuring", "advising", "comparing" or "replaying".
+Stages = Callable[[str, int, int], None]
+
+# Of a comparison, in seconds: as fine as those of the recommendation, so that figures agree.
+_COMPARED = tuple(second << doublings for doublings in range(17) for second in (2, 3))
+# Of the curves before and after.
+_ROUND = (
+    *(2, 5, 10, 20, 30),
+    *(60 * minutes for minutes in (1, 2, 5, 10, 20, 30)),
+    *(3600 * hours for hours in (1, 2, 4, 8, 16)),
+    *(86_400 * days for days in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
 )
-from tarry.study.observer import Observer, observer
-from tarry.study.practice import MICROSECONDS, Practice, Shown
-from tarry.study.replay import Replay, practice_notes
-from tarry.study.score import Score
-from tarry.study.table import EventTable
-
-__all__ = ["CUTOFFS", "Audit", "Cost", "Measures", "Question", "Run", "audit", "measure"]
-
-#: Cutoffs in seconds where none are asked for.
-CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
-PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
-# Of the whole curves: without the least and the most, which are one person's.
-FINE = tuple(range(1, 100))
-# The rate of different people takes the longest: unasked it is measured where it takes a second or two.
-MOST_LOOKS = 200_000_000
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """What an audit looks at.
+class Reading:
+    """How a history was read.
 
-    >>> Question(practices=()).window
-    300000000
+    >>> Reading(rows=5, unreadable_count=1).sentence
+    '1 of 5 rows could not be read'
     """
 
-    practices: Sequence[Practice]
-    observers: Sequence[Observer] = field(default_factory=lambda: (observer("notified"),))
-    attacks: Sequence[Attack] = field(default_factory=lambda: (attack("cutoff"),))
-    window: int = 300 * MICROSECONDS  # what counts as truly batched, microseconds
-    cutoffs: Sequence[int] = tuple(second * MICROSECONDS for second in CUTOFFS)
-    seed: int = 0
-    draws: int = 1  # how often practices that draw are replayed
-    stretch: bool = False  # add cutoffs until they reach as far as a practice moves linked pairs apart
+    rows: int = 0  # with those that could not be read
+    unreadable: Sequence[Unreadable] = ()  # the first few that could not be read
+    unreadable_count: int = 0
+    notes: Sequence[str] = ()  # what was guessed, and what one should know
 
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise BadInput("the number of draws", "is at least 1", found=self.draws)
-        for method in self.attacks:
-            scenes = [(practice, watcher) for practice in self.practices for watcher in self.observers]
-            if scenes and not any(method.applies_to(*scene) for scene in scenes):
-                raise BadInput(
-                    f"the attack {method.name}",
-                    "knows a policy and sees its releases",
-                    found="no policy, or pollers alone",
-                    fix="give a policy, and an observer that is notified or reads the archive",
-                )
-        for what, named in (
-            ("a practice", self.practices),
-            ("an observer", self.observers),
-            ("an attack", self.attacks),
-        ):
-            names = [one.name for one in named]
-            if twice := [name for name in names if names.count(name) > 1]:
-                raise BadInput(what, "is asked for once", found=f"{twice[0]!r} twice")
-        if not self.cutoffs:
-            raise BadInput("the cutoffs", "are at least one", found="none")
+    @property
+    def sentence(self) -> str:
+        """How many rows could not be read; nothing where all could."""
+        count = self.unreadable_count
+        return f"{count:,} of {self.rows:,} rows could not be read" if count else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """One attack on one draw of one practice, through one observer's eyes.
-
-    >>> Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=()).draw
-    0
-    """
-
-    attack: str
-    observer: str
-    policy: str  # the name of the practice
-    draw: int
-    scores: Sequence[Score]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What one draw of a practice costs, in seconds from arrival to release.
-
-    >>> at = np.array([0, 10_000_000])
-    >>> _cost("mix", 0, at, Shown(release=at + 5_000_000, printed=at), None).mean_s
-    5.0
-    """
-
-    policy: str
-    draw: int
-    mean_s: float
-    median_s: float
-    high_s: float  # 95 of 100 events wait at most this long
-    longest_s: float
-    reordered: float | None  # share of neighbours on one target that change places
-    most_nats: float | None = None  # what the promise has cost the actor it cost most
-    spent_actors: int | None = None  # those whom it says nothing any more, against a long watch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measures:
-    """A history before anybody attacks it. Gaps and rates are percentiles: percent -> value.
+class Report:
+    """All that was measured. No name of an actor or target is in it.
 
     >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
-    >>> measure(table, window=10).batching.rate
-    1.0
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> report = audit(table, Question(practices=["nothing", "jitter:24h"]))
+    >>> report.linked_pairs, report.promises
+    (1, {'nothing': 'none', 'jitter:1d': 'delta 0.0035'})
     """
 
-    events: int
-    actors: int
-    targets: int
-    first: int  # microseconds
-    last: int
-    window: int  # microseconds
-    batching: Batching
-    in_batch_gaps_s: dict[int, float]
-    null_gaps_s: dict[int, float]
-    in_batch_curve_s: dict[int, float]  # the same, every percent: for charts
-    null_curve_s: dict[int, float]
-    actor_rates: dict[int, float]  # over the actors who moved between targets
-    different: (
-        Fraction | None
-    )  # share of pairs of different actors who act close together; None: not measured
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audit:
-    """All that was measured.
-
-    >>> Audit(measures=None, linked_pairs=1, candidate_pairs=2, runs=(), costs=()).linked_pairs
-    1
-    """
-
+    question: Question
     measures: Measures
     linked_pairs: int
     candidate_pairs: int
-    runs: Sequence[Run]
+    runs: Sequence[AttackRun]
     costs: Sequence[Cost]
-    notes: Sequence[str] = ()  # what could not be done, and what one should know
+    promises: Mapping[str, str]  # by practice, in a few words
+    stranded: Mapping[str, int]  # by practice: events it would have kept for ever
+    reading: Reading
+    remarks: Sequence[str] = ()  # what was left out, what could not be done, and what one should know
+    advice: Advice | None = None  # the recommendation
+    no_advice: str = ""  # why there is none, where one was asked for
+    after: "Report | None" = None  # the recommended policy beside doing nothing
+    comparison: "Report | None" = None  # other practices beside them, on the part it was not learned on
+    no_comparison: str = ""  # why there is none, where one was asked for
 
-    def runs_of(self, policy: str, attack: str, observer: str) -> list[Run]:
+    @property
+    def notes(self) -> list[str]:
+        """What one should know, beginning with the rows that could not be read."""
+        return [note for note in (self.reading.sentence, *self.remarks) if note]
+
+    @property
+    def lines(self) -> list[Line]:
+        """What each practice costs and buys, against each observer and attack."""
+        return compare(self.runs, self.costs)
+
+    @property
+    def posteriors(self) -> list[Posterior]:
+        """How sure two acts together make an observer; nothing where the rates are not known."""
+        same, different = self.measures.batching.rate, self.measures.different
+        if not same or different is None or different >= 1:
+            return []
+        return posteriors(same, float(different), SUSPECTS)
+
+    def runs_of(self, policy: str, attack: str, observer: str) -> list[AttackRun]:
         """The runs of one practice under one attack, draw after draw."""
         wanted = (policy, attack, observer)
         return [run for run in self.runs if (run.policy, run.attack, run.observer) == wanted]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values, as `tarry audit --json` prints it.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> audit(table, Question(practices=["nothing"])).as_dict()["linked_pairs"]
+        1
+        """
+        m = self.measures
+        compared = (
+            {} if self.comparison is None else {"comparison": [asdict(x) for x in self.comparison.lines]}
+        )
+        return {
+            "unreadable": self.reading.unreadable_count,
+            "events": m.events,
+            "actors": m.actors,
+            "targets": m.targets,
+            "window_s": m.window / 1e6,
+            "batched_share": m.batching.batched_share,
+            "batching_rate": m.batching.rate,
+            "moves": m.batching.moves,
+            "moves_within": m.batching.moves_within,
+            "different_rate": None if m.different is None else float(m.different),
+            "in_batch_gaps_s": m.in_batch_gaps_s,
+            "null_gaps_s": m.null_gaps_s,
+            "actor_rates": m.actor_rates,
+            "posteriors": [vars(posterior) for posterior in self.posteriors],
+            "linked_pairs": self.linked_pairs,
+            "candidate_pairs": self.candidate_pairs,
+            "attacks": [_run_as_dict(run) for run in self.runs],
+            "costs": [vars(cost) for cost in self.costs],
+            "notes": self.notes,
+            "advice": (self.no_advice or None) if self.advice is None else advice_as_dict(self.advice),
+            **compared,
+        }
+
+    def html(self) -> str:
+        """The report as one page, which asks nobody for anything.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> audit(table, Question(practices=["nothing"])).html()[:15]
+        '<!doctype html>'
+        """
+        from tarry.study.report import report_html  # noqa: PLC0415 - charts are slow to load
+
+        return report_html(self)
+
 
 def audit(
-    table: EventTable,
-    question: Question,
+    source: Source,
+    question: Question | None = None,
     *,
-    different: bool | None = None,
-    progress: Progress | None = None,
-) -> Audit:
-    """Measure a history and score every attack on every draw of every practice.
+    engine: str = "memory",
+    progress: Stages | None = None,
+) -> Report:
+    """Read a history, measure how linkable its people are, and say what a delay would change.
 
-    `different` asks for the rate at which different people act close together, which takes longest;
-    unasked it is measured on small tables. `progress` is told (done, all) after each run.
+    The source is a file, a frame of polars, pandas or Arrow, an `EventTable` or events of a reader;
+    the question says which practices, observers and attacks, and how to read it. The same source and
+    question give the same report.
 
-    >>> from tarry.study.baselines import baseline
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> found = audit(table, Question(practices=[baseline("nothing")]))
-    >>> found.linked_pairs, found.runs[0].scores[1].counts.precision
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": ["ann", "ann", "bob"], "page": [1, 2, 3], "ts": [0, 60, 61]})
+    >>> report = audit(frame, Question(practices=["nothing"], time_unit="s"))
+    >>> report.linked_pairs, report.runs[0].scores[1].counts.precision
     (1, 0.5)
     """
-    measures = measure(table, question.window, different=different)
-    truth = Truth(table=table, window=question.window)
-    runs: list[Run] = []
-    costs: list[Cost] = []
-    notes = list(table.notes)
-    notes += [note for practice in question.practices for note in practice_notes(practice, table)]
-    reached: dict[tuple[str, str], Sequence[int]] = {}
-    jobs = [(practice, draw) for practice in question.practices for draw in _draws(practice, question)]
-    for done, (practice, draw) in enumerate(jobs, start=1):
-        shown = practice.show(table.history, Seeded(question.seed, draw))
-        cost = _cost(practice.name, draw, table.time, shown, reordered_share(table, shown.release))
-        costs.append(_with_ledger(cost, table, practice, shown))
-        for watcher in question.observers:
-            scene = Scene(truth=truth, practice=practice, seen=watcher.see(shown))
-            place = (practice.name, watcher.name)
-            if place not in reached:  # once: every draw is judged by the same cutoffs
-                reached[place] = _cutoffs(question, scene)
-            for method in question.attacks:
-                if not method.applies_to(practice, watcher):
-                    continue
-                try:
-                    scores = tuple(method.score(scene, reached[place]))
-                except NotPossible as error:  # the other runs stand without it
-                    notes.append(f"{practice.name}, seen by {watcher.name}: {error}")
-                    continue
-                told = {"attack": method.name, "observer": watcher.name, "policy": practice.name}
-                runs.append(Run(**told, draw=draw, scores=scores))
-        if progress is not None:
-            progress(done, len(jobs))
-    return Audit(
+    if engine != "memory":
+        raise BadInput(f"unknown engine {engine!r}", "use memory")
+    question = Question() if question is None else question
+    reading, table = _read(source, question)
+    _tell(progress, "measuring")
+    report = _measured(table, question, reading, _stage(progress, "measuring"))
+    if question.recommend:
+        report = _advised(report, table, progress)
+    if question.compared:
+        report = _compared(report, table, progress)
+    if report.advice is not None and report.advice.best is not None and question.before_after:
+        report = replace(report, after=_after(report.advice.best, report, table, progress))
+    return report
+
+
+def _read(source: Source, question: Question) -> tuple[Reading, EventTable]:
+    """The table of the events that count, and how it was read."""
+    if isinstance(source, EventTable):
+        return Reading(rows=len(source)), _filtered(source, question)
+    columns = _columns(source, question)
+    table = table_of(
+        columns,
+        bots=not question.without_bots,
+        collapse=question.collapse,
+        most=question.busy_limit,
+        track=question.track,
+        declared=question.declared,
+    )
+    reading = Reading(
+        rows=len(columns) + columns.unreadable_count,
+        unreadable=columns.unreadable,
+        unreadable_count=columns.unreadable_count,
+        notes=columns.notes,
+    )
+    return reading, table
+
+
+def _columns(source: Source, question: Question) -> Columns:
+    if isinstance(source, Columns):
+        return source
+    is_frame = hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect")  # the latter: a lazy one
+    if is_frame or isinstance(source, str | Path):
+        read: Callable[..., Columns] = read_frame if is_frame else read_history
+        return read(
+            source,
+            actor=question.actor,
+            target=question.target,
+            time=question.time,
+            time_unit=question.time_unit,
+        )
+    if isinstance(source, Iterable):
+        return read_events(source)
+    raise BadInput(f"a history must be a path, a frame, a table or events, not {type(source).__name__}")
+
+
+def _filtered(table: EventTable, question: Question) -> EventTable:
+    if question.without_bots:
+        raise BadInput("an EventTable does not say who is a bot", "leave bots out before it is made")
+    if question.busy_limit is not None:
+        table = table.without_busy(question.busy_limit)
+    return table.collapse() if question.collapse else table
+
+
+def _measured(table: EventTable, question: Question, reading: Reading, progress: Progress | None) -> Report:
+    measures = measure(table, question.window, different=question.different)
+    found = run_attacks(table, question, progress)
+    return Report(
+        question=question,
         measures=measures,
-        linked_pairs=truth.linked_pairs,
-        candidate_pairs=truth.candidate_pairs,
-        runs=tuple(runs),
-        costs=tuple(costs),
-        notes=tuple(dict.fromkeys(notes)),
+        linked_pairs=found.truth.linked_pairs,
+        candidate_pairs=found.truth.candidate_pairs,
+        runs=tuple(found.runs),
+        costs=tuple(found.costs),
+        promises={practice.name: practice.promise(question.gap) for practice in question.practices},
+        stranded={practice.name: practice.stranded(table.history) for practice in question.practices},
+        reading=reading,
+        remarks=tuple(dict.fromkeys([*table.notes, *found.notes])),
     )
 
 
-def measure(table: EventTable, window: int, *, different: bool | None = None) -> Measures:
-    """How the people of a history batch; the window is in microseconds.
+def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
+    """With the recommendation, or why there is none."""
+    _tell(progress, "advising")
+    question = report.question
+    try:
+        advice = advise(
+            table,
+            window=Fraction(question.window, MICROSECONDS),
+            epsilons=question.epsilons,
+            watcher=question.observers[0] if question.observers else "notified",
+            seed=question.seed,
+            draws=question.advice_draws,
+            progress=_stage(progress, "advising"),
+        )
+    except TarryError as error:  # the audit stands without it
+        return replace(report, no_advice=str(error))
+    return replace(report, advice=advice)
 
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
-    >>> measure(table, window=10).null_gaps_s[50]
-    9.4e-05
+
+def _compared(report: Report, table: EventTable, progress: Stages | None) -> Report:
+    """With everything side by side, or why that is not possible.
+
+    A recommendation is measured on the part of the history that it was not learned on; so are the others.
     """
-    if not len(table):
-        raise NotPossible("a history without events has nothing to measure")
-    wanted = _looks(table, window) <= MOST_LOOKS if different is None else different
-    inside, between = in_batch_gaps(table, window) / MICROSECONDS, null_gaps(table) / MICROSECONDS
-    return Measures(
-        events=len(table),
-        actors=table.actors,
-        targets=table.targets,
-        first=int(table.time.min()),
-        last=int(table.time.max()),
-        window=window,
-        batching=measure_batching(table, window),
-        in_batch_gaps_s=_percentiles(inside),
-        null_gaps_s=_percentiles(between),
-        in_batch_curve_s=_percentiles(inside, FINE),
-        null_curve_s=_percentiles(between, FINE),
-        actor_rates=_percentiles(actor_rates(table, window)),
-        different=close_actor_share(table, window) if wanted else None,
-    )
+    _tell(progress, "comparing")
+    best = None if report.advice is None else report.advice.best
+    recommended = [] if best is None else [replay(best.policy, "recommended")]
+    try:
+        question = Question(
+            practices=["nothing", *recommended, *report.question.compared],
+            observers=["notified", "archive"],
+            window=report.question.window,
+            cutoffs=[second * MICROSECONDS for second in _COMPARED],
+            seed=report.question.seed,
+            draws=report.question.advice_draws,
+            stretch=True,
+            different=False,
+        )
+        part = table if best is None else split(table)[1]
+        sides = _measured(part, question, report.reading, _stage(progress, "comparing"))
+    except TarryError as error:  # likewise
+        return replace(report, no_comparison=str(error))
+    return replace(report, comparison=sides)
 
 
-def _looks(table: EventTable, window: int) -> int:
-    """How many events all windows cover together: what the rate of different people costs."""
-    ordered = np.sort(table.time)
-    ends = np.searchsorted(ordered, ordered + window, side="right")
-    return int(2 * (ends - np.arange(len(ordered))).sum())
+def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stages | None) -> Report:
+    """The recommended policy beside doing nothing, under the attacks and observers of the question.
 
-
-def _cutoffs(question: Question, scene: Scene) -> Sequence[int]:
-    """Those asked for; if they may be stretched, also doublings until all linked pairs lie within.
-
-    A practice must not look private only because nobody looked far enough.
+    On the part it was not learned on, at cutoffs fine enough for a curve and long enough for the delays.
     """
-    if not question.stretch or not len(scene.seen):
-        return question.cutoffs
-    moved = scene.seen - scene.truth.table.time
-    # Another draw may move some pair a little further than this one does.
-    needed = question.window + 2 * int(moved.max() - moved.min())
-    cutoffs = list(question.cutoffs)
-    while max(cutoffs) < needed:
-        cutoffs.append(max(cutoffs) * 2 or MICROSECONDS)
-    return cutoffs
-
-
-def _draws(practice: Practice, question: Question) -> range:
-    return range(question.draws if practice.draws else 1)
-
-
-def _cost(name: str, draw: int, arrival: IntArray, shown: Shown, reordered: float | None) -> Cost:
-    delay = (shown.release - arrival) / MICROSECONDS
-    median, high = np.quantile(delay, [0.5, 0.95])
-    return Cost(
-        policy=name,
-        draw=draw,
-        mean_s=float(delay.mean()),
-        median_s=float(median),
-        high_s=float(high),
-        longest_s=float(delay.max()),
-        reordered=reordered,
+    _tell(progress, "replaying")
+    question = report.question
+    reach = question.window / MICROSECONDS + best.longest_s
+    beyond = next((place for place, second in enumerate(_ROUND) if second >= reach), len(_ROUND))
+    shown = replace(
+        question,
+        practices=[baseline("nothing"), replay(best.policy, "recommended")],
+        cutoffs=[second * MICROSECONDS for second in _ROUND[: beyond + 1]],
+        draws=question.advice_draws,
+        recommend=False,
+        compared=(),
+        different=False,
     )
+    return _measured(split(table)[1], shown, report.reading, _stage(progress, "replaying"))
 
 
-def _with_ledger(cost: Cost, table: EventTable, practice: Practice, shown: Shown) -> Cost:
-    """What the promise has cost, too: epsilon adds up over an actor's batched events."""
-    if not isinstance(practice, Replay) or shown.batched is None or practice.policy.labels == "none":
-        return cost  # without labels every act that moves costs: there is no count of batched ones
-    batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
-    share = practice.policy.share
-    # Whole events, so that no rounding decides: more than this many are beyond the limit.
-    bearable = MEANINGLESS // share
-    most, beyond = float(share * int(batched.max())), int((batched > bearable).sum())
-    return replace(cost, most_nats=most, spent_actors=beyond)
+def _tell(progress: Stages | None, stage: str) -> None:
+    """Say that a stage begins."""
+    if progress is not None:
+        progress(stage, 0, 1)
 
 
-def _percentiles(
-    values: "np.ndarray[tuple[int], np.dtype[np.float64]]", percents: Sequence[int] = PERCENTILES
-) -> dict[int, float]:
-    """Observed values, none in between: at least so many percent are at most this."""
-    if not len(values):
-        return {}
-    found = np.quantile(values, [percent / 100 for percent in percents], method="inverted_cdf")
-    return dict(zip(percents, (float(value) for value in found), strict=True))
+def _stage(progress: Stages | None, stage: str) -> Progress | None:
+    return None if progress is None else lambda done, total: progress(stage, done, total)
+
+
+def advice_as_dict(advice: Advice) -> dict[str, Any]:
+    """The recommendation and what else was tried, as plain values.
+
+    >>> advice_as_dict(Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None))["choices"]
+    []
+    """
+    return {
+        "learned_on": advice.learned_on,
+        "measured_on": advice.measured_on,
+        "precision_before": advice.before,
+        "choices": [
+            {
+                "epsilon": float(choice.policy.epsilon),
+                "gap_s": float(choice.policy.gap),
+                "percentile": choice.percentile,
+                "precision": choice.precision,
+                "average_precision": choice.average_precision,
+                "mean_s": choice.mean_s,
+                "longest_s": choice.longest_s,
+                "spent_actors": choice.spent_actors,
+                "note": choice.note,
+                "on_frontier": advice.on_frontier(choice),
+                "recommended": choice is advice.best,
+            }
+            for choice in advice.choices
+        ],
+        "sentence": advice.sentence,
+        "cautions": advice.cautions,
+        "linked_pairs": advice.linked_pairs,
+    }
+
+
+def _run_as_dict(run: AttackRun) -> dict[str, Any]:
+    counts = [score.counts for score in run.scores]
+    return {
+        "attack": run.attack,
+        "observer": run.observer,
+        "policy": run.policy,
+        "draw": run.draw,
+        "average_precision": average_precision(counts),
+        "error_crossover_rate": crossover(counts),
+        "recall_at_half_precision": recall_at(counts, 0.5),
+        "scores": [_score_as_dict(score) for score in run.scores],
+    }
+
+
+def _score_as_dict(score: Score) -> dict[str, Any]:
+    counts = score.counts
+    figures = {
+        "cutoff_s": score.cutoff_s,
+        **vars(counts),
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "false_positive_rate": counts.false_positive_rate,
+    }
+    extra = {"multiple": score.multiple, "power_bound": score.power_bound}
+    return {**figures, **{name: value for name, value in extra.items() if value is not None}}

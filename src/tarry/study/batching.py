@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.errors import NotPossible
 from tarry.core.history import row_order
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import BoolArray, IntArray
@@ -15,15 +16,23 @@ from tarry.study.table import EventTable
 
 __all__ = [
     "Batching",
+    "Measures",
     "Posterior",
     "actor_rates",
     "close_actor_share",
     "in_batch_gaps",
+    "measure",
     "measure_batching",
     "null_gaps",
     "posteriors",
     "reordered_share",
 ]
+
+PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
+# Of the whole curves: without the least and the most, which are one person's.
+FINE = tuple(range(1, 100))
+# The rate of different people takes the longest: unasked it is measured where it takes a second or two.
+MOST_LOOKS = 200_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +67,72 @@ class Posterior:
     suspects: int
     batched: float  # of the right one, after two acts that appear together
     unbatched: float  # of the likeliest other, after two that do not
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """A history before anybody attacks it. Gaps and rates are percentiles: percent -> value.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
+    >>> measure(table, window=10).batching.rate
+    1.0
+    """
+
+    events: int
+    actors: int
+    targets: int
+    first: int  # microseconds
+    last: int
+    window: int  # microseconds
+    batching: Batching
+    in_batch_gaps_s: dict[int, float]
+    null_gaps_s: dict[int, float]
+    in_batch_curve_s: dict[int, float]  # the same, every percent: for charts
+    null_curve_s: dict[int, float]
+    actor_rates: dict[int, float]  # over the actors who moved between targets
+    # Share of pairs of different actors who act close together; None: not measured.
+    different: Fraction | None
+
+
+def measure(table: EventTable, window: int, *, different: bool | None = None) -> Measures:
+    """How the people of a history batch; the window is in microseconds.
+
+    `different` asks for the rate at which different people act close together, which takes longest;
+    unasked it is measured on small tables.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5, 99])
+    >>> measure(table, window=10).null_gaps_s[50]
+    9.4e-05
+    """
+    if not len(table):
+        raise NotPossible("a history without events cannot be measured: give one with events")
+    if different is None:
+        different = _looks(table, window) <= MOST_LOOKS
+    inside, between = in_batch_gaps(table, window) / 1e6, null_gaps(table) / 1e6  # seconds
+    return Measures(
+        events=len(table),
+        actors=table.actors,
+        targets=table.targets,
+        first=int(table.time.min()),
+        last=int(table.time.max()),
+        window=window,
+        batching=measure_batching(table, window),
+        in_batch_gaps_s=_percentiles(inside),
+        null_gaps_s=_percentiles(between),
+        in_batch_curve_s=_percentiles(inside, FINE),
+        null_curve_s=_percentiles(between, FINE),
+        actor_rates=_percentiles(actor_rates(table, window)),
+        different=close_actor_share(table, window) if different else None,
+    )
+
+
+def _looks(table: EventTable, window: int) -> int:
+    """How many events all windows cover together: what the rate of different people costs."""
+    ordered = np.sort(table.time)
+    ends = np.searchsorted(ordered, ordered + window, side="right")
+    return int(2 * (ends - np.arange(len(ordered))).sum())
 
 
 def measure_batching(table: EventTable, window: int) -> Batching:
@@ -200,3 +275,13 @@ def _moves(table: EventTable) -> BoolArray:
 
 def _move_gaps(table: EventTable) -> IntArray:
     return np.diff(table.time)[_moves(table)]
+
+
+def _percentiles(
+    values: "np.ndarray[tuple[int], np.dtype[np.float64]]", percents: Sequence[int] = PERCENTILES
+) -> dict[int, float]:
+    """Observed values, none in between: at least so many percent are at most this."""
+    if not len(values):
+        return {}
+    observed = np.quantile(values, [percent / 100 for percent in percents], method="inverted_cdf")
+    return dict(zip(percents, (float(value) for value in observed), strict=True))

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from tarry.study.audit import Audit, Cost, Run
+from tarry.study.figures import percent
+from tarry.study.runs import AttackRun, Cost
 from tarry.study.score import Counts, average_precision, crossover, precision_at, recall_at
 
-__all__ = ["Line", "Spread", "compare", "spread"]
+__all__ = ["Line", "Spread", "compare", "spread", "spread_percent"]
 
 PRECISION = 0.5
 
@@ -62,21 +63,22 @@ class Line:
     recall: Spread | None  # of claims that are right at least half the time
 
 
-def compare(found: Audit) -> list[Line]:
-    """A line for each practice, observer and attack of an audit, in its order.
+def compare(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> list[Line]:
+    """A line for each practice, observer and attack, in the order of the runs.
 
-    >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.baselines import baseline
+    >>> from tarry.study.audit import audit
+    >>> from tarry.study.question import Question
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> [line.policy for line in compare(audit(table, Question(practices=[baseline("nothing")])))]
+    >>> report = audit(table, Question(practices=["nothing"]))
+    >>> [line.policy for line in compare(report.runs, report.costs)]
     ['nothing']
     """
-    kinds = dict.fromkeys((run.policy, run.observer, run.attack) for run in found.runs)
+    kinds = dict.fromkeys((run.policy, run.observer, run.attack) for run in runs)
     return [
         _line(
-            [run for run in found.runs if (run.policy, run.observer, run.attack) == kind],
-            [cost for cost in found.costs if cost.policy == kind[0]],
+            [run for run in runs if (run.policy, run.observer, run.attack) == kind],
+            [cost for cost in costs if cost.policy == kind[0]],
         )
         for kind in kinds
     ]
@@ -92,7 +94,19 @@ def spread(values: Sequence[float | None]) -> Spread | None:
     return Spread(mean=fmean(known), low=min(known), high=max(known)) if known else None
 
 
-def _line(runs: Sequence[Run], costs: Sequence[Cost]) -> Line:
+def spread_percent(share: Spread | None) -> str:
+    """The mean of a share over the draws, and its range where they differ.
+
+    >>> spread_percent(Spread(mean=0.2, low=0.1, high=0.3))
+    '20.0 % (10.0 to 30.0)'
+    """
+    if share is None:
+        return "-"
+    low, high = percent(share.low), percent(share.high)
+    return percent(share.mean) + ("" if low == high else f" ({low[:-2]} to {high[:-2]})")
+
+
+def _line(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> Line:
     counts: list[list[Counts]] = [[score.counts for score in run.scores] for run in runs]
     orders = [cost.reordered for cost in costs if cost.reordered is not None]
     return Line(

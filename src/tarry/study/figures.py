@@ -1,11 +1,15 @@
-"""Figures as people read them, in tables, reports and charts alike."""
+"""Figures and names as people read them, in tables, reports and charts alike."""
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import count
+from pathlib import PureWindowsPath
 
+from tarry.core import plugins
 from tarry.core.durations import format_duration
 
-__all__ = ["day", "number", "percent", "seconds"]
+__all__ = ["day", "number", "percent", "seconds", "shown_names"]
 
 _EPOCH = date(1970, 1, 1)
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -57,3 +61,19 @@ def day(microseconds: int) -> str:
         return (_EPOCH + timedelta(days=days)).isoformat()
     except OverflowError:  # a history in units of its own
         return f"day {days:,}"
+
+
+def shown_names(practices: Sequence[str]) -> dict[str, str]:
+    """What each practice is called: a policy that was read from a file loses the folders before it.
+
+    >>> list(shown_names(["hotcrp:Europe/Berlin", "/home/me/a.toml", "b/a.toml"]).values())
+    ['hotcrp:Europe/Berlin', 'a.toml', 'a.toml (2)']
+    """
+    shown: dict[str, str] = {}
+    habits = plugins.names("practice")
+    for practice in dict.fromkeys(practices):
+        habit = practice.partition(":")[0] in habits
+        plain = practice if habit else PureWindowsPath(practice).name or practice
+        spellings = (plain if place == 1 else f"{plain} ({place})" for place in count(1))
+        shown[practice] = next(name for name in spellings if name not in shown.values())
+    return shown

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tarry.core.durations import format_duration, parse_duration
 from tarry.core.errors import BadInput
@@ -27,6 +27,11 @@ class Observer(Protocol):
         """What tables and charts call it."""
         ...
 
+    @property
+    def sees_releases(self) -> bool:
+        """Whether what it knows of a policy's events is the very moment of their release."""
+        ...
+
     def see(self, shown: Shown) -> IntArray:
         """The moment known for each event, in microseconds."""
         ...
@@ -41,6 +46,7 @@ class Notified:
     """
 
     name: str = "notified"
+    sees_releases: ClassVar[bool] = True
 
     def see(self, shown: Shown) -> IntArray:
         """The release."""
@@ -56,6 +62,7 @@ class Archive:
     """
 
     name: str = "archive"
+    sees_releases: ClassVar[bool] = True  # a policy prints the release
 
     def see(self, shown: Shown) -> IntArray:
         """The printed time."""
@@ -73,6 +80,7 @@ class Poller:
     """
 
     interval: Fraction  # seconds
+    sees_releases: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -92,13 +100,14 @@ def observer(text: str) -> Observer:
     >>> observer("poller:10m").name
     'poller:10m'
     """
-    name, _, given = text.partition(":")
-    if name == "poller" and given:
-        interval = parse_duration(given, "the interval of a poller")
+    name, _, interval_text = text.partition(":")
+    if name == "poller" and interval_text:
+        interval = parse_duration(interval_text, "the interval of a poller")
         if not interval:
-            raise BadInput("the interval of a poller", "is above 0s", found=given, fix="try poller:10m")
+            raise BadInput(
+                f"the interval of a poller must be above 0s, not {interval_text}", "try poller:10m"
+            )
         return Poller(interval)
-    if name in ("notified", "archive") and not given:
+    if name in ("notified", "archive") and not interval_text:
         return Notified() if name == "notified" else Archive()
-    known = "notified, archive or poller with an interval"
-    raise BadInput("an observer", f"is {known}", found=repr(text), fix="write it like poller:10m")
+    raise BadInput(f"unknown observer {text!r}", "use notified, archive or poller:10m")

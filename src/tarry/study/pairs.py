@@ -207,7 +207,7 @@ def side_by_side(*jobs: Callable[[], T]) -> list[T]:
 
 def _in_units(limits: Sequence[int], unit: int) -> IntArray:
     if any(limit < 0 for limit in limits):
-        raise BadInput("a cutoff", "is not negative", found=min(limits))
+        raise BadInput(f"a cutoff must be at least 0, not {min(limits)} microseconds")
     return np.array([min(limit // unit, LONGEST) for limit in limits], dtype=np.int64)
 
 

@@ -1,13 +1,17 @@
-"""What can be done about timing: the protocol of policies and of other systems' habits alike."""
+"""What can be done about timing: what policies and other systems' habits have in common."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from typing import ClassVar
 
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.policy import Policy
+from tarry.study.table import EventTable
 
-__all__ = ["MICROSECONDS", "Practice", "Shown"]
+__all__ = ["MICROSECONDS", "Practice", "Shown", "Spent"]
 
 MICROSECONDS = 1_000_000  # the study's one unit of time is the microsecond
 
@@ -27,19 +31,73 @@ class Shown:
     batched: BoolArray | None = None  # the labels, where a practice has labels
 
 
-class Practice(Protocol):
-    """A way of showing events. Times in the history are microseconds."""
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """How much of a promise a history has used up: epsilon adds up over an actor's batched events.
+
+    >>> Spent(most_nats=4.5, actors=1).actors
+    1
+    """
+
+    most_nats: float  # on the actor with most batched events
+    actors: int  # those to whom no meaningful promise is left, against a long watch
+
+
+class Practice(ABC):
+    """A way of showing events. Times in the history are microseconds.
+
+    Only its name and `show` must be written. A habit knows no policy, promises nothing, keeps no
+    event for ever and has nothing to note, unless it says otherwise.
+
+    >>> class AtOnce(Practice):
+    ...     name, draws = "at once", False
+    ...
+    ...     def show(self, history, draw):
+    ...         return Shown(release=history.times, printed=history.times)
+    >>> AtOnce().promise(Fraction(660)), AtOnce().policy
+    ('none', None)
+    """
+
+    draws: ClassVar[bool] = True  # whether there is chance in it: one without is the same every time
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """What tables and charts call it."""
-        ...
 
-    @property
-    def draws(self) -> bool:
-        """Whether it draws at all: one that does not is the same every time."""
-        ...
-
+    @abstractmethod
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history. The same draw gives the same result in any order of rows."""
-        ...
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy by which it delays, which an attack may know; None for a habit."""
+        return None
+
+    def promise(self, gap: Fraction) -> str:
+        """Its promise in a few words; `gap` in seconds is what delays without a gap are measured by.
+
+        A delay that knows no labels has no epsilon. One that is drawn for each event alike fails
+        altogether with some chance (delta), and says nothing about the rest.
+        """
+        share = self.failing_share(gap)
+        return "none" if share is None or share >= 1 else f"delta {share:.2g}"
+
+    def failing_share(self, gap: Fraction) -> float | None:  # noqa: ARG002 - for those that know it
+        """The chance that a batched event appears sooner than one that came the gap later could.
+
+        Then it has given itself away, whatever epsilon one asks for. None: not known.
+        """
+        return None
+
+    def spent(self, table: EventTable, shown: Shown) -> Spent | None:  # noqa: ARG002 - likewise
+        """What its promise has cost the people of a history; None where nothing adds up."""
+        return None
+
+    def stranded(self, history: History) -> int:  # noqa: ARG002 - likewise
+        """How many events it would never have released by itself; a replay shows them all the same."""
+        return 0
+
+    def notes(self, table: EventTable) -> list[str]:  # noqa: ARG002 - likewise
+        """What one should know before one believes its replay of this history."""
+        return []

@@ -3,28 +3,32 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import polars as pl
 
+from tarry.core.durations import format_duration
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
 from tarry.core.lanes import stable_codes
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
-from tarry.study.practice import MICROSECONDS, Practice, Shown
-from tarry.study.table import EventTable
+from tarry.core.promise import MEANINGLESS
+from tarry.readers.columns import Columns
+from tarry.study.practice import MICROSECONDS, Practice, Shown, Spent
+from tarry.study.table import EventTable, table_of
 
-__all__ = ["Replay", "practice_notes", "replay"]
+__all__ = ["Replay", "Simulated", "label", "numbered", "replay", "simulate"]
 
 # Labels do not depend on epsilon or on the draw: several policies and many draws share them.
 _LABELS: WeakKeyDictionary[History, dict[tuple[str, Fraction, int], Labelled]] = WeakKeyDictionary()
+_ADDED = ("release", "batched")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class Replay(Practice):
     """A policy, replayed over a history.
 
     >>> from tarry.study.table import event_table
@@ -34,14 +38,25 @@ class Replay:
     ([True, True], True)
     """
 
-    name: str
-    policy: Policy
-    draws: bool = True
+    title: str  # its name
+    replayed: Policy
+
+    @property
+    def name(self) -> str:
+        """What tables and charts call it."""
+        return self.title
+
+    @property
+    def policy(self) -> Policy:
+        """The policy itself."""
+        return self.replayed
 
     def show(self, history: History, draw: Seeded) -> Shown:
         """Every event at its release; the printed time is the release too."""
         tick = int(self.policy.tick * MICROSECONDS)  # a duration is a whole number of microseconds
-        late = self._late(history)
+        labelled = label(self.policy, history)
+        deadline = self.policy.deadline_tick
+        late = 0 if deadline is None else int((labelled.arrival > deadline).sum())
         if late:
             raise NotPossible(
                 f"{late:,} of {len(history):,} events come after the deadline of the policy: "
@@ -49,66 +64,68 @@ class Replay:
             )
         if self.policy.track_gaps and history.tracks is None:
             raise NotPossible(
-                "a policy with gaps of tracks needs the tracks of the history: say which column (--track)"
+                "a policy with gaps of tracks needs a history with tracks: say which column (--track)"
             )
-        plan = plan_release(self.numbered, history, draw, self.labelled(history))
+        plan = plan_release(numbered(self.policy), history, draw, labelled)
         release = plan.release * tick
         return Shown(release=release, printed=release, batched=plan.batched)
 
-    def labelled(self, history: History) -> Labelled:
-        """Arrival ticks and labels, worked out once for a history."""
-        known = _LABELS.setdefault(history, {})
-        key = (self.policy.labels, self.policy.tick, self.policy.window_ticks)
-        if key not in known:
-            known[key] = label_history(self.policy, history)
-        return known[key]
+    def promise(self, gap: Fraction) -> str:  # noqa: ARG002 - a policy has a gap of its own
+        """Epsilon and gap of the policy, and delta where there is one.
 
-    def _late(self, history: History) -> int:
-        deadline = self.policy.deadline_tick
-        return 0 if deadline is None else int((self.labelled(history).arrival > deadline).sum())
+        >>> replay(Policy(epsilon="0.5", gap="1h")).promise(Fraction(660))
+        'epsilon 0.5, gap 1h'
+        """
+        policy = self.policy
+        delta = f", delta {float(policy.delta):g}" if policy.delta else ""
+        return f"epsilon {float(policy.epsilon):g}{delta}, gap {format_duration(policy.gap)}"
 
-    @cached_property
-    def numbered(self) -> Policy:
-        """The policy with gaps of their own also under the numbers that tables have for names."""
-        if not self.policy.target_gaps and not self.policy.track_gaps:
-            return self.policy
-        targets, tracks = _numbered(self.policy.target_gaps), _numbered(self.policy.track_gaps)
-        return replace(self.policy, target_gaps=targets, track_gaps=tracks)
+    def spent(self, table: EventTable, shown: Shown) -> Spent | None:
+        """The share of epsilon that one event costs, times an actor's batched events.
 
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> practice = replay(Policy(epsilon="4", gap="11m"))
+        >>> practice.spent(table, practice.show(table.history, Seeded(1)))
+        Spent(most_nats=4.0, actors=1)
+        """
+        if shown.batched is None or self.policy.labels == "none":
+            return None  # without labels every act that moves costs: there is no count of batched ones
+        batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
+        share = self.policy.share
+        # Whole events, so that no rounding decides: more than this many are beyond the limit.
+        bearable = MEANINGLESS // share
+        most, beyond = float(share * int(batched.max())), int((batched > bearable).sum())
+        return Spent(most_nats=most, actors=beyond)
 
-def practice_notes(practice: Practice, table: EventTable) -> list[str]:
-    """What one should know of a policy before one believes its replay.
+    def notes(self, table: EventTable) -> list[str]:
+        """Events outside the policy's period, and gaps of targets that are not in this history.
 
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=[1], target=[1], time=[0])
-    >>> practice_notes(replay(Policy(epsilon="1", gap="11m", starts_at=5), "mine"), table)
-    ['mine: 1 of 1 events lie outside the period of the policy; they are replayed all the same']
-    """
-    if not isinstance(practice, Replay) or not len(table):
-        return []
-    policy, notes = practice.policy, []
-    start, end = (None if at is None else at * MICROSECONDS for at in (policy.starts_at, policy.ends_at))
-    outside = np.zeros(len(table), dtype=np.bool_)
-    if start is not None:
-        outside |= table.time < int(start)
-    if end is not None:
-        outside |= table.time >= int(end)
-    if outside.any():
-        notes.append(
-            f"{practice.name}: {int(outside.sum()):,} of {len(table):,} events lie outside the period "
-            "of the policy; they are replayed all the same"
-        )
-    own = practice.numbered.target_gaps
-    if own and not np.isin(table.target, [int(name) for name in own if name.lstrip("-").isdigit()]).any():
-        notes.append(f"{practice.name}: none of the targets with gaps of their own is in this history")
-    return notes
-
-
-def _numbered(gaps: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    if not gaps:
-        return {}
-    numbers = stable_codes(np.array(list(gaps))).tolist()
-    return {**{str(number): gap for number, gap in zip(numbers, gaps.values(), strict=True)}, **gaps}
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=[1], target=[1], time=[0])
+        >>> replay(Policy(epsilon="1", gap="11m", starts_at=5), "mine").notes(table)
+        ['mine: 1 of 1 events lie outside the period of the policy; they are replayed all the same']
+        """
+        if not len(table):
+            return []
+        notes = []
+        outside = np.zeros(len(table), dtype=np.bool_)
+        if self.policy.starts_at is not None:
+            outside |= table.time < int(self.policy.starts_at * MICROSECONDS)
+        if self.policy.ends_at is not None:
+            outside |= table.time >= int(self.policy.ends_at * MICROSECONDS)
+        if outside.any():
+            notes.append(
+                f"{self.name}: {int(outside.sum()):,} of {len(table):,} events lie outside the period "
+                "of the policy; they are replayed all the same"
+            )
+        gaps = numbered(self.policy).target_gaps
+        if (
+            gaps
+            and not np.isin(table.target, [int(name) for name in gaps if name.lstrip("-").isdigit()]).any()
+        ):
+            notes.append(f"{self.name}: none of the targets with gaps of their own is in this history")
+        return notes
 
 
 def replay(policy: Policy, name: str | None = None) -> Replay:
@@ -118,6 +135,88 @@ def replay(policy: Policy, name: str | None = None) -> Replay:
     'epsilon 0.5, gap 660s'
     """
     if policy.tick * MICROSECONDS > 1 << 40:
-        raise BadInput("the tick of a replayed policy", "is at most some days", found=str(policy.tick))
-    own = f"epsilon {float(policy.epsilon):g}, gap {float(policy.gap):g}s"
-    return Replay(name=own if name is None else name, policy=policy)
+        raise BadInput(
+            f"the tick of a replayed policy must be at most 12 days, not {format_duration(policy.tick)}"
+        )
+    choices = f"epsilon {float(policy.epsilon):g}, gap {float(policy.gap):g}s"
+    return Replay(title=choices if name is None else name, replayed=policy)
+
+
+def label(policy: Policy, history: History) -> Labelled:
+    """Arrival ticks and labels, worked out once for a history.
+
+    >>> history = History(actor=[1, 1], target=[1, 2], time=[0, 60_000_000])
+    >>> label(Policy(epsilon="1", gap="11m"), history).batched.tolist()
+    [True, True]
+    """
+    known = _LABELS.setdefault(history, {})
+    key = (policy.labels, policy.tick, policy.window_ticks)
+    if key not in known:
+        known[key] = label_history(policy, history)
+    return known[key]
+
+
+def numbered(policy: Policy) -> Policy:
+    """The policy with gaps of their own also under the numbers that tables have for names.
+
+    >>> len(numbered(Policy(epsilon="1", gap="11m", target_gaps={"p1": "1h"})).target_gaps)
+    2
+    """
+    if not policy.target_gaps and not policy.track_gaps:
+        return policy
+    targets, tracks = _numbered(policy.target_gaps), _numbered(policy.track_gaps)
+    return replace(policy, target_gaps=targets, track_gaps=tracks)
+
+
+def _numbered(gaps: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    if not gaps:
+        return {}
+    numbers = stable_codes(np.array(list(gaps))).tolist()
+    return {**{str(number): gap for number, gap in zip(numbers, gaps.values(), strict=True)}, **gaps}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Simulated:
+    """A frame with two more columns, and what the delays came to.
+
+    >>> Simulated(frame=pl.DataFrame(), batched_share=0.5, mean_s=1.0, longest_s=2.0).mean_s
+    1.0
+    """
+
+    frame: pl.DataFrame  # every column as read, and `release` (microseconds) and `batched`
+    batched_share: float
+    mean_s: float  # delay
+    longest_s: float
+
+
+def simulate(
+    columns: Columns,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    draw: int = 0,
+    track: str | None = None,
+    declared: str | None = None,
+) -> Simulated:
+    """Release every event that could be read; rows keep their order.
+
+    >>> from tarry.readers.frames import read_frame
+    >>> frame = pl.DataFrame({"user": ["a", "a"], "page": ["p", "q"], "time": [1.6e9, 1.6e9 + 1]})
+    >>> simulate(read_frame(frame), Policy(epsilon="1", gap="11m")).frame.columns
+    ['user', 'page', 'time', 'release', 'batched']
+    """
+    if taken := [name for name in _ADDED if name in columns.frame.columns]:
+        raise BadInput(f"the history already has a column {taken[0]!r}", "rename it")
+    table = table_of(columns, track=track, declared=declared)
+    shown = replay(policy).show(table.history, Seeded(seed, draw))
+    back = np.argsort(table.row)  # from the table's order to that of the rows
+    batched = np.zeros(len(table), dtype=np.bool_) if shown.batched is None else shown.batched
+    delay = (shown.release - table.time) / MICROSECONDS
+    return Simulated(
+        frame=columns.frame.with_columns(
+            pl.Series("release", shown.release[back]), pl.Series("batched", batched[back])
+        ),
+        batched_share=float(batched.mean()),
+        mean_s=float(delay.mean()),
+        longest_s=float(delay.max()),
+    )

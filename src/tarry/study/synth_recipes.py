@@ -17,15 +17,15 @@ def check_whole(name: str, value: object, low: int, high: int) -> None:
 
     >>> check_whole("the seed", 1.5, 0, 9)
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: the seed must be a whole number from 0 to 9, found 1.5
+    tarry.core.errors.BadInput: the seed must be a whole number from 0 to 9, not 1.5
     """
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise BadInput(name, f"must be a whole number from {low} to {high}", found=repr(value))
+        raise BadInput(f"{name} must be a whole number from {low} to {high}, not {value!r}")
 
 
 def _check_number(name: str, value: object, least: float, most: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadInput(name, f"must be a number from {least} to {most}", found=repr(value))
+        raise BadInput(f"{name} must be a number from {least} to {most}, not {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Recipe:
     30
     >>> Recipe(days=0)
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: days must be a whole number from 1 to 3660, found 0
+    tarry.core.errors.BadInput: days must be a whole number from 1 to 3660, not 0
     """
 
     events: int = 20_000  # exactly so many, bots' included
@@ -83,8 +83,10 @@ class Recipe:
         ):
             _check_number(name, getattr(self, name), least, most)
         if self.bots >= self.actors:
-            rule = f"must leave at least one person among {self.actors} actors"
-            raise BadInput("bots", rule, found=self.bots, fix="give more actors or fewer bots")
+            raise BadInput(
+                f"bots must leave at least one person among {self.actors} actors, not {self.bots}",
+                "give more actors or fewer bots",
+            )
 
     @property
     def people(self) -> int:

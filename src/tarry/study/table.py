@@ -12,12 +12,14 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History, row_order
 from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
-from tarry.study.marks import is_bot_row, says_yes
 
-__all__ = ["EventTable", "event_table", "table_of"]
+__all__ = ["EventTable", "event_table", "is_bot_row", "says_yes", "table_of"]
 
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
+_BOT_COLUMNS = ("is_bot", "bot")
+_YES = ("true", "t", "yes", "y", "1", "1.0")
+_NO = ("false", "f", "no", "n", "0", "0.0", "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,7 +110,7 @@ class EventTable:
         array([9])
         """
         if most < 1:
-            raise BadInput("the most events of an actor", "is at least 1", found=most)
+            raise BadInput(f"the most events of an actor must be at least 1, not {most}")
         return self.keep(np.bincount(self.actor_rank)[self.actor_rank] <= most)
 
     def between(self, start: int, end: int) -> "EventTable":
@@ -124,8 +126,8 @@ def event_table(
     >>> len(event_table(actor=["ann", "ann"], target=["p1", "p2"], time=[0, 60_000_000]))
     2
     """
-    given = {"actor": actor, "target": target, "time": time, "track": track, "declared": declared}
-    history = History(**given)  # type: ignore[arg-type]  # checked there
+    parts = {"actor": actor, "target": target, "time": time, "track": track, "declared": declared}
+    history = History(**parts)  # type: ignore[arg-type]  # checked there
     columns: dict[str, Any] = {
         "actor": _codes("actor", history.actors),
         "target": _codes("target", history.targets),
@@ -136,8 +138,9 @@ def event_table(
     if history.declared is not None:
         columns["declared"] = history.declarations
     if np.any(np.abs(columns["time"] // 2) > FARTHEST // 2):
-        rule = "lies within 2^60 microseconds of 1970"  # so that no difference leaves 64 bits
-        raise BadInput("an arrival", rule, found="one further away", fix="give microseconds")
+        # So that no difference leaves 64 bits.
+        far = max(int(columns["time"].max()), int(columns["time"].min()), key=abs)
+        raise BadInput(f"times must lie within 2^60 microseconds of 1970, not {far}", "give microseconds")
     order = row_order(columns["actor"], columns["time"], columns["target"])
     return EventTable(**{name: column[order] for name, column in columns.items()}, row=order)
 
@@ -170,9 +173,6 @@ def table_of(
         track=None if track is None else _column(frame, _there(frame, track)),
         declared=None if declared is None else says_yes(frame[_there(frame, declared)]),
     )
-    if columns.unreadable_count:
-        rows = len(frame) + columns.unreadable_count
-        table = _noted(table, f"{columns.unreadable_count:,} of {rows:,} rows could not be read")
     if not bots:
         table = _left_out(table, table.keep(~is_bot_row(columns)[table.row]), "bots")
     if most is not None:
@@ -190,6 +190,43 @@ def table_of(
             "give a longer history, or filter less"
         )
     return table
+
+
+def is_bot_row(columns: Columns) -> BoolArray:
+    """Which rows are marked as a bot's: by a column, else by names that contain bot after their beginning.
+
+    >>> from tarry.readers.frames import read_frame
+    >>> frame = pl.DataFrame({"user": ["SineBot", "bottle"], "page": ["p", "q"], "time": [1.6e9, 1.6e9]})
+    >>> is_bot_row(read_frame(frame)).tolist()
+    [True, False]
+    """
+    frame = columns.frame
+    for name in frame.columns:
+        if name.lower() in _BOT_COLUMNS:
+            return says_yes(frame[name])
+    actor = frame[columns.actor]
+    if actor.dtype.is_integer():
+        raise BadInput(
+            "nothing says who is a bot: actors are numbers, and there is no column is_bot or bot",
+            "add such a column, or leave busy actors out instead",
+        )
+    return np.asarray(actor.cast(pl.String).str.contains(r"(?i).bot").to_numpy(), dtype=np.bool_)
+
+
+def says_yes(column: pl.Series) -> BoolArray:
+    """Whether each value says yes; nothing said is no.
+
+    >>> says_yes(pl.Series(["Yes", "n", None])).tolist()
+    [True, False, False]
+    """
+    said = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+    strange = (~said.is_in([*_YES, *_NO])).sum()
+    if strange:
+        raise BadInput(
+            f"the column {column.name} must say true or false, yes or no, 1 or 0, "
+            f"and {strange:,} of its values do not"
+        )
+    return np.asarray(said.is_in(list(_YES)).to_numpy(), dtype=np.bool_)
 
 
 def _column(frame: pl.DataFrame, name: str) -> object:
@@ -234,10 +271,7 @@ def _codes(what: str, names: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> 
 def _check_distinct(what: str, codes: IntArray, names: int) -> None:
     if len(np.unique(codes)) != names:
         raise BadInput(
-            f"the names of column {what}",
-            "have numbers of their own",
-            found="two with the same",
-            fix="give the names as whole numbers",
+            f"two names of the column {what} get the same number", "give the names as whole numbers"
         )
 
 
@@ -252,6 +286,5 @@ def _noted(table: EventTable, note: str) -> EventTable:
 
 def _there(frame: pl.DataFrame, name: str) -> str:
     if name not in frame.columns:
-        known = ", ".join(frame.columns[:20])
-        raise BadInput("a column", f"is one of {known}", found=repr(name))
+        raise BadInput(f"there is no column {name!r}", f"use {', '.join(frame.columns[:20])}")
     return name

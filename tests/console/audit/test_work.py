@@ -92,7 +92,7 @@ def test_an_audit_stands_without_a_recommendation_or_a_comparison(tmp_path, monk
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (b"a,b,soon\nc,d,later\n", "must have rows that can be read, found none among 2"),
+        (b"a,b,soon\nc,d,later\n", "must have rows that can be read, and has none among 2"),
         (b",,\n" * 5, "must have rows that can be read"),
         (b"a,b,1700000000\n", "needs at least 2 events"),
     ],

@@ -255,7 +255,5 @@ def test_what_is_no_act_is_counted_with_its_line(read, found, reason):
 
 def test_a_file_that_is_cut_off_is_refused_with_the_line(read):
     """An answer that was not saved to its end."""
-    with pytest.raises(
-        BadInput, match=r"found an end inside what begins in line 2: was it copied to the end?"
-    ):
+    with pytest.raises(BadInput, match=r"ends inside what begins in line 2: copy it again, to its end"):
         list(read(lines(QUERY) + json.dumps(QUERY)[:-9]))

@@ -219,13 +219,13 @@ def test_no_comments_are_no_damage(read):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (json.dumps([REVIEW], indent=1)[:-20], "an end inside what begins in line 2"),
-        ("<!DOCTYPE html>", "damage in line 1"),
+        (json.dumps([REVIEW], indent=1)[:-20], "ends inside what begins in line 2"),
+        ("<!DOCTYPE html>", "has damage in line 1"),
     ],
 )
 def test_a_damaged_file_is_refused_with_the_line(read, text, told):
     """Nothing after the damage can be trusted."""
-    with pytest.raises(BadInput, match=f"the GitHub export export.json must be JSON, found {told}"):
+    with pytest.raises(BadInput, match=f"the GitHub export export.json must be JSON, and {told}"):
         list(read(text))
 
 

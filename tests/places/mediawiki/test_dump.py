@@ -167,12 +167,12 @@ def test_the_fields_of_one_revision_are_not_those_of_the_next(tmp_path):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (DUMP[:-20], "must be well-formed XML in UTF-8, found an end that comes too early in line 62"),
-        ("<posts>\n<row/></posts>", "must begin with <mediawiki>, found <posts> in line 1"),
-        ("<mediawiki>\n<logitem><id>1</id></logitem></mediawiki>", "found a dump of the log in line 2"),
+        (DUMP[:-20], "must be well-formed XML in UTF-8, and has an end that comes too early in line 62"),
+        ("<posts>\n<row/></posts>", "must begin with <mediawiki>, and has <posts> in line 1"),
+        ("<mediawiki>\n<logitem><id>1</id></logitem></mediawiki>", "and has a dump of the log in line 2"),
         ('<!DOCTYPE mediawiki [<!ENTITY a "b">]>\n<mediawiki/>', "must not have a DOCTYPE"),
         (DUMP.replace("Adelheid", "Änne").encode("latin-1"), "not well-formed (invalid token) in line 19"),
-        (gzip.compress(DUMP.encode())[:-30], "must be whole gzip data, found an end that comes too early"),
+        (gzip.compress(DUMP.encode())[:-30], "must be whole gzip data, and ends too early"),
         (b"INSERT INTO `page` VALUES (1,0,'Ulm');\n", "syntax error in line 1"),
     ],
     ids=["cut off", "another root", "a log", "entities", "another encoding", "cut off packed", "SQL"],
@@ -197,7 +197,9 @@ def test_rubbish_of_the_right_form_is_not_read_to_its_end(tmp_path):
     """Ten thousand revisions without a single event among them."""
     content = HEAD + "<revision></revision>\n" * 30_000 + TAIL
 
-    assert "must have rows that can be read, found none among its first" in refusal(put(tmp_path, content))
+    assert "must have rows that can be read, and has none among its first" in refusal(
+        put(tmp_path, content)
+    )
 
 
 TEXT = st.text(

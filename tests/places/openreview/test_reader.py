@@ -176,13 +176,13 @@ def test_a_note_of_a_whole_answer_is_told_by_its_number(tmp_path):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "nothing"),
+        ("", "is empty"),
         ("{}\n", "none among 1"),
-        (json.dumps(NOTES)[:-30], "an end inside"),
+        (json.dumps(NOTES)[:-30], "ends inside"),
         (json.dumps(a_note()) + "\n{,}", "damage in line 2"),
         ('{"name": "ForbiddenError", "message": "Ann Lee"}', "none among 1"),
         (b"\xff\xfe", "damage in line 1"),
-        (gzip.compress(json.dumps(NOTES).encode())[:-9], "an end that comes too early"),
+        (gzip.compress(json.dumps(NOTES).encode())[:-9], "ends too early"),
     ],
 )
 def test_a_damaged_file_is_refused_with_its_line(tmp_path, text, found):
@@ -343,7 +343,7 @@ def test_a_server_that_is_busy_is_asked_again_when_it_says(api):
         ("https://api2.openreview.net", {}, "no invitation given: use --invitation"),
         ("http://api2.openreview.net", {"login": ANN}, "must begin with https://, not http://"),
         ("/dev/null", {"login": ANN}, "a file needs no login"),
-        ("/nowhere", {}, "must be a file that can be read, found no such file"),
+        ("/nowhere", {}, "cannot be read .no such file."),
     ],
 )
 def test_a_source_that_cannot_be_is_refused_at_once(source, options, sentence):

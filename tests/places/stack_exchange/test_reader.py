@@ -97,7 +97,7 @@ def test_a_file_without_acts_is_explained(root, found, tmp_path):
 
     assert (
         refusal(put(tmp_path, f'{HEAD}<{root}>\n<row Id="1"/></{root}>'))
-        == f"{rule}, found {found} in line 2"
+        == f"{rule}, and has {found} in line 2"
     )
 
 
@@ -125,15 +125,15 @@ def test_a_row_that_is_no_event_is_counted_with_its_line(row, reason, tmp_path):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (POSTS[:-12], "must be well-formed XML in UTF-8, found an end that comes too early in line 7"),
+        (POSTS[:-12], "must be well-formed XML in UTF-8, and has an end that comes too early in line 7"),
         (POSTS.replace('Score="3"', "Score=3"), "not well-formed (invalid token) in line 3"),
         (
             HEAD + '<!DOCTYPE posts [<!ENTITY a "b">]><posts/>',
-            "must not have a DOCTYPE, found one in line 2",
+            "must not have a DOCTYPE, and has one in line 2",
         ),
         (POSTS.replace("Why", "Où")[1:].encode("latin-1"), "not well-formed (invalid token) in line 3"),
-        (gzip.compress(POSTS.encode())[:-20], "must be whole gzip data, found an end that comes too early"),
-        (b"7z\xbc\xaf\x27\x1c\0\4", "found a 7z archive: unpack it first, or pipe it: 7z x -so"),
+        (gzip.compress(POSTS.encode())[:-20], "must be whole gzip data, and ends too early"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "is a 7z archive: unpack it first, or pipe it: 7z x -so"),
     ],
     ids=["cut off", "no quotes", "entities", "another encoding", "cut off packed", "as it is downloaded"],
 )

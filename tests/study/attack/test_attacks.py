@@ -7,20 +7,19 @@ import pytest
 
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
+from tarry.core.plugins import names
 from tarry.core.policy import Policy
-from tarry.study.attack import attacks
-from tarry.study.attack.attacks import ATTACKS, attack
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Observed, Truth, attack, attack_kind, nearest
+from tarry.study.attack.cutoff import cutoff_attack, informed_attack, recipient_attack, recipient_gaps
 from tarry.study.attack.difference import difference_attack
 from tarry.study.attack.nearest import nearest_mass, nearest_test
-from tarry.study.attack.recipient import informed_attack, recipient_attack, recipient_gaps
-from tarry.study.attack.scene import Scene
 from tarry.study.baselines import baseline
 from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 
+ATTACKS = names("attack")
 POLICY = Policy(epsilon="1", gap="11m")
 CUTOFFS = [600 * MICROSECONDS, 0, 20 * MICROSECONDS]
 WINDOW = 300 * MICROSECONDS
@@ -37,29 +36,33 @@ def table():
     )
 
 
-def scene_of(table, practice):
+def observed_of(table, practice):
     """What a notified observer saw."""
     seen = practice.show(table.history, Seeded(1)).release
-    return Scene(truth=Truth(table=table, window=WINDOW), practice=practice, seen=seen)
+    return Observed(truth=Truth(table=table, window=WINDOW), practice=practice, seen=seen)
 
 
 @pytest.mark.parametrize("practice", [baseline("jitter:1h"), replay(POLICY)], ids=["jitter", "policy"])
 def test_plain_attacks_are_their_functions(table, practice):
     """On what was seen, not on what is true."""
-    scene = scene_of(table, practice)
+    observed = observed_of(table, practice)
 
-    assert attack("cutoff").score(scene, CUTOFFS) == cutoff_attack(scene.truth, scene.seen, CUTOFFS)
-    assert attack("recipient").score(scene, CUTOFFS) == recipient_attack(scene.truth, scene.seen, CUTOFFS)
-    assert cutoff_attack(scene.truth, scene.seen, CUTOFFS) != cutoff_attack(
-        scene.truth, table.time, CUTOFFS
+    assert attack("cutoff").score(observed, CUTOFFS) == cutoff_attack(
+        observed.truth, observed.seen, CUTOFFS
+    )
+    assert attack("recipient").score(observed, CUTOFFS) == recipient_attack(
+        observed.truth, observed.seen, CUTOFFS
+    )
+    assert cutoff_attack(observed.truth, observed.seen, CUTOFFS) != cutoff_attack(
+        observed.truth, table.time, CUTOFFS
     )
 
 
 def test_likelihood_is_the_attack_that_knows_the_policy(table):
     """So it applies to policies alone; all others apply to every practice."""
-    scene = scene_of(table, replay(POLICY))
+    observed = observed_of(table, replay(POLICY))
 
-    assert attack("likelihood").score(scene, CUTOFFS) == difference_attack(scene, CUTOFFS)
+    assert attack("likelihood").score(observed, CUTOFFS) == difference_attack(observed, CUTOFFS)
     notified, poller = observer("notified"), observer("poller:10m")
     for name in ATTACKS:
         assert attack(name).applies_to(replay(POLICY), notified)
@@ -69,12 +72,12 @@ def test_likelihood_is_the_attack_that_knows_the_policy(table):
 
 def test_the_informed_attack_scales_the_cutoff_by_each_recipients_gap(table):
     """The median recipient is judged by the cutoff itself; on times to the microsecond too."""
-    scene = scene_of(table, baseline("jitter:1h"))
+    observed = observed_of(table, baseline("jitter:1h"))
     gaps = recipient_gaps(table, WINDOW, 600 * MICROSECONDS)
     each = [gaps[table.actor_rank == rank][0] for rank in range(table.actors)]
     multiples = [Fraction(cutoff, int(np.median(each))) for cutoff in CUTOFFS]
-    expected = informed_attack(scene.truth, scene.seen, multiples, gaps)
-    found = attack("informed").score(scene, CUTOFFS)
+    expected = informed_attack(observed.truth, observed.seen, multiples, gaps)
+    found = attack("informed").score(observed, CUTOFFS)
 
     assert [score.counts for score in found] == [score.counts for score in expected]
     assert [(score.cutoff, score.multiple) for score in found] == list(
@@ -84,12 +87,14 @@ def test_the_informed_attack_scales_the_cutoff_by_each_recipients_gap(table):
 
 def test_the_informed_attack_takes_multiples_of_the_gap(table):
     """Then the cutoffs do not matter."""
-    scene = scene_of(table, baseline("jitter:1h"))
+    observed = observed_of(table, baseline("jitter:1h"))
     gaps = recipient_gaps(table, WINDOW, 600 * MICROSECONDS)
     multiples = [Fraction(1, 2), Fraction(2), Fraction(0)]
     method = attack("informed:0.5,2,0")
 
-    assert method.score(scene, CUTOFFS) == informed_attack(scene.truth, scene.seen, multiples, gaps)
+    assert method.score(observed, CUTOFFS) == informed_attack(
+        observed.truth, observed.seen, multiples, gaps
+    )
     assert method.name == "informed:0.5,2,0"
     with pytest.raises(BadInput, match="a multiple must be a decimal number, not 'x'"):
         attack("informed:1,x")
@@ -98,14 +103,14 @@ def test_the_informed_attack_takes_multiples_of_the_gap(table):
 @pytest.mark.parametrize(("name", "share"), [("nearest", 0.5), ("nearest:0.1", 0.1), ("nearest:0.9", 0.9)])
 def test_nearest_watches_a_share_of_the_targets(table, name, share):
     """Its counts are those of the test itself; the bound of a policy stands beside them."""
-    watched = attacks._lots(table.target) < share
+    watched = nearest._lots(table.target) < share
     columns = (table.time, table.actor, table.target)
     sides = {"own": ~watched, "watched": watched, "window_us": WINDOW}
     for practice in (baseline("nothing"), replay(POLICY)):
-        scene = scene_of(table, practice)
-        scores = attack(name).score(scene, CUTOFFS)
+        observed = observed_of(table, practice)
+        scores = attack(name).score(observed, CUTOFFS)
         for score, one in zip(
-            scores, nearest_test(scene.seen, *columns, cutoffs_us=CUTOFFS, **sides), strict=True
+            scores, nearest_test(observed.seen, *columns, cutoffs_us=CUTOFFS, **sides), strict=True
         ):
             counts = score.counts
             assert (counts.true_positives, counts.false_positives) == (
@@ -123,19 +128,40 @@ def test_nearest_watches_a_share_of_the_targets(table, name, share):
 
 def test_lots_are_even_and_fixed_by_the_name():
     """A tenth of the targets is about a tenth, also of neighbouring numbers, and always the same ones."""
-    for names in (np.arange(20_000), np.arange(20_000) << 40, -np.arange(20_000)):
-        lots = attacks._lots(names)
+    for targets in (np.arange(20_000), np.arange(20_000) << 40, -np.arange(20_000)):
+        lots = nearest._lots(targets)
         assert ((lots >= 0) & (lots < 1)).all()
         for share in (0.1, 0.5, 0.9):
             assert (lots < share).mean() == pytest.approx(share, abs=0.02)
-        assert (attacks._lots(names[::-1]) == lots[::-1]).all()
+        assert (nearest._lots(targets[::-1]) == lots[::-1]).all()
 
 
-@pytest.mark.parametrize("text", ["", "cut off", "cutoff:5", "Cutoff", "recipient:2"])
+@pytest.mark.parametrize("text", ["", "cut off", "Cutoff"])
 def test_unknown_attacks_are_refused(text):
-    """Also a parameter where none is taken."""
-    with pytest.raises(BadInput, match=f"an attack is one of cutoff, likelihood, .*, found '{text}'"):
+    with pytest.raises(BadInput, match=f"unknown attack '{text}': use cutoff, likelihood, "):
         attack(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("cutoff:5", "the attack cutoff takes no parameter, and 'cutoff:5' has one: write cutoff"),
+        ("recipient:2", "the attack recipient takes no parameter"),
+        ("likelihood:strangers", "the attack likelihood knows no 'strangers': write likelihood or"),
+    ],
+)
+def test_parameters_that_are_not_taken_are_refused(text, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        attack(text)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_kind_of_attack_says_what_it_does_and_how_it_is_written(name):
+    kind = attack_kind(name)
+
+    assert kind.name == name
+    assert 10 < len(kind.what) < 100
+    assert [attack(text).name for text in kind.examples] == list(kind.examples)
 
 
 def test_a_colon_with_nothing_after_it_changes_nothing():
@@ -154,5 +180,5 @@ def test_a_share_of_targets_lies_between_none_and_all(share):
 def test_hardly_any_events_break_no_attack(name):
     """Two acts by two people: nothing is linked, nothing found."""
     small = event_table(actor=[1, 2], target=[1, 2], time=[0, 400 * MICROSECONDS])
-    for score in attack(name).score(scene_of(small, replay(POLICY)), CUTOFFS):
+    for score in attack(name).score(observed_of(small, replay(POLICY)), CUTOFFS):
         assert score.counts.true_positives == score.counts.false_negatives == 0

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from contracts.pair_loop import CUTOFFS, EVENTS, loop_counts, seen_of, table_of_rows, within
 from tarry.core.errors import BadInput
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import cutoff_attack
 
 UNITS = st.sampled_from([1, 1_000, 1_000_000, 60_000_000])
 WINDOWS = st.sampled_from([0, 1, 3, 12, 1 << 30])
@@ -76,7 +77,7 @@ def test_no_cutoffs_are_no_scores():
 def test_a_distance_is_never_negative():
     """Neither a window nor a cutoff."""
     table = table_of_rows([(1, 1, 5), (1, 2, 6)])
-    with pytest.raises(BadInput, match="the window is not negative, found -1"):
+    with pytest.raises(BadInput, match="the window must be at least 0, not -1"):
         Truth(table=table, window=-1)
-    with pytest.raises(BadInput, match="a cutoff is not negative, found -1"):
+    with pytest.raises(BadInput, match="a cutoff must be at least 0, not -1"):
         cutoff_attack(Truth(table=table, window=1), table.time, [-1])

@@ -12,11 +12,11 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plan_release import label_history
 from tarry.core.policy import Policy
-from tarry.study.attack.cutoff import Truth, cutoff_attack
+from tarry.study.attack import Observed, Truth
+from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.attack.difference import difference_attack
 from tarry.study.attack.likelihood import pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw
-from tarry.study.attack.scene import Scene
 from tarry.study.baselines import baseline
 from tarry.study.batching import in_batch_gaps, null_gaps
 from tarry.study.observer import observer
@@ -48,17 +48,17 @@ def busy(seed=0, size=60, start=0):
     )
 
 
-def scene_of(table, policy, window=10, watcher="notified"):
+def observed_of(table, policy, window=10, watcher="notified"):
     """What an observer saw of a policy."""
     practice = replay(policy)
     seen = observer(watcher).see(practice.show(table.history, Seeded(5)))
-    return Scene(truth=Truth(table=table, window=window * MICROSECONDS), practice=practice, seen=seen)
+    return Observed(truth=Truth(table=table, window=window * MICROSECONDS), practice=practice, seen=seen)
 
 
-def claim_of(scene, policy, cutoff, *, neighbours):
+def claim_of(observed, policy, cutoff, *, neighbours):
     """Whether a pair's difference is at least as telling as the cutoff, from the laws themselves."""
-    tick, table = int(policy.tick * MICROSECONDS), scene.truth.table
-    samples = (null_gaps(table), in_batch_gaps(table, scene.truth.window))
+    tick, table = int(policy.tick * MICROSECONDS), observed.truth.table
+    samples = (null_gaps(table), in_batch_gaps(table, observed.truth.window))
     null, inside = (GapLaw.of_sample(-(-gaps // tick)) for gaps in samples)
     if not neighbours:  # any gap at all, before or after: one of size 0, two of every other
         null = GapLaw.of_masses([1 / 8001] + [2 / 8001] * 4000)
@@ -70,7 +70,7 @@ def claim_of(scene, policy, cutoff, *, neighbours):
         for i in range(j)
         if table.actor[i] == table.actor[j]
         and table.target[i] != table.target[j]
-        and table.time[j] - table.time[i] <= scene.truth.window
+        and table.time[j] - table.time[i] <= observed.truth.window
     ]
     lone = tuple(float(np.mean([not labels[pair[side]] for pair in linked])) for side in (0, 1))
 
@@ -95,12 +95,12 @@ def claim_of(scene, policy, cutoff, *, neighbours):
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_counts_are_those_of_a_loop(policy, watcher, neighbours):
     """Every pair whose difference is at least as telling as the cutoff is claimed, and no other."""
-    scene = scene_of(busy(), policy, watcher=watcher)
+    observed = observed_of(busy(), policy, watcher=watcher)
     cutoffs = [cutoff * MICROSECONDS for cutoff in CUTOFFS]
-    scores = difference_attack(scene, cutoffs, neighbours=neighbours)
+    scores = difference_attack(observed, cutoffs, neighbours=neighbours)
     for score, cutoff in zip(scores, CUTOFFS, strict=True):
-        claimed = claim_of(scene, policy, cutoff * MICROSECONDS, neighbours=neighbours)
-        found = loop_counts(scene.truth.table, scene.seen, scene.truth.window, claimed)
+        claimed = claim_of(observed, policy, cutoff * MICROSECONDS, neighbours=neighbours)
+        found = loop_counts(observed.truth.table, observed.seen, observed.truth.window, claimed)
         assert (score.cutoff, score.counts) == (cutoff * MICROSECONDS, found)
 
 
@@ -116,11 +116,13 @@ def test_small_histories_are_counted_as_by_a_loop(seed, size, cutoffs, policy, n
     """Before 1970 as well."""
     table = busy(seed, size, start=-100)
     assume(len(in_batch_gaps(table, 10 * MICROSECONDS)) and len(null_gaps(table)))
-    scene = scene_of(table, policy)
+    observed = observed_of(table, policy)
     asked = [cutoff * MICROSECONDS for cutoff in cutoffs]
-    for score in difference_attack(scene, asked, neighbours=neighbours):
-        claimed = claim_of(scene, policy, score.cutoff, neighbours=neighbours)
-        assert score.counts == loop_counts(scene.truth.table, scene.seen, scene.truth.window, claimed)
+    for score in difference_attack(observed, asked, neighbours=neighbours):
+        claimed = claim_of(observed, policy, score.cutoff, neighbours=neighbours)
+        assert score.counts == loop_counts(
+            observed.truth.table, observed.seen, observed.truth.window, claimed
+        )
 
 
 def test_it_is_the_cutoff_attack_where_the_theorem_says_so():
@@ -131,24 +133,24 @@ def test_it_is_the_cutoff_attack_where_the_theorem_says_so():
         target=[1, 2, 3, 1, 5, 6, 1, 2],
         time=[t * MICROSECONDS for t in (0, 0, 9, 30, 90, 90, 95, 200)],
     )
-    scene = scene_of(table, policy, window=0)
+    observed = observed_of(table, policy, window=0)
     cutoffs = [0, 3 * MICROSECONDS, 20 * MICROSECONDS]
 
     for neighbours in (False, True):
-        found = difference_attack(scene, cutoffs, neighbours=neighbours)
-        assert found == cutoff_attack(scene.truth, scene.seen, cutoffs)
+        found = difference_attack(observed, cutoffs, neighbours=neighbours)
+        assert found == cutoff_attack(observed.truth, observed.seen, cutoffs)
 
 
 def test_a_small_eta_makes_it_another_attack():
     """Unbatched acts that leave at once make short differences tell little: a cutoff is not the best."""
     policy = Policy(epsilon="4", gap="20s", window="10s", weight="0.1")
-    scene = scene_of(busy(), policy)
+    observed = observed_of(busy(), policy)
     cutoffs = [cutoff * MICROSECONDS for cutoff in (1, 5, 12)]
-    plain = cutoff_attack(scene.truth, scene.seen, cutoffs)
+    plain = cutoff_attack(observed.truth, observed.seen, cutoffs)
 
-    assert difference_attack(scene, cutoffs, neighbours=True) != plain
+    assert difference_attack(observed, cutoffs, neighbours=True) != plain
     assert plain[0].counts == loop_counts(
-        scene.truth.table, scene.seen, scene.truth.window, within(MICROSECONDS)
+        observed.truth.table, observed.seen, observed.truth.window, within(MICROSECONDS)
     )
 
 
@@ -156,10 +158,8 @@ def test_it_needs_a_policy():
     """And one sentence says so."""
     table = busy()
     truth = Truth(table=table, window=10 * MICROSECONDS)
-    with pytest.raises(
-        BadInput, match="the likelihood attack needs a policy to know, found the practice nothing"
-    ):
-        difference_attack(Scene(truth=truth, practice=baseline("nothing"), seen=table.time), [1])
+    with pytest.raises(BadInput, match="the attack likelihood needs a policy to know, and nothing is none"):
+        difference_attack(Observed(truth=truth, practice=baseline("nothing"), seen=table.time), [1])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_it_needs_a_policy():
 def test_it_needs_gaps_to_learn_from(actor, lacking):
     table = event_table(actor=actor, target=[1, 2], time=[0, 5 * MICROSECONDS])
     with pytest.raises(NotPossible, match=f"the likelihood attack needs {lacking} to learn from"):
-        difference_attack(scene_of(table, Policy(epsilon="1", gap="11m")), [1], neighbours=True)
+        difference_attack(observed_of(table, Policy(epsilon="1", gap="11m")), [1], neighbours=True)
 
 
 def test_ticks_too_fine_for_the_targets_are_refused():
@@ -179,4 +179,4 @@ def test_ticks_too_fine_for_the_targets_are_refused():
     )
     policy = Policy(epsilon="1", gap="1ms", labels="simultaneous", tick="1us")
     with pytest.raises(NotPossible, match="cannot keep so many targets apart over so many ticks"):
-        difference_attack(scene_of(table, policy, window=0), [1])
+        difference_attack(observed_of(table, policy, window=0), [1])

@@ -252,11 +252,11 @@ def test_what_cannot_be_asked_gets_one_sentence():
     mechanism, null = policy_of("uniform").mechanism(), GapLaw.of_sample([1])
     laws = pair_laws(mechanism, null=null)
 
-    with pytest.raises(BadInput, match="lies between 0 and 1"):
+    with pytest.raises(BadInput, match="must lie between 0 and 1"):
         pair_laws(mechanism, null=null, third=1.5)
     with pytest.raises(BadInput, match="must be above 0"):
         laws.intervals_above(0.0)
-    with pytest.raises(BadInput, match="a cutoff is not negative"):
+    with pytest.raises(BadInput, match="a cutoff must be at least 0"):
         laws.threshold_at(-1)
     with pytest.raises(NotPossible, match="choose a longer tick"):
         pair_laws(policy_of("uniform", gap="100d").mechanism(), null=null)

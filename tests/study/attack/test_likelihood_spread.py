@@ -93,15 +93,15 @@ def test_masses_outside_the_window_are_dropped():
 @pytest.mark.parametrize("sample", [[], [0.5]])
 def test_what_is_no_sample_of_gaps_is_refused(sample):
     """Empty, or not whole ticks."""
-    with pytest.raises(BadInput, match="a sample of gaps holds whole ticks"):
+    with pytest.raises(BadInput, match="a sample of gaps must hold whole ticks"):
         GapLaw.of_sample(sample)
 
 
 @pytest.mark.parametrize(
     ("distances", "masses", "what"),
     [
-        ([], [], "has a mass for each distance"),
-        ([0], [0.5, 0.5], "has a mass for each distance"),
+        ([], [], "must have a mass for each distance"),
+        ([0], [0.5, 0.5], "must have a mass for each distance"),
         ([0, 1], [0.9, 0.2], "the masses of a law of gaps"),
         ([0, 1], [-0.1, 0.2], "the masses of a law of gaps"),
         ([0, 1], [0.0, 0.0], "the masses of a law of gaps"),

@@ -164,9 +164,9 @@ def test_times_are_exact_to_the_microsecond():
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"watched": np.array([True, True])}, "own or watched, not both, found 1 that are both"),
-        ({"window_us": -1}, "is not negative"),
-        ({"cutoffs_us": [3, -2]}, "found -2 microseconds"),
+        ({"watched": np.array([True, True])}, "1 targets are both the observer's own and watched"),
+        ({"window_us": -1}, "must be at least 0"),
+        ({"cutoffs_us": [3, -2]}, "not -2 microseconds"),
         ({"own": np.array([True])}, "same number of rows"),
     ],
 )

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from contracts.pair_loop import CUTOFFS, EVENTS, loop_counts, one_recipient, seen_of, table_of_rows, within
 from tarry.core.errors import BadInput
-from tarry.study.attack.cutoff import Truth
-from tarry.study.attack.recipient import informed_attack, recipient_attack, recipient_gaps
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import informed_attack, recipient_attack, recipient_gaps
 
 UNITS = st.sampled_from([1, 1_000, 1_000_000, 60_000_000])
 WINDOWS = st.sampled_from([0, 1, 3, 12, 1 << 30])
@@ -90,7 +90,7 @@ def test_a_cutoff_that_no_number_holds_reaches_everything():
 
 def test_a_multiple_is_not_negative():
     table = table_of_rows([(1, 1, 0), (1, 2, 5)])
-    with pytest.raises(BadInput, match=r"a multiple of the gap is not negative, found -0\.5"):
+    with pytest.raises(BadInput, match=r"a multiple of the gap must be at least 0, not -0\.5"):
         informed_attack(Truth(table=table, window=1), table.time, [Fraction(-1, 2)], np.full(2, 3))
 
 

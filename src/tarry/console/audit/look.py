@@ -13,12 +13,11 @@ from typing import Any
 import polars as pl
 
 from tarry.core.errors import BadInput
+from tarry.readers.columns import TROUBLE, Wanted
+from tarry.readers.files import check_start, check_text, read_arrow, read_parquet
 from tarry.readers.lines import HEAD, TextFile
 from tarry.readers.names import choose_columns
-from tarry.readers.records import records
-from tarry.readers.rows import TROUBLE, Wanted
-from tarry.readers.starts import check_start, check_text
-from tarry.readers.tables import read_arrow, read_parquet
+from tarry.readers.separated import records
 
 __all__ = ["ROLES", "check_unpacked", "look"]
 

@@ -1,48 +1,30 @@
 """What the page of an audit shows, as plain values with figures as people read them."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
 from tarry.core.promise import promise
-from tarry.readers.columns import Columns
 from tarry.study.advice import Advice
-from tarry.study.audit import Audit, Question
-from tarry.study.compare import compare
+from tarry.study.audit import Report
+from tarry.study.compare import spread_percent
 from tarry.study.figures import day, number, percent, seconds
-from tarry.study.practice import MICROSECONDS
-from tarry.study.replay import Replay
-from tarry.study.words import spread_percent
-from tarry.study.worth import promise_of
 
 __all__ = ["summary"]
 
 _SHOWN_ROWS = 5
-_TOLD = "rows could not be read"  # with their lines, elsewhere
 
 
-def summary(
-    columns: Columns,
-    found: Audit,
-    advice: Advice | str,
-    compared: tuple[Audit, Question] | str | None,
-    choices: Mapping[str, Any],
-) -> dict[str, Any]:
+def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The history in short, the recommendation and the comparison. No name of anybody is in it.
 
-    >>> import polars as pl
-    >>> from tarry.readers.frames import read_frame
-    >>> from tarry.study.audit import audit
-    >>> from tarry.study.table import table_of
-    >>> columns = read_frame(
-    ...     pl.DataFrame({"user": ["a", "a"], "page": [1, 2], "time": [1.6e9, 1.6e9 + 60]})
-    ... )
-    >>> found = audit(table_of(columns), Question(practices=[]))
-    >>> summary(columns, found, "too few events", None, {"window": "5m"})["linked"]
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+    >>> summary(audit(table, Question(practices=[])), {"window": "5m"})["linked"]
     '1'
     """
-    m = found.measures
+    m = report.measures
     return {
         "events": number(m.events),
         "actors": number(m.actors),
@@ -51,14 +33,14 @@ def summary(
         "last": day(m.last),
         "window": choices["window"],
         "batched": percent(m.batching.batched_share),
-        "linked": number(found.linked_pairs),
-        "notes": [*columns.notes, *(note for note in found.notes if not note.endswith(_TOLD))],
-        "unreadable": columns.unreadable_count,
-        "unreadable_rows": [str(row) for row in columns.unreadable[:_SHOWN_ROWS]],
-        "advice": _advice(advice) if isinstance(advice, Advice) else None,
-        "no_advice": advice if isinstance(advice, str) else "",
-        "compared": _compared(*compared, choices) if isinstance(compared, tuple) else None,
-        "not_compared": compared if isinstance(compared, str) else "",
+        "linked": number(report.linked_pairs),
+        "notes": [*report.reading.notes, *report.remarks],
+        "unreadable": report.reading.unreadable_count,
+        "unreadable_rows": [str(row) for row in report.reading.unreadable[:_SHOWN_ROWS]],
+        "advice": None if report.advice is None else _advice(report.advice),
+        "no_advice": report.no_advice,
+        "compared": None if report.comparison is None else _compared(report.comparison, choices),
+        "not_compared": report.no_comparison,
     }
 
 
@@ -90,29 +72,26 @@ def _advice(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _compared(sides: Audit, asked: Question, choices: Mapping[str, Any]) -> dict[str, Any]:
+def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     """One row for each practice: its costs, what it buys against each observer, and its promise."""
-    lines, observers = compare(sides), [one.name for one in asked.observers]
-    policies = [one.policy for one in asked.practices if isinstance(one, Replay)]
-    gap = policies[0].gap if policies else Fraction(asked.window, MICROSECONDS)
+    lines, observers = sides.lines, [one.name for one in sides.question.observers]
     rows = []
-    for practice in asked.practices:
-        own = {line.observer: line for line in lines if line.policy == practice.name}
-        costs = [cost for cost in sides.costs if cost.policy == practice.name]
+    for name, words in sides.promises.items():
+        seen = {line.observer: line for line in lines if line.policy == name}
+        costs = [cost for cost in sides.costs if cost.policy == name]
         rows.append(
             {
-                "name": practice.name,
-                "is_habit": practice.name in choices["habits"],
+                "name": name,
+                "is_habit": name in choices["habits"],
                 "mean": seconds(fmean(cost.mean_s for cost in costs)),
                 "longest": seconds(max(cost.longest_s for cost in costs)),
-                "right": [spread_percent(own[n].precision) if n in own else "-" for n in observers],
-                "promise": promise_of(practice, gap),
+                "right": [spread_percent(seen[one].precision) if one in seen else "-" for one in observers],
+                "promise": words,
             }
         )
-    later = len(asked.practices) > 1 and asked.practices[1].name == "recommended"
     return {
         "rows": rows,
-        "is_later_part": later,
-        "notes": [note for note in sides.notes if not note.endswith(_TOLD)],
+        "is_later_part": "recommended" in sides.promises,
+        "notes": list(sides.remarks),
         "events": number(sides.measures.events),
     }

@@ -14,7 +14,7 @@ from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
 from tarry.readers.faults import clip
 from tarry.readers.moments import NoMoment, counted_us, moment_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 
 __all__ = ["read_gerrit"]
 

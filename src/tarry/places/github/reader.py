@@ -7,7 +7,7 @@ from typing import Any
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 
 __all__ = ["read_github"]
 

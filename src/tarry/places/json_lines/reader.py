@@ -10,7 +10,7 @@ from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, events_of, values_of
 from tarry.readers.faults import clip
 from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
-from tarry.readers.pieces import Paths, Pieces
+from tarry.readers.sources import Paths, Pieces
 
 __all__ = ["Missing", "as_name", "picker", "read_json_lines"]
 

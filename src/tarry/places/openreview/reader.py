@@ -19,7 +19,7 @@ from tarry.readers.exports import Fields, events_of, json_stream_of, read_fields
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found
 from tarry.readers.moments import NoMoment, counted_us
-from tarry.readers.pieces import Paths
+from tarry.readers.sources import Paths
 
 __all__ = ["read_openreview"]
 

@@ -9,7 +9,7 @@ from tarry.readers.events import Event, Stream
 from tarry.readers.exports import events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.pieces import Paths, Pieces
+from tarry.readers.sources import Paths, Pieces
 from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_stack_exchange"]

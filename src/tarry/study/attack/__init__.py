@@ -1,1 +1,176 @@
-"""Attacks: ways to claim, from what an observer saw, that two events are one person's."""
+"""Attacks: ways to claim, from what an observer saw, that two events are one person's.
+
+Here is what every attack is given and has. Ours, and those of installed packages, are found by name.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from tarry.core import plugins
+from tarry.core.errors import BadInput
+from tarry.core.lanes import IntArray
+from tarry.study.observer import Observer
+from tarry.study.pairs import Near, near
+from tarry.study.practice import Practice
+from tarry.study.score import Counts, Score
+from tarry.study.table import EventTable
+
+__all__ = ["Attack", "AttackKind", "Observed", "Truth", "attack", "attack_kind", "no_parameter"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Truth:
+    """What is true of a table, and so the same for every practice and attack.
+
+    Linked pairs are candidates (different targets) of one actor whose arrivals are at most the window
+    apart.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60, 61])
+    >>> truth = Truth(table=table, window=60)
+    >>> truth.linked_pairs, truth.candidate_pairs
+    (1, 3)
+    """
+
+    table: EventTable
+    window: int  # microseconds
+
+    def __post_init__(self) -> None:
+        if self.window < 0:
+            raise BadInput(f"the window must be at least 0, not {self.window} microseconds")
+
+    @cached_property
+    def near(self) -> Near:
+        """The linked pairs, as ranges of rows."""
+        return near(self.table.actor, self.table.target, self.table.time, self.window)
+
+    @property
+    def linked_pairs(self) -> int:
+        """How many candidates are linked."""
+        return self.near.total
+
+    @cached_property
+    def candidate_pairs(self) -> int:
+        """How many pairs of events are on different targets."""
+        return self.table.candidate_pairs
+
+    def counts(self, linked: int, flagged: int, candidates: int | None = None) -> Counts:
+        """The four counts, from the linked pairs among those flagged and all the pairs flagged."""
+        candidates = self.candidate_pairs if candidates is None else candidates
+        missed = self.linked_pairs - linked
+        return Counts(
+            true_positives=linked,
+            false_positives=flagged - linked,
+            false_negatives=missed,
+            true_negatives=candidates - flagged - missed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observed:
+    """One practice as one observer saw it, and what is true.
+
+    >>> from tarry.study.table import event_table
+    >>> from tarry.study.baselines import baseline
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60])
+    >>> truth = Truth(table=table, window=60)
+    >>> Observed(truth=truth, practice=baseline("nothing"), seen=table.time).truth.linked_pairs
+    1
+    """
+
+    truth: Truth
+    practice: Practice
+    seen: IntArray  # microseconds, in the order of the table
+
+
+class Attack(ABC):
+    """A method of claiming that two events are one person's.
+
+    Only its name and `score` must be written; it applies everywhere unless it says otherwise.
+
+    >>> class Everybody(Attack):
+    ...     name = "everybody"
+    ...
+    ...     def score(self, observed, cutoffs):
+    ...         truth = observed.truth
+    ...         counts = truth.counts(truth.linked_pairs, truth.candidate_pairs)
+    ...         return [Score(cutoff=cutoff, counts=counts) for cutoff in cutoffs]
+    >>> Everybody().needs
+    ''
+    """
+
+    name: str  # what tables and charts call it: the text that makes it
+    needs: ClassVar[str] = ""  # where it applies, in words, if that is not everywhere
+    seeks: ClassVar[str] = "linked pairs"  # what its counts are of
+
+    def applies_to(self, practice: Practice, watcher: Observer) -> bool:  # noqa: ARG002 - most do everywhere
+        """Whether the method can be used there."""
+        return True
+
+    @abstractmethod
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        """How right its claims are, at each cutoff in microseconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackKind:
+    """What a name stands for in `--attack`: an attack, and how it is made of a parameter.
+
+    >>> attack_kind("nearest").make("0.1").name
+    'nearest:0.1'
+    """
+
+    name: str
+    what: str  # one line for people, after "the attack"
+    make: Callable[[str], Attack]  # from the text after the colon, "" where there is none
+    examples: tuple[str, ...]  # whole texts: every form a parameter takes
+
+
+def attack(text: str, *, allow_code: bool = False) -> Attack:
+    """The attack that a text names: ours, an installed one, or with `allow_code` also `module:NAME`.
+
+    `nearest:0.1` watches a tenth of the targets; `informed:0.5,1,2` claims within these multiples of
+    each recipient's gap, instead of cutoffs in proportion to it; `likelihood:neighbours` takes pairs
+    that are not batched to be as far apart as neighbours in the history.
+
+    >>> attack("cutoff").name
+    'cutoff'
+    >>> attack("cutof")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: unknown attack 'cutof': use cutoff, likelihood, recipient, informed, nearest
+    """
+    kind, parameter = plugins.find("attack", text, allow_code=allow_code)
+    return _checked(kind, text).make(parameter)
+
+
+def attack_kind(name: str) -> AttackKind:
+    """What is known of a kind of attack by its name.
+
+    >>> attack_kind("cutoff").what
+    'claims pairs that appear at most a cutoff apart'
+    """
+    return _checked(plugins.load("attack", name), name)
+
+
+def no_parameter(name: str, parameter: str) -> None:
+    """Refuse a parameter where none is taken.
+
+    >>> no_parameter("cutoff", "5m")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the attack cutoff takes no parameter, and 'cutoff:5m' has one: write cutoff
+    """
+    if parameter:
+        raise BadInput(
+            f"the attack {name} takes no parameter, and '{name}:{parameter}' has one", f"write {name}"
+        )
+
+
+def _checked(kind: object, text: str) -> AttackKind:
+    if not isinstance(kind, AttackKind):
+        raise BadInput(
+            f"{text!r} is no attack but {type(kind).__name__}", "name a tarry.study.attack.AttackKind"
+        )
+    return kind

@@ -1,64 +1,44 @@
-"""The cutoff attack: two events that appear at most so far apart are claimed to be one person's."""
+"""Attacks that claim two events which appear at most so far apart.
+
+The cutoff attack looks at all pairs. The other two are the same-recipient attacks of the paper's
+Bitcoin study: the target is the spending address, and the receiving address stands for the actor.
+Whoever watches the chain sees both, and claims that two payments to one address come from one owner
+when they appear close together. Close is the same for all (recipient) or relative to how often the
+address is paid (informed).
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+import numpy as np
+
+from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
-from tarry.study.pairs import Near, near, pairs_within, pairs_within_groups, side_by_side
-from tarry.study.score import Counts, Score
+from tarry.study.attack import Attack, AttackKind, Observed, Truth, no_parameter
+from tarry.study.pairs import (
+    LONGEST,
+    pairs_within,
+    pairs_within_groups,
+    pairs_within_own_limits,
+    side_by_side,
+)
+from tarry.study.practice import MICROSECONDS
+from tarry.study.score import Score
 from tarry.study.table import EventTable
 
-__all__ = ["Truth", "cutoff_attack"]
+__all__ = [
+    "CUTOFF",
+    "INFORMED",
+    "RECIPIENT",
+    "cutoff_attack",
+    "informed_attack",
+    "recipient_attack",
+    "recipient_gaps",
+]
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Truth:
-    """What is true of a table, and so the same for every practice and attack.
-
-    Linked pairs are candidates (different targets) of one actor whose arrivals are at most the window
-    apart.
-
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60, 61])
-    >>> truth = Truth(table=table, window=60)
-    >>> truth.linked_pairs, truth.candidate_pairs
-    (1, 3)
-    """
-
-    table: EventTable
-    window: int  # microseconds
-
-    def __post_init__(self) -> None:
-        if self.window < 0:
-            raise BadInput("the window", "is not negative", found=self.window)
-
-    @cached_property
-    def near(self) -> Near:
-        """The linked pairs, as ranges of rows."""
-        return near(self.table.actor, self.table.target, self.table.time, self.window)
-
-    @property
-    def linked_pairs(self) -> int:
-        """How many candidates are linked."""
-        return self.near.total
-
-    @cached_property
-    def candidate_pairs(self) -> int:
-        """How many pairs of events are on different targets."""
-        return self.table.candidate_pairs
-
-    def counts(self, found: int, flagged: int, candidates: int | None = None) -> Counts:
-        """The four counts, from the linked pairs found and all the pairs flagged."""
-        candidates = self.candidate_pairs if candidates is None else candidates
-        missed = self.linked_pairs - found
-        return Counts(
-            true_positives=found,
-            false_positives=flagged - found,
-            false_negatives=missed,
-            true_negatives=candidates - flagged - missed,
-        )
+_DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
 
 def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[Score]:
@@ -69,12 +49,186 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
     >>> cutoff_attack(Truth(table=table, window=60), table.time, [1, 60])[1].counts
     Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=1)
     """
-    everywhere, on_one_target, found = side_by_side(
+    everywhere, on_one_target, linked_pairs = side_by_side(
         lambda: pairs_within(seen, cutoffs),
         lambda: pairs_within_groups(truth.table.target_rank, seen, cutoffs),
         lambda: truth.near.shown_within(seen, cutoffs),
     )
     return [
         Score(cutoff=cutoff, counts=truth.counts(linked, total - on_one))
-        for cutoff, linked, total, on_one in zip(cutoffs, found, everywhere, on_one_target, strict=True)
+        for cutoff, linked, total, on_one in zip(
+            cutoffs, linked_pairs, everywhere, on_one_target, strict=True
+        )
     ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Groups:
+    """Rows by recipient, and by recipient and spender: pairs of the second kind are no candidates."""
+
+    recipient: IntArray
+    both: IntArray
+    candidates: int
+
+
+def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[Score]:
+    """Claim pairs with one recipient, seen at most a cutoff apart.
+
+    Candidates are the pairs with one recipient and different spenders.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["shop"] * 3, target=["x", "y", "z"], time=[0, 5, 60])
+    >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
+    Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
+    """
+    groups = _groups(truth.table)
+    close = pairs_within_groups(groups.recipient, seen, cutoffs)
+    not_candidates = pairs_within_groups(groups.both, seen, cutoffs)
+    linked_pairs = truth.near.shown_within(seen, cutoffs)
+    return [
+        Score(cutoff=cutoff, counts=truth.counts(linked, total - none, groups.candidates))
+        for cutoff, linked, total, none in zip(cutoffs, linked_pairs, close, not_candidates, strict=True)
+    ]
+
+
+def informed_attack(
+    truth: Truth, seen: IntArray, multiples: Sequence[Fraction], gaps: IntArray
+) -> list[Score]:
+    """The same with a cutoff for each recipient: a multiple of its own gap (`gaps`, one a row).
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["shop"] * 3, target=["x", "y", "z"], time=[0, 5, 60])
+    >>> gaps = np.full(3, 10)
+    >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
+    Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
+    """
+    groups = _groups(truth.table)
+    distinct, place = np.unique(gaps, return_inverse=True)
+    limits = [_limits(multiple, distinct)[place] for multiple in multiples]
+    close = pairs_within_own_limits(groups.recipient, seen, limits)
+    not_candidates = pairs_within_own_limits(groups.both, seen, limits)
+    linked_pairs = [truth.near.shown_within_own(seen, limit) for limit in limits]
+    return [
+        Score(
+            cutoff=int(np.median(limit)) if len(limit) else 0,
+            multiple=float(multiple),
+            counts=truth.counts(linked, total - none, groups.candidates),
+        )
+        for multiple, limit, linked, total, none in zip(
+            multiples, limits, linked_pairs, close, not_candidates, strict=True
+        )
+    ]
+
+
+def recipient_gaps(table: EventTable, window: int, default: int) -> IntArray:
+    """For each row, the median gap between its recipient's payments, those within the window left out.
+
+    Microseconds; `default` where a recipient has no such gap.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=[7, 7, 7, 8], target=[1, 2, 3, 1], time=[0, 1, 9, 0])
+    >>> recipient_gaps(table, window=2, default=5).tolist()
+    [8, 8, 8, 5]
+    """
+    gap, rank = np.diff(table.time), table.actor_rank
+    counts = (rank[1:] == rank[:-1]) & (gap > window)
+    order = np.lexsort((gap[counts], rank[1:][counts]))
+    owner, ordered = rank[1:][counts][order], gap[counts][order]
+    starts = np.searchsorted(owner, np.arange(table.actors))
+    ends = np.searchsorted(owner, np.arange(table.actors), side="right")
+    middle = np.minimum((starts + ends) // 2, max(len(ordered) - 1, 0))
+    known = ends > starts
+    gaps = np.where(known, ordered[middle] if len(ordered) else default, default)
+    return gaps[rank]
+
+
+def _groups(table: EventTable) -> _Groups:
+    order = np.lexsort((table.target, table.actor))
+    new = np.zeros(len(table), dtype=np.int64)
+    new[1:] = (np.diff(table.actor[order]) != 0) | (np.diff(table.target[order]) != 0)
+    both = np.empty(len(table), dtype=np.int64)
+    both[order] = np.cumsum(new)
+    candidates = _pairs(table.actor_rank) - _pairs(both)
+    return _Groups(recipient=table.actor_rank, both=both, candidates=candidates)
+
+
+def _pairs(groups: IntArray) -> int:
+    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
+    if multiple < 0:
+        raise BadInput(f"a multiple of the gap must be at least 0, not {float(multiple):g}")
+    # Python's own integers: a fine multiple of a long gap does not fit into 64 bits on its way.
+    exact = [int(gap) * multiple.numerator // multiple.denominator for gap in gaps]
+    return np.array([min(limit, LONGEST) for limit in exact], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _Cutoff(Attack):
+    name: str = "cutoff"
+
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        return cutoff_attack(observed.truth, observed.seen, cutoffs)
+
+
+@dataclass(frozen=True)
+class _Recipient(Attack):
+    name: str = "recipient"
+
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        return recipient_attack(observed.truth, observed.seen, cutoffs)
+
+
+@dataclass(frozen=True)
+class _Informed(Attack):
+    """Without multiples the median recipient is judged by the cutoff itself, others in proportion."""
+
+    name: str
+    multiples: tuple[Fraction, ...]
+
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        truth, seen = observed.truth, observed.seen
+        gaps = recipient_gaps(truth.table, truth.window, _DEFAULT_GAP)
+        if self.multiples:
+            return informed_attack(truth, seen, self.multiples, gaps)
+        each = gaps[np.flatnonzero(np.diff(truth.table.actor_rank, prepend=-1))]  # one a recipient
+        middle = max(1, int(np.median(each))) if len(each) else 1
+        scores = informed_attack(truth, seen, [Fraction(cutoff, middle) for cutoff in cutoffs], gaps)
+        return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
+
+
+def _make_cutoff(parameter: str) -> Attack:
+    no_parameter("cutoff", parameter)
+    return _Cutoff()
+
+
+def _make_recipient(parameter: str) -> Attack:
+    no_parameter("recipient", parameter)
+    return _Recipient()
+
+
+def _make_informed(parameter: str) -> Attack:
+    multiples = tuple(parse_number(part, "a multiple") for part in parameter.split(",") if part)
+    return _Informed(f"informed:{parameter}" if parameter else "informed", multiples)
+
+
+CUTOFF = AttackKind(
+    name="cutoff",
+    what="claims pairs that appear at most a cutoff apart",
+    make=_make_cutoff,
+    examples=("cutoff",),
+)
+RECIPIENT = AttackKind(
+    name="recipient",
+    what="claims payments to one address (the actor) that appear at most a cutoff apart",
+    make=_make_recipient,
+    examples=("recipient",),
+)
+INFORMED = AttackKind(
+    name="informed",
+    what="the same with a cutoff relative to each address's own gap (informed:0.5,1,2)",
+    make=_make_informed,
+    examples=("informed", "informed:0.5,1,2"),
+)

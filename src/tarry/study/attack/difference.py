@@ -11,15 +11,16 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import rows_by_gap
 from tarry.study import kernels
+from tarry.study.attack import Attack, AttackKind, Observed
 from tarry.study.attack.likelihood import MOST_TICKS, PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
-from tarry.study.attack.scene import Scene
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.practice import MICROSECONDS
-from tarry.study.replay import Replay
+from tarry.study.observer import Observer
+from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.replay import label, numbered
 from tarry.study.score import Score
 
-__all__ = ["difference_attack"]
+__all__ = ["LIKELIHOOD", "difference_attack"]
 
 _LEFT = 1e-12  # of an endless law
 Kind = tuple[int, int]  # the gaps of a pair's first and second event, by number
@@ -34,7 +35,9 @@ class _View:
     laws: dict[Kind, PairLaws]  # all of one reach
 
 
-def difference_attack(scene: Scene, cutoffs: Sequence[int], *, neighbours: bool = False) -> list[Score]:
+def difference_attack(
+    observed: Observed, cutoffs: Sequence[int], *, neighbours: bool = False
+) -> list[Score]:
     """Score the attack of somebody who knows the policy and the history's gaps inside batches.
 
     Pairs that are not batched are taken to be any distance apart, as those of a whole history are;
@@ -46,35 +49,36 @@ def difference_attack(scene: Scene, cutoffs: Sequence[int], *, neighbours: bool 
 
     >>> from tarry.core.entropy import Seeded
     >>> from tarry.core.policy import Policy
-    >>> from tarry.study.attack.cutoff import Truth
+    >>> from tarry.study.attack import Truth
     >>> from tarry.study.replay import replay
     >>> from tarry.study.table import event_table
     >>> minute = 60_000_000
     >>> table = event_table(actor=[1, 1, 2], target=[1, 2, 3], time=[0, minute, 9 * minute])
     >>> practice = replay(Policy(epsilon="1", gap="11m"))
     >>> seen = practice.show(table.history, Seeded(1)).release
-    >>> scene = Scene(truth=Truth(table=table, window=minute), practice=practice, seen=seen)
-    >>> difference_attack(scene, [60 * minute])[0].counts.true_positives
+    >>> observed = Observed(truth=Truth(table=table, window=minute), practice=practice, seen=seen)
+    >>> difference_attack(observed, [60 * minute])[0].counts.true_positives
     1
     """
-    view, tick = _view(scene, neighbours=neighbours)
+    view, tick = _view(observed, neighbours=neighbours)
     thresholds = [view.laws[0, 0].threshold_at(cutoff // tick) for cutoff in cutoffs]
-    found = _found(scene, view, thresholds)
-    flagged = [_flagged(scene, view, threshold) for threshold in thresholds]
+    linked_pairs = _linked(observed, view, thresholds)
+    flagged = [_flagged(observed, view, threshold) for threshold in thresholds]
     return [
-        Score(cutoff=cutoff, counts=scene.truth.counts(linked, claimed))
-        for cutoff, linked, claimed in zip(cutoffs, found, flagged, strict=True)
+        Score(cutoff=cutoff, counts=observed.truth.counts(linked, claimed))
+        for cutoff, linked, claimed in zip(cutoffs, linked_pairs, flagged, strict=True)
     ]
 
 
-def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
-    if not isinstance(scene.practice, Replay):
+def _view(observed: Observed, *, neighbours: bool) -> tuple[_View, int]:
+    if observed.practice.policy is None:
         raise BadInput(
-            "the likelihood attack", "needs a policy to know", found=f"the practice {scene.practice.name}"
+            f"the attack likelihood needs a policy to know, and {observed.practice.name} is none",
+            "give a policy",
         )
-    policy, table = scene.practice.numbered, scene.truth.table
+    policy, table = numbered(observed.practice.policy), observed.truth.table
     tick = int(policy.tick * MICROSECONDS)
-    in_batch = _gap_law(in_batch_gaps(table, scene.truth.window), tick, "gaps inside batches")
+    in_batch = _gap_law(in_batch_gaps(table, observed.truth.window), tick, "gaps inside batches")
     classes = np.zeros(len(table), dtype=np.int64)
     mechanisms = []
     for number, (gap, rows) in enumerate(rows_by_gap(policy, table.history)):
@@ -85,7 +89,7 @@ def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
     else:
         null = _any_gap(mechanisms, in_batch)
 
-    lone = _lone(scene, scene.practice.labelled(table.history).batched)
+    lone = _lone(observed, label(observed.practice.policy, table.history).batched)
 
     def laws(reach: int) -> dict[Kind, PairLaws]:
         return {
@@ -101,15 +105,15 @@ def _view(scene: Scene, *, neighbours: bool) -> tuple[_View, int]:
         }
 
     farthest = max(law.reach for law in laws(0).values()) if len(mechanisms) > 1 else 0
-    return _View(classes=classes, seen=scene.seen // tick, laws=laws(farthest)), tick
+    return _View(classes=classes, seen=observed.seen // tick, laws=laws(farthest)), tick
 
 
-def _found(scene: Scene, view: _View, thresholds: Sequence[float]) -> list[int]:
+def _linked(observed: Observed, view: _View, thresholds: Sequence[float]) -> list[int]:
     """Linked pairs whose difference is telling enough, for each threshold."""
     levels = sorted(set(thresholds))
     reached = _levels_reached(view, levels)
     totals = np.zeros(len(levels) + 1, dtype=np.int64)
-    near = scene.truth.near
+    near = observed.truth.near
     kernels.add_near_levels(near.target, view.seen, near.ends, view.classes, reached, totals)
     at_least = np.cumsum(totals[::-1])[::-1]  # pairs that reach at least so many thresholds
     return [int(at_least[levels.index(threshold) + 1]) for threshold in thresholds]
@@ -128,16 +132,16 @@ def _levels_reached(
     return table
 
 
-def _flagged(scene: Scene, view: _View, threshold: float) -> int:
+def _flagged(observed: Observed, view: _View, threshold: float) -> int:
     """Candidate pairs whose difference is telling enough: all such pairs but those on one target."""
     away = view.seen - (view.seen.min() if len(view.seen) else 0)
     # The same moments with targets too far from each other for any difference.
     stride = int(away.max(initial=0)) + view.laws[0, 0].reach + 1
-    if stride * scene.truth.table.targets >= 1 << 62:
+    if stride * observed.truth.table.targets >= 1 << 62:
         raise NotPossible(
             "the likelihood attack cannot keep so many targets apart over so many ticks: use a longer tick"
         )
-    by_target = away + scene.truth.table.target_rank * stride
+    by_target = away + observed.truth.table.target_rank * stride
     total = 0
     for (i, j), law in view.laws.items():
         first, second = view.classes == i, view.classes == j
@@ -155,12 +159,12 @@ def _between(first: IntArray, second: IntArray, low: int, high: int) -> int:
     return int(kernels.cross_pairs(np.sort(first), np.sort(second), low, high))
 
 
-def _lone(scene: Scene, batched: BoolArray) -> tuple[float, float]:
+def _lone(observed: Observed, batched: BoolArray) -> tuple[float, float]:
     """How often the earlier, and the later, of a linked pair is labelled unbatched all the same.
 
     The policy's labels may look at another window than the truth, or back only.
     """
-    near = scene.truth.near
+    near = observed.truth.near
     pairs, earlier, later = kernels.count_lone(near.target, near.ends, batched)
     return (earlier / pairs, later / pairs) if pairs else (0.0, 0.0)
 
@@ -182,3 +186,34 @@ def _gap_law(gaps: IntArray, tick: int, what: str) -> GapLaw:
     if not len(gaps):
         raise NotPossible(f"the likelihood attack needs {what} to learn from, and this history has none")
     return GapLaw.of_sample(-(-gaps // tick))
+
+
+@dataclass(frozen=True)
+class _Likelihood(Attack):
+    """The likelihood of a difference is that of two releases, not of a poller's looks at them."""
+
+    name: str
+    neighbours: bool
+    needs = "a policy, and an observer who is notified or reads the archive"
+
+    def applies_to(self, practice: Practice, watcher: Observer) -> bool:
+        return practice.policy is not None and watcher.sees_releases
+
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        return difference_attack(observed, cutoffs, neighbours=self.neighbours)
+
+
+def _make(parameter: str) -> Attack:
+    if parameter not in ("", "neighbours"):
+        raise BadInput(
+            f"the attack likelihood knows no {parameter!r}", "write likelihood or likelihood:neighbours"
+        )
+    return _Likelihood("likelihood:neighbours" if parameter else "likelihood", bool(parameter))
+
+
+LIKELIHOOD = AttackKind(
+    name="likelihood",
+    what="knows the policy: claims pairs whose difference is likelier if batched",
+    make=_make,
+    examples=("likelihood", "likelihood:neighbours"),
+)

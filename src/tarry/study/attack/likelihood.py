@@ -79,7 +79,7 @@ class PairLaws:
         above 0, which flags every difference that could be.
         """
         if cutoff_ticks < 0:
-            raise BadInput("a cutoff", "is not negative", found=cutoff_ticks)
+            raise BadInput(f"a cutoff must be at least 0, not {cutoff_ticks} ticks")
         lower = float(self.ratio_at(np.array([-cutoff_ticks, cutoff_ticks])).min())
         return lower or float(self.ratio[self.ratio > 0].min())
 
@@ -96,12 +96,7 @@ class PairLaws:
     def above(self, threshold: float) -> BoolArray:
         """Whether each difference's ratio is at least the threshold."""
         if not threshold > 0:
-            raise BadInput(
-                "a threshold of the likelihood ratio",
-                "must be above 0",
-                found=threshold,
-                fix="every difference has a ratio of at least 0",
-            )
+            raise BadInput(f"a threshold of the likelihood ratio must be above 0, not {threshold}")
         above: BoolArray = self.ratio >= threshold * (1 - _ALIKE)
         return above
 
@@ -131,7 +126,7 @@ def pair_laws(
     (1.0, 1.0, 2.73)
     """
     if not 0 <= third <= 1:
-        raise BadInput("the share labelled batched through others", "lies between 0 and 1", found=third)
+        raise BadInput(f"the share labelled batched through others must lie between 0 and 1, not {third}")
     other = first if second is None else second
     span = _longest(first, _CUT_NULL) + _longest(other, _CUT_NULL) + max(in_batch.farthest, reach)
     if span > MOST_TICKS:

@@ -77,11 +77,17 @@ class GapLaw:
     def __post_init__(self) -> None:
         distances, masses = np.asarray(self.distances), np.asarray(self.masses, dtype=np.float64)
         if len(distances) != len(masses) or not len(masses):
-            raise BadInput("a law of gaps", "has a mass for each distance", found=f"{len(masses)} masses")
+            raise BadInput(
+                f"a law of gaps must have a mass for each distance, not {len(masses)} for {len(distances)}"
+            )
         if distances[0] < 0 or (np.diff(distances) <= 0).any():
-            raise BadInput("the distances of a law of gaps", "rise from 0 or more", found="others")
+            raise BadInput(
+                f"the distances of a law of gaps must rise from 0 or more, not {distances[:5].tolist()}"
+            )
         if not (masses >= 0).all() or not 0 < masses.sum() <= 1 + 1e-9:
-            raise BadInput("the masses of a law of gaps", "lie above 0, at most 1", found=masses.sum())
+            raise BadInput(
+                f"the masses of a law of gaps must be at least 0 and sum to at most 1, not {masses.sum()}"
+            )
 
     @classmethod
     def of_sample(cls, ticks: IntArray | Sequence[int]) -> "GapLaw":
@@ -89,7 +95,7 @@ class GapLaw:
         sample = np.asarray(ticks)
         if not len(sample) or sample.dtype.kind not in "iu":
             raise BadInput(
-                "a sample of gaps", "holds whole ticks, at least one", found=f"{len(sample)} gaps"
+                f"a sample of gaps must hold whole ticks, at least one, not {len(sample)} of {sample.dtype}"
             )
         distances, counts = np.unique(np.abs(sample.astype(np.int64)), return_counts=True)
         return cls(distances=distances, masses=counts / len(sample))

@@ -12,13 +12,18 @@ from fractions import Fraction
 import numpy as np
 
 from tarry.core.bounds import power_bound
-from tarry.core.durations import Number
+from tarry.core.durations import Number, parse_number
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.study.attack import Attack, AttackKind, Observed
+from tarry.study.practice import MICROSECONDS
+from tarry.study.replay import label
+from tarry.study.score import Counts, Score
 
-__all__ = ["NearestScore", "nearest_mass", "nearest_test"]
+__all__ = ["NEAREST", "NearestScore", "nearest_mass", "nearest_test"]
 
 _FAR = np.iinfo(np.int64).max
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,15 +176,75 @@ def _check(
 ) -> None:
     sizes = {len(column) for column in (*columns, target, own, watched)}
     if len(sizes) > 1:
-        raise BadInput("the columns of a history", "have the same number of rows", found=sorted(sizes))
-    if np.isin(target[own], target[watched]).any():
-        raise BadInput(
-            "a target",
-            "is the observer's own or watched, not both",
-            found=f"{len(np.intersect1d(target[own], target[watched]))} that are both",
-        )
+        raise BadInput(f"the columns must have the same number of rows, not {sorted(sizes)}")
+    if both := len(np.intersect1d(target[own], target[watched])):
+        raise BadInput(f"{both} targets are both the observer's own and watched", "mark each as one")
 
 
 def _check_lengths(*lengths: int) -> None:
     if min(lengths) < 0:
-        raise BadInput("a window, gap or cutoff", "is not negative", found=f"{min(lengths)} microseconds")
+        raise BadInput(f"a window, gap or cutoff must be at least 0, not {min(lengths)} microseconds")
+
+
+@dataclass(frozen=True)
+class _Nearest(Attack):
+    name: str
+    share: Fraction  # of the targets, which are watched
+    seeks = "batched events"
+
+    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        table, policy = observed.truth.table, observed.practice.policy
+        watched = _lots(table.target) < float(self.share)
+        columns = (table.time, table.actor, table.target)
+        window = observed.truth.window
+        scores = nearest_test(
+            observed.seen, *columns, own=~watched, watched=watched, window_us=window, cutoffs_us=cutoffs
+        )
+        # The bound is about one gap, and no chance of failing.
+        if policy is None or policy.delta or len(policy.gaps) > 1:
+            return [_as_score(score, None) for score in scores]
+        mass = nearest_mass(
+            *columns,
+            label(policy, table.history).batched,
+            own=~watched,
+            watched=watched,
+            window_us=window,
+            gap_us=int(policy.start_ticks(policy.gap) * policy.tick * MICROSECONDS),
+        )
+        return [_as_score(score, score.bound(policy.epsilon, mass)) for score in scores]
+
+
+def _as_score(nearest: NearestScore, bound: float | None) -> Score:
+    counts = Counts(
+        true_positives=nearest.batched_flagged,
+        false_positives=nearest.others_flagged,
+        false_negatives=nearest.batched - nearest.batched_flagged,
+        true_negatives=nearest.others - nearest.others_flagged,
+    )
+    return Score(cutoff=nearest.cutoff_us, counts=counts, power_bound=bound)
+
+
+def _lots(
+    targets: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """A number in 0..1 for each target, fixed by its name: which are watched depends on nothing else."""
+    mixed = (targets.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xD1342543DE82EF95)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    lots: np.ndarray[tuple[int], np.dtype[np.float64]] = (mixed >> np.uint64(11)) / float(1 << 53)
+    return lots
+
+
+def _make(parameter: str) -> Attack:
+    share = parse_number(parameter, "the share of watched targets") if parameter else _HALF
+    if not 0 < share < 1:
+        raise BadInput(f"the share of watched targets must lie between 0 and 1, not {parameter}")
+    return _Nearest(f"nearest:{parameter}" if parameter else "nearest", share)
+
+
+NEAREST = AttackKind(
+    name="nearest",
+    what="tests whether an event is batched with the nearest one on watched targets",
+    make=_make,
+    examples=("nearest", "nearest:0.1"),
+)

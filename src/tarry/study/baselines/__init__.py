@@ -1,137 +1,141 @@
-"""Baselines: the timing habits of other systems, replayed and attacked like our own policies."""
+"""Baselines: the timing habits of other systems, replayed and attacked like our own policies.
+
+Here is what every habit has, and how parameters are read and written. Ours, and those of installed
+packages, are found by name.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
+import numpy as np
+
+from tarry.core import plugins
+from tarry.core.durations import LONGEST, format_duration, parse_duration
 from tarry.core.errors import BadInput
 from tarry.core.history import History
-from tarry.study.baselines.jitter import KloakJitter, UniformJitter
-from tarry.study.baselines.mixes import PoissonMix, ThresholdMix, TimedMix
-from tarry.study.baselines.plain import AllAtEnd, Nothing
-from tarry.study.baselines.pool import CottrellPool
-from tarry.study.baselines.stamps import Backdated, HotcrpNoon, Rounding
-from tarry.study.practice import Practice
+from tarry.core.lanes import IntArray
+from tarry.study.practice import MICROSECONDS, Practice
 
-__all__ = ["BASELINES", "Recipe", "baseline", "stranded"]
+__all__ = [
+    "Habit",
+    "arrival_order",
+    "arrivals",
+    "baseline",
+    "check_span",
+    "habit",
+    "read_span",
+    "read_whole",
+    "write_span",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a baseline is made.
+class Habit:
+    """What a name stands for in `--baseline`: a practice, and how it is made of a parameter.
 
-    >>> BASELINES["jitter"].make("24h").name
+    >>> habit("jitter").make("24h").name
     'jitter:1d'
     """
 
+    name: str
     what: str  # one line for people
     make: Callable[[str], Practice]  # from the text after the colon
     usual: str = ""  # the parameter where none is given; "" where none is needed
     examples: tuple[str, ...]  # whole texts: every form a parameter takes
 
 
-def _nothing(parameter: str) -> Nothing:
-    if parameter:
-        raise BadInput("the baseline nothing", "takes no parameter", found=repr(parameter))
-    return Nothing()
+def baseline(text: str, *, allow_code: bool = False) -> Practice:
+    """The practice that a text names: ours, an installed one, or with `allow_code` also `module:NAME`.
 
-
-#: What `baseline` makes, by name.
-BASELINES: dict[str, Recipe] = {
-    "nothing": Recipe(
-        what="visible at once, with the true time",
-        make=_nothing,
-        examples=("nothing",),
-    ),
-    "hotcrp": Recipe(
-        what="visible at once, printed as noon of the same day in the site's zone",
-        make=HotcrpNoon.read,
-        usual="UTC",
-        examples=("hotcrp", "hotcrp:+02:00", "hotcrp:Europe/Berlin"),
-    ),
-    "rounding": Recipe(
-        what="visible at once, printed rounded down to a unit",
-        make=Rounding.read,
-        usual="1d",
-        examples=("rounding:1h", "rounding:1d"),
-    ),
-    "backdated": Recipe(
-        what="visible at once, printed up to two days early (Nostr's NIP-59)",
-        make=Backdated.read,
-        usual="2d",
-        examples=("backdated", "backdated:12h"),
-    ),
-    "mix": Recipe(
-        what="all leave at the next whole interval",
-        make=TimedMix.read,
-        usual="1h",
-        examples=("mix:1h",),
-    ),
-    "threshold": Recipe(
-        what="all leave when so many wait",
-        make=ThresholdMix.read,
-        usual="100",
-        examples=("threshold:100",),
-    ),
-    "pool": Recipe(
-        what="each interval some leave by lot and a few stay (Cottrell's mix)",
-        make=CottrellPool.read,
-        usual="10m",
-        examples=("pool", "pool:1h"),
-    ),
-    "poisson": Recipe(
-        what="an exponential delay of this mean, or a sum over several hops (Loopix, JoinMarket)",
-        make=PoissonMix.read,
-        usual="1h",
-        examples=("poisson:60m", "poisson:4s*3"),
-    ),
-    "jitter": Recipe(
-        what="a uniform delay up to a bound, or between two",
-        make=UniformJitter.read,
-        usual="1d",
-        examples=("jitter:24h", "jitter:5m-15m"),
-    ),
-    "kloak": Recipe(
-        what="a uniform delay that keeps the order of all events",
-        make=KloakJitter.read,
-        usual="20ms",
-        examples=("kloak", "kloak:100ms"),
-    ),
-    "end": Recipe(
-        what="all at one moment: the last arrival, or one given",
-        make=AllAtEnd.read,
-        examples=("end", "end:2026-03-01", "end:2026-03-01T12:00:00+01:00"),
-    ),
-}
-
-
-def baseline(text: str) -> Practice:
-    """The practice of a name, or of a name and a parameter after a colon.
-
-    The practice's own name is such a text again, in one spelling.
+    A parameter stands after a colon. The practice's own name is such a text again, in one spelling.
 
     >>> baseline("jitter:24h").name, baseline("pool:10m").name
     ('jitter:1d', 'pool')
     """
-    name, colon, parameter = text.strip().partition(":")
-    if (recipe := BASELINES.get(name)) is None:
-        raise BadInput("a baseline", f"is one of {', '.join(BASELINES)}", found=repr(name))
-    fix = f"write it like {' or '.join(recipe.examples)}"
-    if colon and not parameter:
-        raise BadInput(f"the baseline {name}", "has a parameter after its colon", found="none", fix=fix)
+    kind, parameter = plugins.find("practice", text, allow_code=allow_code)
+    kind = _checked(kind, text)
+    fix = f"write it like {' or '.join(kind.examples)}"
+    if text.strip().endswith(":"):
+        raise BadInput(f"nothing stands after the colon of {text.strip()!r}", fix)
     try:
-        return recipe.make(parameter or recipe.usual)
+        return kind.make(parameter or kind.usual)
     except BadInput as error:
         raise BadInput(error.problem, fix) from None
 
 
-def stranded(practice: Practice, history: History) -> int:
-    """How many events a practice by itself would never have released.
+def habit(name: str) -> Habit:
+    """What is known of a habit by its name.
 
-    A replay shows them all the same, as the practice's docstring says: a report of its delays must
-    say how many they are.
-
-    >>> history = History(actor=[1] * 10, target=range(10), time=range(10))
-    >>> stranded(baseline("threshold:4"), history), stranded(baseline("mix:1h"), history)
-    (2, 0)
+    >>> habit("mix").what
+    'all leave at the next whole interval'
     """
-    return practice.stranded(history) if isinstance(practice, ThresholdMix | CottrellPool) else 0
+    return _checked(plugins.load("practice", name), name)
+
+
+def _checked(kind: object, text: str) -> Habit:
+    if not isinstance(kind, Habit):
+        raise BadInput(
+            f"{text!r} is no habit but {type(kind).__name__}", "name a tarry.study.baselines.Habit"
+        )
+    return kind
+
+
+def arrivals(history: History) -> IntArray:
+    """The arrivals in microseconds, whatever the unit of the history.
+
+    >>> arrivals(History(actor=[1], target=[1], time=[3], unit=Fraction(1))).tolist()
+    [3000000]
+    """
+    return history.ticks(Fraction(1, MICROSECONDS))
+
+
+def arrival_order(history: History) -> IntArray:
+    """The rows by arrival, and by stable hash among equals: the same events in any order of rows.
+
+    >>> arrival_order(History(actor=[1, 1, 1], target=[1, 1, 1], time=[8, 6, 7])).tolist()
+    [1, 2, 0]
+    """
+    return np.lexsort((history.keys, arrivals(history)))
+
+
+def read_span(text: str, what: str) -> int:
+    """The microseconds of a duration such as `10m`.
+
+    >>> read_span("20ms", "the jitter")
+    20000
+    """
+    return int(parse_duration(text, what) * MICROSECONDS)
+
+
+def write_span(span: int) -> str:
+    """A duration in microseconds, as a person writes it.
+
+    >>> write_span(20_000)
+    '20ms'
+    """
+    return format_duration(Fraction(span, MICROSECONDS))
+
+
+def check_span(span: int, what: str, *, least: int = 1) -> None:
+    """Refuse a duration below the least or above a century.
+
+    >>> check_span(0, "the interval of a mix")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the interval of a mix must lie between 1us and 36525d, not 0s
+    """
+    longest = int(LONGEST) * MICROSECONDS
+    if not least <= span <= longest:
+        reach = f"between {write_span(least)} and {write_span(longest)}"
+        raise BadInput(f"{what} must lie {reach}, not {write_span(span)}")
+
+
+def read_whole(text: str, what: str) -> int:
+    """A whole number, of at most nine digits.
+
+    >>> read_whole("100", "the threshold")
+    100
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise BadInput(f"{what} must be a whole number below 10^9, not {text!r}")
+    return int(text)

@@ -1,7 +1,7 @@
 """Jitter: a uniform delay for each event, by itself or in order."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
 
 import numpy as np
 
@@ -9,17 +9,17 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import SeededLanes
-from tarry.study.baselines.parameters import arrival_order, arrivals, check_span, read_span, write_span
-from tarry.study.practice import Shown
+from tarry.study.baselines import Habit, arrival_order, arrivals, check_span, read_span, write_span
+from tarry.study.practice import MICROSECONDS, Practice, Shown
 
-__all__ = ["KloakJitter", "UniformJitter"]
+__all__ = ["JITTER", "KLOAK", "KloakJitter", "UniformJitter"]
 
 _TWENTY_MS = 20_000
 _BITS = 53
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniformJitter:
+class UniformJitter(Practice):
     """Each event waits for a uniform time between two bounds.
 
     >>> history = History(actor=[1], target=[1], time=[5])
@@ -27,15 +27,14 @@ class UniformJitter:
     True
     """
 
-    draws: ClassVar[bool] = True  # there is chance in it
     low: int = 0  # microseconds: the shortest delay
     high: int  # microseconds: the longest delay
 
     def __post_init__(self) -> None:
         check_span(self.high, "the longest delay of jitter")
         if not 0 <= self.low <= self.high:
-            rule = f"lies between 0s and the longest ({write_span(self.high)})"
-            raise BadInput("the shortest delay of jitter", rule, found=write_span(self.low))
+            reach = f"between 0s and the longest, {write_span(self.high)}"
+            raise BadInput(f"the shortest delay of jitter must lie {reach}, not {write_span(self.low)}")
 
     @classmethod
     def read(cls, text: str) -> "UniformJitter":
@@ -57,9 +56,18 @@ class UniformJitter:
         release = arrivals(history) + self.low + delay
         return Shown(release=release, printed=release)
 
+    def failing_share(self, gap: Fraction) -> float:
+        """The gap over the spread of the delays.
+
+        >>> UniformJitter.read("24h").failing_share(Fraction(2160))
+        0.025
+        """
+        spread = Fraction(self.high - self.low, MICROSECONDS)
+        return float(min(Fraction(1), gap / spread)) if spread else 1.0
+
 
 @dataclass(frozen=True, kw_only=True)
-class KloakJitter:
+class KloakJitter(Practice):
     """kloak's way: jitter that keeps the order of all events, by drawing above the release before.
 
     When events come faster than the longest delay, little is left to draw from, and the jitter
@@ -71,7 +79,6 @@ class KloakJitter:
     True
     """
 
-    draws: ClassVar[bool] = True  # there is chance in it
     longest: int = _TWENTY_MS  # microseconds
 
     def __post_init__(self) -> None:
@@ -100,3 +107,19 @@ class KloakJitter:
         release = np.empty(len(order), dtype=np.int64)
         release[order] = releases
         return Shown(release=release, printed=release)
+
+
+JITTER = Habit(
+    name="jitter",
+    what="a uniform delay up to a bound, or between two",
+    make=UniformJitter.read,
+    usual="1d",
+    examples=("jitter:24h", "jitter:5m-15m"),
+)
+KLOAK = Habit(
+    name="kloak",
+    what="a uniform delay that keeps the order of all events",
+    make=KloakJitter.read,
+    usual="20ms",
+    examples=("kloak", "kloak:100ms"),
+)

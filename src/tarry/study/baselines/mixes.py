@@ -1,6 +1,10 @@
 """Mixes: what comes in waits inside, and leaves with others or after a time of its own."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import exp
 from typing import ClassVar
 
 import numpy as np
@@ -9,17 +13,32 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import IntArray, SeededLanes
-from tarry.study.baselines.parameters import arrivals, check_span, read_span, read_whole, write_span
-from tarry.study.practice import Shown
+from tarry.study.baselines import (
+    Habit,
+    arrival_order,
+    arrivals,
+    check_span,
+    read_span,
+    read_whole,
+    write_span,
+)
+from tarry.study.practice import MICROSECONDS, Practice, Shown
 
-__all__ = ["PoissonMix", "ThresholdMix", "TimedMix"]
+__all__ = ["MIX", "POISSON", "POOL", "THRESHOLD", "CottrellPool", "PoissonMix", "ThresholdMix", "TimedMix"]
 
 _MOST_HOPS = 20  # more would let the longest delays pass the range of a time
 _STEPS = 1 << 53  # the uniform numbers that a float holds exactly
+# Of Cottrell's pool, with Mixminion's numbers:
+_TEN_MINUTES = 600 * MICROSECONDS
+_HORIZON = 7 * 86_400 * MICROSECONDS
+_LONG_AGO = np.iinfo(np.int64).min
+_MIN_POOL = 6  # so many always stay
+_MIN_SEND = 1  # and nobody leaves until so many more wait
+_RATE = (7, 10)  # the part of those waiting that leaves in a round, at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimedMix:
+class TimedMix(Practice):
     """Everything leaves at the next whole interval, counted from 1970.
 
     >>> history = History(actor=[1, 1, 1], target=[1, 2, 3], time=[1, 60_000_000, 60_000_001])
@@ -51,7 +70,7 @@ class TimedMix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdMix:
+class ThresholdMix(Practice):
     """Whenever so many events wait, all of them leave together.
 
     What waits at the end of the history would wait for ever: it leaves at the last arrival, and
@@ -68,7 +87,7 @@ class ThresholdMix:
 
     def __post_init__(self) -> None:
         if self.threshold < 1:
-            raise BadInput("the threshold of a mix", "is at least 1", found=self.threshold)
+            raise BadInput(f"the threshold of a mix must be at least 1, not {self.threshold}")
 
     @classmethod
     def read(cls, text: str) -> "ThresholdMix":
@@ -113,7 +132,7 @@ class ThresholdMix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonMix:
+class PoissonMix(Practice):
     """Each event waits for a sum of exponential times, one for each hop (Loopix, Katzenpost, Nym).
 
     With one hop of 60 minutes it is the wait of JoinMarket's tumbler.
@@ -123,14 +142,13 @@ class PoissonMix:
     True
     """
 
-    draws: ClassVar[bool] = True  # there is chance in it
     mean: int  # microseconds, of each hop
     hops: int = 1  # delays in a row
 
     def __post_init__(self) -> None:
         check_span(self.mean, "the mean delay of a hop")
         if not 1 <= self.hops <= _MOST_HOPS:
-            raise BadInput("the number of hops", f"lies in 1..{_MOST_HOPS}", found=self.hops)
+            raise BadInput(f"the number of hops must be 1 to {_MOST_HOPS}, not {self.hops}")
 
     @classmethod
     def read(cls, text: str) -> "PoissonMix":
@@ -154,3 +172,131 @@ class PoissonMix:
             means -= np.log((lanes.randbelow(_STEPS) + 1) / _STEPS)
         release = arrivals(history) + (means * self.mean).astype(np.int64)
         return Shown(release=release, printed=release)
+
+    def failing_share(self, gap: Fraction) -> float | None:
+        """1 - e^(-gap/mean) for one hop; not known for several.
+
+        >>> round(PoissonMix.read("60m").failing_share(Fraction(2160)), 3)
+        0.451
+        """
+        return 1 - exp(-float(gap) * MICROSECONDS / self.mean) if self.hops == 1 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CottrellPool(Practice):
+    """Cottrell's timed dynamic pool: each round some of those who wait leave by lot; a few stay.
+
+    Rounds are whole intervals from 1970. A round with n >= 7 waiting sends
+    min(n - 6, max(1, floor(0.7 n))) of them. Rounds go on after the last arrival until none sends
+    any more. The up to six events that are then left would stay for ever: they leave a week after
+    the last round that somebody joined or left, and `stranded` says how many they are.
+
+    >>> history = History(actor=[1] * 8, target=range(8), time=range(8))
+    >>> shown = CottrellPool().show(history, Seeded(0))
+    >>> int((shown.release == 600 * MICROSECONDS).sum()), CottrellPool().stranded(history)
+    (2, 6)
+    """
+
+    interval: int = _TEN_MINUTES  # microseconds
+
+    def __post_init__(self) -> None:
+        check_span(self.interval, "the interval of a pool")
+
+    @classmethod
+    def read(cls, text: str) -> "CottrellPool":
+        """The practice of an interval such as `10m`."""
+        return cls(interval=read_span(text, "the interval of a pool"))
+
+    @property
+    def name(self) -> str:
+        """The text that makes it."""
+        return "pool" if self.interval == _TEN_MINUTES else f"pool:{write_span(self.interval)}"
+
+    def show(self, history: History, draw: Seeded) -> Shown:
+        """Replay a history."""
+        order = arrival_order(history)
+        rounds = -(-arrivals(history)[order] // self.interval)  # the first that each takes part in
+        leaves, stay = _lots(rounds, np.random.Generator(np.random.PCG64(draw.offset)))
+        moments = leaves * self.interval
+        moments[stay] = moments.max(initial=_LONG_AGO) + _HORIZON
+        release = np.empty_like(moments)
+        release[order] = moments
+        return Shown(release=release, printed=release)
+
+    def stranded(self, history: History) -> int:
+        """How many events would never have left: rounds go on until the pool is at its least."""
+        return min(len(history), _MIN_POOL)
+
+
+def _lots(rounds: IntArray, chance: np.random.Generator) -> tuple[IntArray, list[int]]:
+    """The round in which each event leaves, and the places of those that never do.
+
+    Those keep the round in which they joined: the latest of all is then the last that counts.
+    Plain lists: a pool is small, and one step for each departure is all there is to do.
+    """
+    lots = iter(chance.random(len(rounds)).tolist())
+    leaves = rounds.tolist()
+    pool: list[int] = []
+    seen = 0
+    for at, joined, send in _sendings(rounds):
+        pool.extend(range(seen, joined))
+        seen = joined
+        for _ in range(send):
+            place = int(next(lots) * len(pool))
+            pool[place], pool[-1] = pool[-1], pool[place]
+            leaves[pool.pop()] = at
+    return np.array(leaves, dtype=np.int64), [*pool, *range(seen, len(rounds))]
+
+
+def _sendings(rounds: IntArray) -> Iterator[tuple[int, int, int]]:
+    """Each round that sends: its number, how many events have joined by then, how many leave.
+
+    `rounds` is sorted. Chance decides who leaves, and never how many.
+    """
+    numbers, counts = np.unique(rounds, return_counts=True)
+    joined = waiting = 0
+    for (number, following), count in zip(
+        pairwise([*numbers.tolist(), None]), counts.tolist(), strict=True
+    ):
+        joined, waiting = joined + count, waiting + count
+        at = number
+        while at != following and (send := _send(waiting)):
+            yield at, joined, send
+            at, waiting = at + 1, waiting - send
+
+
+def _send(waiting: int) -> int:
+    if waiting < _MIN_POOL + _MIN_SEND:
+        return 0
+    part, whole = _RATE
+    return min(waiting - _MIN_POOL, max(1, waiting * part // whole))
+
+
+MIX = Habit(
+    name="mix",
+    what="all leave at the next whole interval",
+    make=TimedMix.read,
+    usual="1h",
+    examples=("mix:1h",),
+)
+THRESHOLD = Habit(
+    name="threshold",
+    what="all leave when so many wait",
+    make=ThresholdMix.read,
+    usual="100",
+    examples=("threshold:100",),
+)
+POOL = Habit(
+    name="pool",
+    what="each interval some leave by lot and a few stay (Cottrell's mix)",
+    make=CottrellPool.read,
+    usual="10m",
+    examples=("pool", "pool:1h"),
+)
+POISSON = Habit(
+    name="poisson",
+    what="an exponential delay of this mean, or a sum over several hops (Loopix, JoinMarket)",
+    make=PoissonMix.read,
+    usual="1h",
+    examples=("poisson:60m", "poisson:4s*3"),
+)

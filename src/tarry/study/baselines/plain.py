@@ -9,10 +9,10 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
-from tarry.study.baselines.parameters import arrivals
-from tarry.study.practice import MICROSECONDS, Shown
+from tarry.study.baselines import Habit, arrivals
+from tarry.study.practice import MICROSECONDS, Practice, Shown
 
-__all__ = ["AllAtEnd", "Nothing"]
+__all__ = ["END", "NOTHING", "AllAtEnd", "Nothing"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -21,7 +21,7 @@ _LAST = 253_402_300_800 * MICROSECONDS - 1  # the year 9999 ends
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nothing:
+class Nothing(Practice):
     """Every event is visible at once, with its true time.
 
     >>> Nothing().show(History(actor=[1], target=[2], time=[5]), Seeded(0)).printed.tolist()
@@ -29,6 +29,13 @@ class Nothing:
     """
 
     draws: ClassVar[bool] = False  # the same every time
+
+    @classmethod
+    def read(cls, text: str) -> "Nothing":
+        """The practice itself: there is nothing to choose."""
+        if text:
+            raise BadInput(f"the habit nothing takes no parameter, and 'nothing:{text}' has one")
+        return cls()
 
     @property
     def name(self) -> str:
@@ -42,7 +49,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllAtEnd:
+class AllAtEnd(Practice):
     """All events become visible at one moment: the last arrival, or one given.
 
     What arrives after a given moment is visible at once.
@@ -56,8 +63,7 @@ class AllAtEnd:
 
     def __post_init__(self) -> None:
         if self.moment is not None and not _FIRST <= self.moment <= _LAST:
-            found = f"{self.moment} us after 1970"
-            raise BadInput("the end", "lies in the years 1 to 9999", found=found)
+            raise BadInput(f"the end must lie in the years 1 to 9999, not {self.moment} us after 1970")
 
     @classmethod
     def read(cls, text: str) -> "AllAtEnd":
@@ -67,7 +73,7 @@ class AllAtEnd:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise BadInput("the end", "is a date or a moment in ISO 8601", found=repr(text)) from None
+            raise BadInput(f"the end must be a date or a moment in ISO 8601, not {text!r}") from None
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return cls(moment=(aware - _EPOCH) // _MICROSECOND)
 
@@ -84,3 +90,17 @@ class AllAtEnd:
         end = times.max(initial=np.iinfo(np.int64).min) if self.moment is None else self.moment
         release = np.maximum(times, end)
         return Shown(release=release, printed=release)
+
+
+NOTHING = Habit(
+    name="nothing",
+    what="visible at once, with the true time",
+    make=Nothing.read,
+    examples=("nothing",),
+)
+END = Habit(
+    name="end",
+    what="all at one moment: the last arrival, or one given",
+    make=AllAtEnd.read,
+    examples=("end", "end:2026-03-01", "end:2026-03-01T12:00:00+01:00"),
+)

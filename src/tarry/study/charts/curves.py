@@ -9,11 +9,10 @@ from typing import Any
 
 import altair as alt
 
-from tarry.study.audit import Run
 from tarry.study.charts.style import LIGHT, hints, line_style, nice_top, note, percent_axis, plot, styled
-from tarry.study.figures import seconds
+from tarry.study.figures import seconds, shown_names
+from tarry.study.runs import AttackRun
 from tarry.study.score import Score
-from tarry.study.words import shown_names
 
 __all__ = ["precision_chart", "roc_chart", "sought"]
 
@@ -22,7 +21,7 @@ _NEAR = 0.07
 _Row = dict[str, Any]
 
 
-def precision_chart(runs: Sequence[Run]) -> alt.LayerChart:
+def precision_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:
     """Precision over recall, a line for each draw of each practice; the cutoffs of the first are named.
 
     The runs are those of one attack and one observer.
@@ -30,7 +29,7 @@ def precision_chart(runs: Sequence[Run]) -> alt.LayerChart:
     >>> from tarry.study.score import Counts
     >>> counts = Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=9)
     >>> scores = [Score(cutoff=60_000_000, counts=counts)]
-    >>> run = Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
+    >>> run = AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
     >>> precision_chart([run]).layer[0].data.values[0]["precision"]
     0.5
     """
@@ -42,7 +41,7 @@ def precision_chart(runs: Sequence[Run]) -> alt.LayerChart:
     return _curves(rows, runs, x, y, labels)
 
 
-def roc_chart(runs: Sequence[Run]) -> alt.LayerChart:
+def roc_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:
     """Linked pairs found over false alarms, on a logarithmic axis, with the line of pure chance.
 
     Points without a single false alarm have no place on such an axis and are left out.
@@ -50,14 +49,14 @@ def roc_chart(runs: Sequence[Run]) -> alt.LayerChart:
     >>> from tarry.study.score import Counts
     >>> counts = Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=9)
     >>> scores = [Score(cutoff=60_000_000, counts=counts)]
-    >>> run = Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
+    >>> run = AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
     >>> roc_chart([run]).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
     [0.1, 1]
     """
     rows = [row for row in _curve_rows(runs) if row["alarms"] and row["recall"] is not None]
     least = min((row["alarms"] for row in rows), default=0.1)
     decades = -int(f"{least:e}".partition("e")[2])
-    others = "other events" if sought(runs) == "batched events" else "other pairs"
+    others = f"other {sought(runs).rpartition(' ')[2]}"
     axis = alt.Axis(
         title=f"{others} claimed all the same (false alarms)",
         labelExpr="format(100 * datum.value, '~g') + ' %'",
@@ -69,14 +68,13 @@ def roc_chart(runs: Sequence[Run]) -> alt.LayerChart:
     return _curves(rows, runs, x, y, more)
 
 
-def sought(runs: Sequence[Run]) -> str:
+def sought(runs: Sequence[AttackRun]) -> str:
     """What the attack of these runs looks for.
 
-    >>> sought([Run(attack="nearest:0.1", observer="archive", policy="nothing", draw=0, scores=())])
-    'batched events'
+    >>> sought([])
+    'linked pairs'
     """
-    alone = any(run.attack.partition(":")[0] == "nearest" for run in runs)
-    return "batched events" if alone else "linked pairs"
+    return next((run.seeks for run in runs), "linked pairs")
 
 
 def _chance(decades: int, y: alt.Y) -> list[alt.Chart]:
@@ -89,7 +87,7 @@ def _chance(decades: int, y: alt.Y) -> list[alt.Chart]:
     return [line.encode(y=y), named.encode(y=y)]
 
 
-def _bound(rows: Sequence[_Row], runs: Sequence[Run]) -> list[alt.Chart]:
+def _bound(rows: Sequence[_Row], runs: Sequence[AttackRun]) -> list[alt.Chart]:
     """The most that a promise lets anybody find, dotted; where there is such a bound."""
     bounded = [row for row in rows if row["bound"] is not None and row["draw"] == 0]
     if not bounded:
@@ -100,7 +98,7 @@ def _bound(rows: Sequence[_Row], runs: Sequence[Run]) -> list[alt.Chart]:
     ]
 
 
-def _curve_rows(runs: Sequence[Run]) -> list[_Row]:
+def _curve_rows(runs: Sequence[AttackRun]) -> list[_Row]:
     """One row for each score, in the order of the claims; names as they may be shown."""
     names = shown_names([run.policy for run in runs])
     return [
@@ -119,7 +117,7 @@ def _curve_rows(runs: Sequence[Run]) -> list[_Row]:
     ]
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[AttackRun]) -> list[str]:
     return list(shown_names([run.policy for run in runs]).values())
 
 
@@ -128,7 +126,7 @@ def _claims(score: Score) -> tuple[int, int]:
 
 
 def _curves(
-    rows: list[_Row], runs: Sequence[Run], x: alt.X, y: alt.Y, more: Sequence[alt.Chart]
+    rows: list[_Row], runs: Sequence[AttackRun], x: alt.X, y: alt.Y, more: Sequence[alt.Chart]
 ) -> alt.LayerChart:
     """A line for each draw; with several draws the lines are thin, and only the first has points."""
     names = _names(runs)
@@ -149,25 +147,25 @@ def _curves(
 def _cutoff_labels(rows: Sequence[_Row], top: float) -> list[alt.Chart]:
     """The cutoffs of the first line, as far as there is room: above it, or below where it rises."""
     first = [row for row in rows if (row["line"], row["draw"]) == (rows[0]["line"], rows[0]["draw"])]
-    told: list[_Row] = []
+    labels: list[_Row] = []
     for row, later in zip_longest(first, first[1:]):
         crowded = any(
             abs(row["recall"] - one["recall"]) < 2 * _NEAR
             and abs(row["precision"] - one["precision"]) < _NEAR * top
-            for one in told
+            for one in labels
         )
         late = row["recall"] > 0.5
         rises = later is not None and later["precision"] > row["precision"]
         side = "before" if late else "below" if rises else "after"
         if not crowded:
-            told.append({**row, "text": row["cutoff"], "side": side})
+            labels.append({**row, "text": row["cutoff"], "side": side})
     sides: dict[str, dict[str, Any]] = {
         "before": {"align": "right", "dx": -6, "dy": -8},
         "below": {"dx": 6, "dy": 7},
         "after": {"dx": 5, "dy": -8},
     }
     return [
-        note([row for row in told if row["side"] == side], **place, halo=halo)
+        note([row for row in labels if row["side"] == side], **place, halo=halo)
         for halo in (True, False)
         for side, place in sides.items()
     ]

@@ -2,8 +2,8 @@
 
 import altair as alt
 
-from tarry.study.answer import posteriors_of
-from tarry.study.audit import Audit, Measures
+from tarry.study.audit import Report
+from tarry.study.batching import Measures
 from tarry.study.charts.style import (
     LIGHT,
     SERIES,
@@ -23,7 +23,7 @@ __all__ = ["gaps_chart", "posterior_chart", "rates_chart"]
 def gaps_chart(measures: Measures) -> alt.LayerChart:
     """How long gaps are: one person's inside a batch, and between different people.
 
-    >>> from tarry.study.audit import measure
+    >>> from tarry.study.batching import measure
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
     >>> gaps_chart(measure(table, window=300_000_000)).layer[0].data.values[0]["gap"]
@@ -55,7 +55,7 @@ def gaps_chart(measures: Measures) -> alt.LayerChart:
 def rates_chart(measures: Measures) -> alt.LayerChart:
     """How much people differ: the rate of batching at each percentile of the actors.
 
-    >>> from tarry.study.audit import measure
+    >>> from tarry.study.batching import measure
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
     >>> rates_chart(measure(table, window=300_000_000)).data.values[0]["rate"]
@@ -72,7 +72,7 @@ def rates_chart(measures: Measures) -> alt.LayerChart:
     )
 
 
-def posterior_chart(found: Audit) -> alt.LayerChart:
+def posterior_chart(report: Report) -> alt.LayerChart:
     """How sure two acts make an observer, for several numbers of suspects; empty where not known.
 
     >>> from tarry.study.audit import Question, audit
@@ -88,10 +88,10 @@ def posterior_chart(found: Audit) -> alt.LayerChart:
     }
     rows = [
         {"line": name, "suspects": one.suspects, "chance": {**vars(one), "before": 1 / one.suspects}[key]}
-        for one in posteriors_of(found)
+        for one in report.posteriors
         for name, key in lines.items()
     ]
-    known = [one.suspects for one in posteriors_of(found)]
+    known = [one.suspects for one in report.posteriors]
     scale = alt.Scale(type="log", domain=[min(known, default=2), max(known, default=50)], nice=False)
     x = alt.X("suspects:Q", scale=scale, axis=alt.Axis(title="people who could be it", values=known))
     y = alt.Y("chance:Q", **percent_axis("how sure an observer can be"))

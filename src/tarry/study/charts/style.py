@@ -1,11 +1,16 @@
-"""How charts look: few colours, one font, axes in words, as wide as a phone."""
+"""How charts look and become pictures: few colours, one font, axes in words, as wide as a phone.
+
+Pictures are SVG and PNG, drawn here, with nothing fetched from anywhere.
+"""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import log1p
+from pathlib import Path
 from typing import Any, Literal
 
 import altair as alt
+import vl_convert
 
 from tarry.core.durations import format_duration
 
@@ -14,6 +19,8 @@ __all__ = [
     "FONT",
     "LIGHT",
     "SERIES",
+    "chart_png",
+    "chart_svg",
     "duration_axis",
     "hints",
     "line_style",
@@ -22,6 +29,7 @@ __all__ = [
     "percent_axis",
     "plot",
     "styled",
+    "write_charts",
 ]
 
 #: Every colour of a chart, by what it is for.
@@ -55,6 +63,7 @@ SERIES = [LIGHT[name] for name in ("vermilion", "blue", "green", "purple", "ambe
 # These three are equally wide, letter by letter: what was laid out with one fits with another.
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 
+_SHARP = 3.0  # pixels for each unit of a chart
 # Seven, and six colours: the second round differs from the first.
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right")
 _WIDTH = 340  # of the whole picture: a phone's
@@ -214,6 +223,46 @@ def note(
         plot(rows).mark_text(align=align, dx=dx, dy=dy, **small).encode(text=alt.Text("text:N"))
     )
     return labels
+
+
+def chart_svg(chart: alt.LayerChart) -> str:
+    """A chart as an SVG document.
+
+    >>> chart = alt.layer(alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q"))
+    >>> chart_svg(chart)[:4]
+    '<svg'
+    """
+    return vl_convert.vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+
+
+def chart_png(chart: alt.LayerChart) -> bytes:
+    r"""A chart as a PNG picture, sharp enough for print.
+
+    >>> chart = alt.layer(alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q"))
+    >>> chart_png(chart)[1:4]
+    b'PNG'
+    """
+    return vl_convert.vegalite_to_png(chart.to_dict(), scale=_SHARP, allowed_base_urls=[])
+
+
+def write_charts(charts: Mapping[str, alt.LayerChart], folder: str | Path) -> list[Path]:
+    """Write name.svg and name.png of each chart into a folder, which is made; files there are replaced.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> chart = alt.layer(alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q"))
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in write_charts({"gaps": chart}, folder)]
+    ['gaps.svg', 'gaps.png']
+    """
+    base = Path(folder)
+    base.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, chart in charts.items():
+        svg, png = base / f"{name}.svg", base / f"{name}.png"
+        svg.write_text(chart_svg(chart), encoding="utf-8")
+        png.write_bytes(chart_png(chart))
+        written += [svg, png]
+    return written
 
 
 def _place(seconds: float, unit: float) -> float:

@@ -8,11 +8,9 @@ from typing import Any
 import altair as alt
 
 from tarry.study.advice import Advice
-from tarry.study.audit import Audit
+from tarry.study.audit import Report
 from tarry.study.charts.style import LIGHT, duration_axis, hints, nice_top, note, percent_axis, plot, styled
-from tarry.study.compare import compare
-from tarry.study.figures import seconds
-from tarry.study.words import shown_names
+from tarry.study.figures import seconds, shown_names
 
 __all__ = ["Trade", "trade_chart", "trades"]
 
@@ -48,16 +46,18 @@ class Trade:
     best: bool  # recommended
 
 
-def trades(found: Audit | Advice, *, observer: str | None = None, attack: str | None = None) -> list[Trade]:
+def trades(
+    measured: Report | Advice, *, observer: str | None = None, attack: str | None = None
+) -> list[Trade]:
     """What each practice costs and buys, numbered from 1; for an audit, the first observer and attack.
 
     >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
     >>> [trade.name for trade in trades(advice)]
     ['nothing']
     """
-    if isinstance(found, Advice):
-        return _of_advice(found)
-    lines = compare(found)
+    if isinstance(measured, Advice):
+        return _of_advice(measured)
+    lines = measured.lines
     watcher = observer or (lines[0].observer if lines else "")
     method = attack or (lines[0].attack if lines else "")
     seen = [line for line in lines if (line.observer, line.attack) == (watcher, method)]
@@ -75,7 +75,7 @@ def trades(found: Audit | Advice, *, observer: str | None = None, attack: str | 
 
 
 def trade_chart(
-    found: Audit | Advice, *, observer: str | None = None, attack: str | None = None
+    measured: Report | Advice, *, observer: str | None = None, attack: str | None = None
 ) -> alt.LayerChart:
     """Mean delay against how often claims are right that find a tenth of the linked pairs.
 
@@ -86,7 +86,7 @@ def trade_chart(
     >>> trade_chart(advice).layer[0].data.values[-1]["precision"]
     0.5
     """
-    known = trades(found, observer=observer, attack=attack)
+    known = trades(measured, observer=observer, attack=attack)
     points = [point for point in known if point.precision is not None]
     top = nice_top([point.precision or 0.0 for point in points])
     longest = 1.15 * max((point.mean_s for point in points), default=0.0)  # room for the last label
@@ -104,9 +104,9 @@ def trade_chart(
         shape=alt.Shape("kind:N", scale=shapes),
         tooltip=hints("name:N", "delay:N", "precision:Q"),
     )
-    told = _labels(rows, longest, top)
+    labels = _labels(rows, longest, top)
     sides = [
-        note([row for row in told if row["side"] == side], **place).encode(x=x, y=y)
+        note([row for row in labels if row["side"] == side], **place).encode(x=x, y=y)
         for side, place in _SIDES.items()
     ]
     return styled(drawn, *sides, rows_of_legend=len(kinds))

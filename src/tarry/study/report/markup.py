@@ -1,12 +1,22 @@
-"""HTML that cannot be broken by what is in it: text is escaped unless it says that it is markup."""
+"""HTML that cannot be broken by what is in it, and whole pages of it that load and run nothing.
+
+Text is escaped unless it says that it is markup.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 
-__all__ = ["Html", "el", "figure", "inline_svg", "items", "join", "table"]
+from tarry.study.charts.style import DARK, FONT, LIGHT
+
+__all__ = ["Html", "el", "figure", "inline_svg", "items", "join", "table", "whole_page"]
 
 _MANY_ROWS = 16  # more than these scroll in their box
+# No script, no font, no picture from anywhere: what is not in the file does not exist.
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+)
 
 
 class Html(str):
@@ -103,3 +113,43 @@ def inline_svg(svg: str, name: str, label: str) -> Html:
     rest = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', rest)
     rest = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", rest)
     return Html(start + rest)
+
+
+def whole_page(title: str, *children: str) -> str:
+    """A page of these parts, in the style of the report.
+
+    >>> whole_page("Us", el("p", "..."))[:15]
+    '<!doctype html>'
+    """
+    footer = el("footer", el("p", "Made with tarry. Everything shown is in this file; nothing is loaded."))
+    body = el("body", el("main", *children), footer)
+    return f"<!doctype html>\n{el('html', _head(title), body, lang='en')}\n"
+
+
+def _head(title: str) -> Html:
+    css = files("tarry.study.report").joinpath("report.css").read_text(encoding="utf-8")
+    return el(
+        "head",
+        Html('<meta charset="utf-8">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html('<meta name="color-scheme" content="light dark">'),
+        el("title", title),
+        el("style", Html(f"{_colours()}{css}")),
+    )
+
+
+def _colours() -> str:
+    """The palette as variables, light and dark, and the charts' fixed colours bound to them."""
+    light, dark = (
+        "".join(f"--{name}:{colour};" for name, colour in palette.items()) for palette in (LIGHT, DARK)
+    )
+    bound = "".join(
+        f'svg [{kind}="{colour}"]{{{kind}:var(--{name})}}\n'
+        for name, colour in LIGHT.items()
+        for kind in ("fill", "stroke")
+    )
+    return (
+        f":root{{{light}--font:{FONT}}}\n"
+        f"@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{bound}"
+    )

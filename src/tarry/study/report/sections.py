@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from tarry.study.answer import posteriors_of
-from tarry.study.audit import Audit, Run
-from tarry.study.charts import chart_svg, scene_name, scenes_of
+from tarry.core import plugins
+from tarry.study.attack import attack_kind
+from tarry.study.audit import Report
+from tarry.study.charts import chart_svg, threat_name, threats_of
 from tarry.study.charts.curves import sought
-from tarry.study.figures import number, percent, seconds
-from tarry.study.report.markup import Html, el, figure, inline_svg, join
+from tarry.study.figures import day, number, percent, seconds, shown_names
+from tarry.study.observer import OBSERVERS
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
     costs_table,
     gaps_table,
@@ -18,12 +20,28 @@ from tarry.study.report.tables import (
     rates_table,
     scores_table,
 )
-from tarry.study.report.text import HOW_TO_READ, scene_title, scene_words
+from tarry.study.runs import AttackRun
 from tarry.study.score import RECALL
 
-__all__ = ["Charts", "batching", "curves", "linking", "picture", "section", "suspects"]
+__all__ = [
+    "Charts",
+    "batching",
+    "curves",
+    "linking",
+    "measured",
+    "picture",
+    "section",
+    "suspects",
+    "threat_title",
+    "threat_words",
+]
 
 Charts = Mapping[str, alt.LayerChart]
+_HOW_TO_READ = (
+    "How often claims are right depends on how much else happens: among few events even a guess is often "
+    "right, and somebody who knows where to look is right more often than these figures say, before and "
+    "after. Compare figures of one history with one another, not with those of another history."
+)
 
 
 def section(title: str, *children: str) -> Html:
@@ -46,7 +64,57 @@ def picture(charts: Charts, name: str, caption: str) -> Html:
     return figure(inline_svg(chart_svg(charts[name]), name, f"Chart: {caption}"), caption)
 
 
-def batching(found: Audit, charts: Charts) -> Html:
+def measured(report: Report, stamp: Mapping[str, str]) -> Html:
+    """What the history holds, what one should know of it, and how to make the report again.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+    >>> measured(audit(table, Question(practices=[])), {})[:40]
+    '<section><h2>What was measured</h2><p>We'
+    """
+    words = (
+        "We counted these events: who acted, on what, and when. All pairs of them are looked at, not a "
+        "sample. Days are days of UTC."
+    )
+    m = report.measures
+    facts = {
+        "events": number(m.events),
+        "people (actors)": number(m.actors),
+        "targets": number(m.targets),
+        "first day": day(m.first),
+        "last day": day(m.last),
+        "window": seconds(m.window / 1e6),
+        "pairs on different targets": number(report.candidate_pairs),
+        "of these linked": number(report.linked_pairs),
+    }
+    return section(
+        "What was measured", el("p", words), _listed(facts, "facts"), *_notes(report), *_stamped(stamp)
+    )
+
+
+def _listed(facts: Mapping[str, str], kind: str) -> Html:
+    return el(
+        "dl", *(el("div", el("dt", what), el("dd", value)) for what, value in facts.items()), class_=kind
+    )
+
+
+def _notes(report: Report) -> list[Html]:
+    """What one should know, with practices named as everywhere on the page."""
+    names = shown_names([cost.policy for cost in report.costs])
+    notes = []
+    for note in report.notes:
+        for name, shown in names.items():
+            note = note.replace(name, shown)  # noqa: PLW2901 - step by step
+        notes.append(note)
+    return [el("h3", "What to know"), items("ul", notes)] if notes else []
+
+
+def _stamped(stamp: Mapping[str, str]) -> list[Html]:
+    return [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
+
+
+def batching(report: Report, charts: Charts) -> Html:
     """How often people batch.
 
     >>> from tarry.study.audit import Question, audit
@@ -55,20 +123,20 @@ def batching(found: Audit, charts: Charts) -> Html:
     >>> "of the events (2 of 2)" in batching(audit(table, Question(practices=[])), {})
     True
     """
-    m = found.measures
+    m = report.measures
     window = seconds(m.window / 1e6)
-    told = (
+    words = (
         f"{percent(m.batching.batched_share)} of the events ({number(m.batching.with_partner)} of "
         f"{number(m.events)}) have a partner: an event of the same person on another target at most "
         f"{window} before or after."
     )
     if m.batching.moves:
-        told += (
+        words += (
             f" {percent(m.batching.rate)} of people's moves to another target "
             f"({number(m.batching.moves_within)} of {number(m.batching.moves)}) happen within {window}."
         )
     if m.different is not None:
-        told += (
+        words += (
             f" Of all pairs of different people, {percent(float(m.different))} ever act within {window} "
             "of each other."
         )
@@ -76,13 +144,13 @@ def batching(found: Audit, charts: Charts) -> Html:
     rates = "How much people differ: their rates of batching, from those who batch least."
     return section(
         "How often people batch",
-        el("p", told),
+        el("p", words),
         _beside(picture(charts, "gaps", gaps), gaps_table(m)),
         _beside(picture(charts, "rates", rates), rates_table(m)) if m.actor_rates else "",
     )
 
 
-def suspects(found: Audit, charts: Charts) -> Html:
+def suspects(report: Report, charts: Charts) -> Html:
     """What two acts together give away.
 
     >>> from tarry.study.audit import Question, audit
@@ -92,14 +160,14 @@ def suspects(found: Audit, charts: Charts) -> Html:
     True
     """
     title = "What two acts together give away"
-    if not posteriors_of(found):
+    if not report.posteriors:
         missing = (
             "This was not measured: it needs both people who batch and the rate at which different people "
             "act close together, which takes long for large histories (tarry audit --different)."
         )
         return section(title, el("p", missing))
-    one = posteriors_of(found)[2]
-    told = (
+    one = report.posteriors[2]
+    words = (
         f"Take two acts, the second of which any of {one.suspects} people could equally well have done. "
         f"That both are one person's has a chance of {percent(1 / one.suspects)} before anything is seen, "
         f"and of {percent(one.batched)} once they appear within the window of each other."
@@ -111,13 +179,13 @@ def suspects(found: Audit, charts: Charts) -> Html:
     caption = "How sure an observer can be of one person, by how many could be it."
     return section(
         title,
-        el("p", told),
+        el("p", words),
         el("p", grows),
-        _beside(picture(charts, "posterior", caption), posterior_table(found)),
+        _beside(picture(charts, "posterior", caption), posterior_table(report)),
     )
 
 
-def linking(found: Audit, charts: Charts) -> Html:
+def linking(report: Report, charts: Charts) -> Html:
     """How well an observer links the acts of one person.
 
     >>> from tarry.study.audit import Question, audit
@@ -127,33 +195,32 @@ def linking(found: Audit, charts: Charts) -> Html:
     True
     """
     title = "How well an observer links them"
-    if not found.linked_pairs:
+    if not report.linked_pairs:
         return section(title, el("p", "There is no linked pair in this history: nothing to find."))
     parts = [
-        el("h3", scene_title(*scene)) + curves(found, scene, runs, charts)
-        for scene, runs in scenes_of(found).items()
+        el("h3", threat_title(*threat)) + curves(report, threat, runs, charts)
+        for threat, runs in threats_of(report).items()
     ]
-    several = len({cost.policy for cost in found.costs}) > 1
-    costs = [el("h3", "What waiting costs"), costs_table(found)] if several else []
-    return section(title, el("p", HOW_TO_READ), *(Html(part) for part in parts), *costs)
+    several = len({cost.policy for cost in report.costs}) > 1
+    costs = [el("h3", "What waiting costs"), costs_table(report)] if several else []
+    return section(title, el("p", _HOW_TO_READ), *(Html(part) for part in parts), *costs)
 
 
 def curves(
-    found: Audit, scene: tuple[str, str], runs: Sequence[Run], charts: Charts, when: str = ""
+    report: Report, threat: tuple[str, str], runs: Sequence[AttackRun], charts: Charts, when: str = ""
 ) -> Html:
     """The charts and tables of one observer and one attack.
 
     >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.baselines import baseline
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> found = audit(table, Question(practices=[baseline("nothing")]))
+    >>> report = audit(table, Question(practices=["nothing"]))
     >>> "With nothing done, claims at a cutoff of 1m are right" in curves(
-    ...     found, ("notified", "cutoff"), found.runs, {}
+    ...     report, ("notified", "cutoff"), report.runs, {}
     ... )
     True
     """
-    where = scene_name(*scene)
+    where = threat_name(*threat)
     several = len({run.policy for run in runs}) > 1
     many = len({run.draw for run in runs}) > 1
     drawn = " One line for each draw; points: the first." if many else ""
@@ -165,7 +232,7 @@ def curves(
     trade = "Mean delay against how often claims are right; numbers as in the table."
     return join(
         [
-            el("p", scene_words(*scene), " ", "" if when else _best_claim(runs)),
+            el("p", threat_words(*threat), " ", "" if when else _best_claim(runs)),
             el(
                 "div",
                 picture(charts, f"{when}precision-{where}", precision),
@@ -173,11 +240,32 @@ def curves(
                 class_="pair",
             ),
             scores_table(runs),
-            _traded(picture(charts, f"trade-{where}", trade), lines_table(found, *scene), wide=many)
+            _traded(picture(charts, f"trade-{where}", trade), lines_table(report, *threat), wide=many)
             if several and not when
             else "",
         ]
     )
+
+
+def threat_title(observer: str, attack: str) -> str:
+    """A heading for one observer and one attack.
+
+    >>> threat_title("poller:10m", "cutoff")
+    'Observer poller:10m, attack cutoff'
+    """
+    return f"Observer {observer}, attack {attack}"
+
+
+def threat_words(observer: str, attack: str) -> str:
+    """Who watches, and what they do with what they see.
+
+    >>> threat_words("archive", "cutoff")[:47]
+    'The observer reads, long after, the times that '
+    """
+    watches = OBSERVERS.get(observer.partition(":")[0], f"is {observer}")
+    name = attack.partition(":")[0]
+    method = attack_kind(name).what if name in plugins.names("attack") else f"is {attack}"
+    return f"The observer {watches}. The attack {method}."
 
 
 def _traded(chart: Html, figures: Html, *, wide: bool) -> Html:
@@ -185,7 +273,7 @@ def _traded(chart: Html, figures: Html, *, wide: bool) -> Html:
     return join([chart, figures]) if wide else _beside(chart, figures)
 
 
-def _best_claim(runs: Sequence[Run]) -> str:
+def _best_claim(runs: Sequence[AttackRun]) -> str:
     """What the best cutoff does to people for whom nothing is done."""
     far = [
         (score.counts.precision, score)

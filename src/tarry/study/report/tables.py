@@ -5,13 +5,13 @@ from statistics import fmean
 
 from tarry.core.promise import MEANINGLESS
 from tarry.study.advice import Advice
-from tarry.study.answer import posteriors_of
-from tarry.study.audit import Audit, Cost, Measures, Run
+from tarry.study.audit import Report
+from tarry.study.batching import Measures
 from tarry.study.charts import trades
-from tarry.study.compare import compare, spread
-from tarry.study.figures import number, percent, seconds
+from tarry.study.compare import spread, spread_percent
+from tarry.study.figures import number, percent, seconds, shown_names
 from tarry.study.report.markup import Html, table
-from tarry.study.words import shown_names, spread_percent
+from tarry.study.runs import AttackRun, Cost
 
 __all__ = [
     "choices_table",
@@ -27,7 +27,7 @@ __all__ = [
 def gaps_table(measures: Measures) -> Html:
     """Percentiles of the gaps.
 
-    >>> from tarry.study.audit import measure
+    >>> from tarry.study.batching import measure
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
     >>> "<td>1m34s</td>" in gaps_table(measure(table, window=300_000_000))
@@ -45,7 +45,7 @@ def gaps_table(measures: Measures) -> Html:
 def rates_table(measures: Measures) -> Html:
     """Percentiles of the people's own rates of batching.
 
-    >>> from tarry.study.audit import measure
+    >>> from tarry.study.batching import measure
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 99_000_000])
     >>> "<td>100.0\N{NO-BREAK SPACE}%</td>" in rates_table(measure(table, window=300_000_000))
@@ -56,7 +56,7 @@ def rates_table(measures: Measures) -> Html:
     return table("Rates of batching over people", header, rows)
 
 
-def posterior_table(found: Audit) -> Html:
+def posterior_table(report: Report) -> Html:
     """How sure an observer can be.
 
     >>> from tarry.study.audit import Question, audit
@@ -67,7 +67,7 @@ def posterior_table(found: Audit) -> Html:
     """
     rows = [
         [str(one.suspects), percent(1 / one.suspects), percent(one.batched), percent(one.unbatched)]
-        for one in posteriors_of(found)
+        for one in report.posteriors
     ]
     header = [
         "people who could be it",
@@ -78,13 +78,13 @@ def posterior_table(found: Audit) -> Html:
     return table("How sure an observer can be", header, rows)
 
 
-def scores_table(runs: Sequence[Run]) -> Html:
+def scores_table(runs: Sequence[AttackRun]) -> Html:
     """Every cutoff of every practice, of one attack and observer; means over the draws.
 
     >>> from tarry.study.score import Counts, Score
     >>> counts = Counts(true_positives=3, false_positives=1, false_negatives=0, true_negatives=9)
     >>> scores = [Score(cutoff=60_000_000, counts=counts)]
-    >>> run = Run(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
+    >>> run = AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
     >>> "<td>75.0\N{NO-BREAK SPACE}%</td>" in scores_table([run])
     True
     """
@@ -98,24 +98,23 @@ def scores_table(runs: Sequence[Run]) -> Html:
     ]
     header = ["practice"] * (not one) + ["cutoff", "right", "wrong", "precision", "recall", "false alarms"]
     draws = len({run.draw for run in runs})
-    told = "Claims at each cutoff" + (
+    caption = "Claims at each cutoff" + (
         f"; means over {draws} draws, ranges in brackets" if draws > 1 else ""
     )
-    return table(told, header + ["bound for one pair"] * bounded, rows)
+    return table(caption, header + ["bound for one pair"] * bounded, rows)
 
 
-def lines_table(found: Audit, observer: str, attack: str) -> Html:
+def lines_table(report: Report, observer: str, attack: str) -> Html:
     """What each practice costs and buys, numbered as in the chart of the trade.
 
     >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.baselines import baseline
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> found = audit(table, Question(practices=[baseline("nothing")]))
-    >>> "1. nothing</th>" in lines_table(found, "notified", "cutoff")
+    >>> report = audit(table, Question(practices=["nothing"]))
+    >>> "1. nothing</th>" in lines_table(report, "notified", "cutoff")
     True
     """
-    lines = [line for line in compare(found) if (line.observer, line.attack) == (observer, attack)]
+    lines = [line for line in report.lines if (line.observer, line.attack) == (observer, attack)]
     rows = [
         [
             f"{point.number}. {point.name}",
@@ -125,27 +124,26 @@ def lines_table(found: Audit, observer: str, attack: str) -> Html:
             spread_percent(line.crossover),
             spread_percent(line.recall),
         ]
-        for point, line in zip(trades(found, observer=observer, attack=attack), lines, strict=True)
+        for point, line in zip(trades(report, observer=observer, attack=attack), lines, strict=True)
     ]
     buys = ["claims right, finding a tenth", "average precision", "error crossover"]
     header = ["practice", "mean delay", *buys, "recall while half are right"]
     return table("What each practice costs and buys", header, rows)
 
 
-def costs_table(found: Audit) -> Html:
+def costs_table(report: Report) -> Html:
     """How long people wait, what waiting does to the order, and how much of the promise is used up.
 
     >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.baselines import baseline
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
-    >>> "1m1s" in costs_table(audit(table, Question(practices=[baseline("end")])))
+    >>> "1m1s" in costs_table(audit(table, Question(practices=["end"])))
     True
     """
-    names = shown_names([cost.policy for cost in found.costs])
-    spent = any(cost.most_nats is not None for cost in found.costs)
+    names = shown_names([cost.policy for cost in report.costs])
+    spent = any(cost.most_nats is not None for cost in report.costs)
     rows = [
-        _cost_row(name, [cost for cost in found.costs if cost.policy == policy], spent=spent)
+        _cost_row(name, [cost for cost in report.costs if cost.policy == policy], spent=spent)
         for policy, name in names.items()
     ]
     header = [
@@ -183,7 +181,7 @@ def choices_table(advice: Advice) -> Html:
     return table("Policies that were tried", header, rows, marked=best)
 
 
-def _score_rows(runs: Sequence[Run], *, bounded: bool) -> list[list[str]]:
+def _score_rows(runs: Sequence[AttackRun], *, bounded: bool) -> list[list[str]]:
     """A row for each cutoff; every draw has the same ones in the same order."""
     rows = []
     for drawn in zip(*(run.scores for run in runs), strict=True):

@@ -1,0 +1,122 @@
+"""What the study's commands write: tables, reports and charts. The kind of a table is told by its name."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tarry.core.errors import BadInput
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
+    import polars as pl
+
+    from tarry.study.audit import Report
+
+__all__ = [
+    "SUFFIXES",
+    "add_report",
+    "check_report",
+    "free_path",
+    "print_notes",
+    "unless_there",
+    "write_frame",
+    "write_report",
+]
+
+SUFFIXES = (".parquet", ".csv", ".jsonl", ".arrow")
+
+
+def free_path(text: str, *, force: bool) -> Path:
+    """Where to write, if that may be written to.
+
+    >>> free_path("no-such-folder/released.parquet", force=False).suffix
+    '.parquet'
+    """
+    path = Path(text)
+    if path.suffix not in SUFFIXES:
+        endings = ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}"
+        raise BadInput(f"the output file must end in {endings}, not {text!r}")
+    return unless_there(text, force=force)
+
+
+def unless_there(text: str, *, force: bool) -> Path:
+    """Where to write something of any kind; what is there stays unless that is said.
+
+    >>> unless_there("no-such-folder/policy.toml", force=False).name
+    'policy.toml'
+    """
+    path = Path(text)
+    if path.exists() and not force:
+        raise BadInput(f"the output file {text!r} already exists", "choose another name, or give --force")
+    return path
+
+
+def write_frame(
+    frame: "pl.DataFrame", path: Path, *, force: bool, metadata: dict[str, str] | None = None
+) -> None:
+    """Write a frame as its name says; nothing is written over unless that is asked for."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    if nested and path.suffix == ".csv":
+        raise BadInput(
+            f"a CSV file cannot hold the {len(nested)} columns with lists or objects in them",
+            "write .parquet, .jsonl or .arrow",
+        )
+    with path.open("wb" if force else "xb") as file:
+        _write(frame, path.suffix, file, metadata)
+
+
+def _write(frame: "pl.DataFrame", suffix: str, file: Any, metadata: dict[str, str] | None) -> None:
+    if suffix == ".parquet":
+        frame.write_parquet(file, metadata=metadata)
+    elif suffix == ".arrow":
+        frame.write_ipc(file)
+    elif suffix == ".csv":
+        frame.write_csv(file)
+    else:
+        frame.write_ndjson(file)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Where to write pages and pictures."""
+    page = "write a report there too: one HTML file that needs nothing else; a file there is replaced"
+    parser.add_argument("--html", metavar="FILE", help=page)
+    pictures = "write every chart into this folder too, as SVG and PNG; files there are replaced"
+    parser.add_argument("--charts", metavar="DIR", help=pictures)
+
+
+def check_report(arguments: argparse.Namespace) -> None:
+    """Say before the long work, not after it, that --html or --charts cannot be written.
+
+    >>> check_report(argparse.Namespace(html=".", charts=None))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: --html must name a file, and '.' is a folder
+    """
+    if arguments.html is not None:
+        page = Path(arguments.html)
+        if page.is_dir():
+            raise BadInput(f"--html must name a file, and {str(page)!r} is a folder")
+        if not page.parent.is_dir():
+            raise BadInput(f"the folder {str(page.parent)!r} of --html does not exist", "make it first")
+    if arguments.charts is not None:
+        folder = Path(arguments.charts)
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())  # the rest is made
+        if not nearest.is_dir():
+            raise BadInput(f"--charts must name a folder, and {str(nearest)!r} is a file")
+
+
+def write_report(arguments: argparse.Namespace, report: "Report") -> None:
+    """Write what --html and --charts ask for, and say on standard error where it is."""
+    if arguments.html is not None:
+        Path(arguments.html).write_text(report.html(), encoding="utf-8")
+        print(f"report: {arguments.html}", file=sys.stderr)
+    if arguments.charts is not None:
+        from tarry.study.charts import audit_charts, write_charts  # noqa: PLC0415 - slow to load
+
+        write_charts(audit_charts(report), arguments.charts)
+        print(f"charts: {arguments.charts}", file=sys.stderr)
+
+
+def print_notes(report: "Report") -> None:
+    """What one should know, on standard error."""
+    for note in report.notes:
+        print(f"note: {note}", file=sys.stderr)

@@ -1,0 +1,158 @@
+"""Every attack on every draw of every practice, through every observer's eyes, and what waiting costs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tarry.core.entropy import Seeded
+from tarry.core.errors import NotPossible
+from tarry.study.attack import Attack, Observed, Truth
+from tarry.study.batching import reordered_share
+from tarry.study.observer import Observer
+from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.question import Question
+from tarry.study.score import Score
+from tarry.study.table import EventTable
+
+__all__ = ["AttackRun", "Cost", "Progress", "Runs", "run_attacks"]
+
+#: Is told (done, all) after each replay.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRun:
+    """One attack on one draw of one practice, through one observer's eyes.
+
+    >>> AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=()).draw
+    0
+    """
+
+    attack: str
+    observer: str
+    policy: str  # the name of the practice
+    draw: int
+    scores: Sequence[Score]
+    seeks: str = "linked pairs"  # what the counts are of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What one draw of a practice costs, in seconds from arrival to release.
+
+    >>> Cost(
+    ...     policy="mix", draw=0, mean_s=5.0, median_s=5.0, high_s=9.0, longest_s=9.0, reordered=None
+    ... ).spent_actors is None
+    True
+    """
+
+    policy: str
+    draw: int
+    mean_s: float
+    median_s: float
+    high_s: float  # 95 of 100 events wait at most this long
+    longest_s: float
+    reordered: float | None  # share of neighbours on one target that change places
+    most_nats: float | None = None  # what the promise has cost the actor it cost most
+    spent_actors: int | None = None  # those whom it says nothing any more, against a long watch
+
+
+class Runs(NamedTuple):
+    """What came of it.
+
+    >>> Runs(Truth(table=None, window=1), [], [], []).notes
+    []
+    """
+
+    truth: Truth
+    runs: list[AttackRun]
+    costs: list[Cost]
+    notes: list[str]  # what could not be done, and what one should know
+
+
+def run_attacks(table: EventTable, question: Question, progress: Progress | None = None) -> Runs:
+    """Replay every practice and score every attack on it.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> run_attacks(table, Question()).runs[0].scores[1].counts.precision
+    0.5
+    """
+    found = Runs(Truth(table=table, window=question.window), [], [], [])
+    for practice in question.practices:
+        found.notes.extend(practice.notes(table))
+    reached: dict[tuple[str, str], Sequence[int]] = {}  # every draw is judged by the same cutoffs
+    replays = [
+        (practice, draw)
+        for practice in question.practices
+        for draw in range(question.draws if practice.draws else 1)
+    ]
+    for done, (practice, draw) in enumerate(replays, start=1):
+        shown = practice.show(table.history, Seeded(question.seed, draw))
+        found.costs.append(_cost(table, practice, draw, shown))
+        for watcher in question.observers:
+            observed = Observed(truth=found.truth, practice=practice, seen=watcher.see(shown))
+            if (practice.name, watcher.name) not in reached:
+                reached[practice.name, watcher.name] = _cutoffs(question, observed)
+            cutoffs = reached[practice.name, watcher.name]
+            found.runs.extend(
+                AttackRun(
+                    attack=method.name,
+                    observer=watcher.name,
+                    policy=practice.name,
+                    draw=draw,
+                    scores=scores,
+                    seeks=method.seeks,
+                )
+                for method, scores in _attacked(question, observed, watcher, cutoffs, found.notes)
+            )
+        if progress is not None:
+            progress(done, len(replays))
+    return found
+
+
+def _attacked(
+    question: Question, observed: Observed, watcher: Observer, cutoffs: Sequence[int], notes: list[str]
+) -> Iterator[tuple[Attack, Sequence[Score]]]:
+    """The scores of every attack that applies; a note of each that is not possible."""
+    for method in question.attacks:
+        if method.applies_to(observed.practice, watcher):
+            try:
+                yield method, tuple(method.score(observed, cutoffs))
+            except NotPossible as error:  # the other runs stand without it
+                notes.append(f"{observed.practice.name}, seen by {watcher.name}: {error}")
+
+
+def _cutoffs(question: Question, observed: Observed) -> Sequence[int]:
+    """Those asked for; if they may be stretched, also doublings until all linked pairs lie within.
+
+    A practice must not look private only because nobody looked far enough.
+    """
+    if not question.stretch or not len(observed.seen):
+        return question.cutoffs
+    moved = observed.seen - observed.truth.table.time
+    # Another draw may move some pair a little further than this one does.
+    needed = question.window + 2 * int(moved.max() - moved.min())
+    cutoffs = list(question.cutoffs)
+    while max(cutoffs) < needed:
+        cutoffs.append(max(cutoffs) * 2 or MICROSECONDS)
+    return cutoffs
+
+
+def _cost(table: EventTable, practice: Practice, draw: int, shown: Shown) -> Cost:
+    delay = (shown.release - table.time) / MICROSECONDS
+    median, high = np.quantile(delay, [0.5, 0.95])
+    spent = practice.spent(table, shown)
+    return Cost(
+        policy=practice.name,
+        draw=draw,
+        mean_s=float(delay.mean()),
+        median_s=float(median),
+        high_s=float(high),
+        longest_s=float(delay.max()),
+        reordered=reordered_share(table, shown.release),
+        most_nats=None if spent is None else spent.most_nats,
+        spent_actors=None if spent is None else spent.actors,
+    )

@@ -1,0 +1,209 @@
+"""Runs: every attack on every draw of every practice through every observer, and what it costs."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tarry.core.entropy import Seeded
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.policy import Policy
+from tarry.core.promise import MEANINGLESS
+from tarry.study.attack import Truth, attack
+from tarry.study.attack.cutoff import cutoff_attack, recipient_attack
+from tarry.study.audit import audit
+from tarry.study.baselines import baseline
+from tarry.study.observer import observer
+from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.question import Question
+from tarry.study.replay import replay
+from tarry.study.runs import run_attacks
+from tarry.study.table import event_table
+
+POLICY = Policy(epsilon="1", gap="11m")
+
+
+class Late(Practice):
+    """A practice of one's own that does not draw: each event as late as its place in the table."""
+
+    name, draws = "late", False
+
+    def __init__(self):
+        self.asked = []
+
+    def show(self, history, draw):
+        """Print the true times."""
+        self.asked.append((draw.seed, draw.draw))
+        return Shown(release=history.times + np.arange(len(history)) * MICROSECONDS, printed=history.times)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Half a day of some people."""
+    rng = np.random.default_rng(6)
+    return event_table(
+        actor=rng.integers(0, 30, 300),
+        target=rng.integers(0, 20, 300),
+        time=rng.integers(0, 40_000, 300) * MICROSECONDS,
+    )
+
+
+def test_everything_asked_is_run_in_its_order(table):
+    """Practices, draws, observers, attacks; what does not draw is run once."""
+    question = Question(
+        practices=[baseline("nothing"), replay(POLICY, "mine")],
+        observers=[observer("notified"), observer("archive")],
+        attacks=[attack("cutoff"), attack("recipient")],
+        draws=2,
+    )
+    runs = audit(table, question).runs
+
+    assert [(run.policy, run.draw, run.observer, run.attack) for run in runs] == [
+        (policy, draw, watcher, method)
+        for policy, draw in (("nothing", 0), ("mine", 0), ("mine", 1))
+        for watcher in ("notified", "archive")
+        for method in ("cutoff", "recipient")
+    ]
+
+
+def test_runs_are_the_attacks_on_what_the_observer_saw(table):
+    """With the draw of the seed asked for."""
+    question = Question(
+        practices=[replay(POLICY)],
+        observers=[observer("poller:10m")],
+        attacks=[attack("cutoff"), attack("recipient")],
+        cutoffs=[60 * MICROSECONDS, 0],
+        window=90 * MICROSECONDS,
+        seed=7,
+        draws=3,
+    )
+    found = audit(table, question)
+    truth = Truth(table=table, window=90 * MICROSECONDS)
+    for draw in range(3):
+        seen = observer("poller:10m").see(replay(POLICY).show(table.history, Seeded(7, draw)))
+        for method in (cutoff_attack, recipient_attack):
+            [run] = [
+                run
+                for run in found.runs
+                if (run.draw, run.attack) == (draw, method.__name__.removesuffix("_attack"))
+            ]
+            assert list(run.scores) == method(truth, seen, question.cutoffs)
+    assert (found.linked_pairs, found.candidate_pairs) == (truth.linked_pairs, table.candidate_pairs)
+    assert len({run.scores for run in found.runs}) == 6
+
+
+def test_the_archive_sees_what_is_printed(table):
+    """A practice that prints true times helps against the notified alone."""
+    plain = audit(table, Question(practices=[baseline("nothing")])).runs[0].scores
+    watchers = [observer("notified"), observer("archive")]
+    notified, archive = audit(table, Question(practices=[Late()], observers=watchers)).runs
+
+    assert notified.scores != plain
+    assert archive.scores == plain
+
+
+def test_a_practice_that_does_not_draw_is_shown_once(table):
+    """However many draws are asked for."""
+    late = Late()
+    found = audit(table, Question(practices=[late], draws=5, seed=3))
+
+    assert late.asked == [(3, 0)]
+    assert [(cost.policy, cost.draw) for cost in found.costs] == [("late", 0)]
+
+
+def test_progress_is_told_after_each_replay(table):
+    """One for each practice and draw, up to all of them."""
+    told = []
+    run_attacks(
+        table,
+        Question(practices=[baseline("nothing"), replay(POLICY)], draws=3),
+        lambda done, total: told.append((done, total)),
+    )
+
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_costs_are_delays_in_seconds():
+    """From arrival to release, with what changes places on one target."""
+    table = event_table(actor=[1, 2, 3, 4], target=[1, 1, 2, 2], time=[0, 0, 10_000_000, 11_500_000])
+    [cost] = audit(table, Question(practices=[Late()])).costs
+
+    assert (cost.mean_s, cost.median_s, cost.longest_s) == (1.5, 1.5, 3.0)
+    assert cost.high_s == pytest.approx(2.85)
+    assert cost.reordered == 0.0
+    assert (cost.most_nats, cost.spent_actors) == (None, None)
+
+
+def test_costs_of_a_policy_are_those_of_its_own_draw(table):
+    """Each draw has its own, and the promise adds up over an actor's batched events."""
+    found = audit(table, Question(practices=[replay(POLICY)], draws=2, seed=9)).costs
+    for draw, cost in enumerate(found):
+        shown = replay(POLICY).show(table.history, Seeded(9, draw))
+        delay = (shown.release - table.time) / MICROSECONDS
+        batched = [int(shown.batched[table.actor == actor].sum()) for actor in set(table.actor.tolist())]
+
+        assert (cost.mean_s, cost.longest_s) == (delay.mean(), delay.max())
+        assert cost.high_s == np.quantile(delay, 0.95)
+        assert cost.most_nats == max(batched) / 2
+        assert cost.spent_actors == sum(Fraction(count, 2) > MEANINGLESS for count in batched)
+    assert found[0].mean_s != found[1].mean_s
+
+
+def test_a_promise_of_just_the_limit_is_not_spent():
+    """Six batched events at a half each are three nats: still something; eight are not."""
+    pairs = [(1, 3), (2, 4), (3, 0)]  # actors and how often each acts on two targets at once
+    rows = [
+        (actor, target, i * 10**10) for actor, count in pairs for i in range(count) for target in (1, 2)
+    ]
+    actor, target, time = zip(*rows, strict=True)
+    crowd = event_table(actor=[*actor, 3], target=[*target, 1], time=[*time, 0])
+    [cost] = audit(crowd, Question(practices=[replay(POLICY)])).costs
+
+    assert (cost.most_nats, cost.spent_actors) == (4.0, 1)
+
+
+def test_nothing_costs_nothing(table):
+    [cost] = audit(table, Question(practices=[baseline("nothing")])).costs
+
+    assert (cost.mean_s, cost.median_s, cost.high_s, cost.longest_s, cost.reordered) == (0, 0, 0, 0, 0)
+
+
+def test_an_attack_that_does_not_apply_is_left_out(table):
+    """The likelihood attack on a habit; but if nothing is left of it, that is said."""
+    both = [attack("likelihood"), attack("cutoff")]
+    found = audit(table, Question(practices=[baseline("nothing"), replay(POLICY, "mine")], attacks=both))
+
+    assert [(run.policy, run.attack) for run in found.runs] == [
+        ("nothing", "cutoff"),
+        ("mine", "likelihood"),
+        ("mine", "cutoff"),
+    ]
+    with pytest.raises(BadInput, match="the attack likelihood needs a policy, and an observer who"):
+        Question(practices=[baseline("nothing")], attacks=both)
+
+
+def test_runs_are_found_by_practice_attack_and_observer(table):
+    found = audit(table, Question(practices=[baseline("nothing"), replay(POLICY, "mine")], draws=2))
+
+    assert [run.draw for run in found.runs_of("mine", "cutoff", "notified")] == [0, 1]
+    assert found.runs_of("mine", "cutoff", "archive") == []
+
+
+def test_the_order_of_rows_changes_no_answer(table):
+    """Nor do the names of people, but for the order of those who act at one moment."""
+    places = np.random.default_rng(3).permutation(len(table))
+    shuffled = event_table(actor=table.actor[places], target=table.target[places], time=table.time[places])
+    question = Question(practices=[replay(POLICY)], draws=2)
+
+    assert audit(shuffled, question) == audit(table, question)
+
+
+def test_a_history_of_one_event_has_no_pairs():
+    """And of none nothing at all."""
+    one = event_table(actor=[1], target=[1], time=[5])
+    found = audit(one, Question(practices=[baseline("nothing")]))
+
+    assert (found.linked_pairs, found.candidate_pairs, found.measures.null_gaps_s) == (0, 0, {})
+    assert found.runs[0].scores[0].counts.precision is None
+    with pytest.raises(NotPossible, match="a history without events cannot be measured"):
+        audit(one.keep(one.time > 5), Question(practices=[baseline("nothing")]))
