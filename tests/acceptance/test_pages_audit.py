@@ -259,7 +259,7 @@ def test_a_file_that_is_too_large_gets_its_sentence_without_scripts(browser, sit
     ("name", "text", "told"),
     [
         ("rubbish.csv", "\0" * 99_999, "must begin with a line of column names"),
-        ("cut.parquet", "PAR1 and no more", "one whose end is missing"),
+        ("cut.parquet", "PAR1 and no more", "is missing: copy it again"),
     ],
 )
 def test_a_bad_file_gets_one_sentence(at_audit, name, text, told):

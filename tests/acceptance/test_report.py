@@ -121,10 +121,10 @@ def test_every_chart_is_a_picture_too(made):
 @pytest.mark.parametrize(
     ("option", "place", "told"),
     [
-        ("--html", "missing/report.html", "--html names a file in a folder that exists"),
-        ("--html", "taken/report.html", "--html names a file in a folder that exists"),
-        ("--html", ".", "--html names a file"),
-        ("--charts", "taken/pictures", "--charts names a folder"),
+        ("--html", "missing/report.html", "of --html does not exist: make it first"),
+        ("--html", "taken/report.html", "of --html does not exist: make it first"),
+        ("--html", ".", "--html must name a file"),
+        ("--charts", "taken/pictures", "--charts must name a folder"),
     ],
 )
 def test_a_place_that_cannot_be_written_to_is_said_before_the_work(tmp_path, command, option, place, told):
@@ -134,7 +134,8 @@ def test_a_place_that_cannot_be_written_to_is_said_before_the_work(tmp_path, com
     run = subprocess.run(words, check=False, capture_output=True, text=True)
 
     assert run.returncode != 0
-    assert run.stderr.startswith(f"tarry {command}: {told}, found ")
+    assert run.stderr.startswith(f"tarry {command}: ")
+    assert told in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""What the study's commands share: the history's options, and what is asked about it."""
+"""The options that the study's commands share: how to read a history, and the question of an audit."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""What the study's commands write: tables, reports and charts. The kind of a table is told by its name."""
+"""What the study's commands write: tables (the ending of the name says which kind), reports and charts."""
 
 import argparse
 import sys
@@ -54,7 +54,7 @@ def unless_there(text: str, *, force: bool) -> Path:
 def write_frame(
     frame: "pl.DataFrame", path: Path, *, force: bool, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write a frame as its name says; nothing is written over unless that is asked for."""
+    """Write a frame as the ending of its name says; an existing file only with `force`."""
     nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
     if nested and path.suffix == ".csv":
         raise BadInput(

@@ -38,9 +38,9 @@ _LOOK_S = 0.1  # how often somebody who waits for room looks whether there is an
 class Written:
     """What was written: an account that grows while events pass.
 
-    >>> told = Written()
-    >>> _ = list(told.counting([Event("ann", "p", 5), Event("ann", "q", 3)]))
-    >>> told.events, told.actors, told.first, told.last
+    >>> written = Written()
+    >>> _ = list(written.counting([Event("ann", "p", 5), Event("ann", "q", 3)]))
+    >>> written.events, written.actors, written.first, written.last
     (2, 1, 3, 5)
     """
 
@@ -109,7 +109,7 @@ def write_events(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "events.csv"
-    ...     told = write_events([Event("ann", "p 1", 1_714_557_600_000_000)], file)
+    ...     _ = write_events([Event("ann", "p 1", 1_714_557_600_000_000)], file)
     ...     file.read_text()
     'actor,target,time,track,is_bot\nann,p 1,2024-05-01T10:00:00Z,,false\n'
     """

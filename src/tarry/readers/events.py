@@ -1,4 +1,4 @@
-"""Events as a stream: what a reader of somebody else's export yields, one at a time, however long it is."""
+"""Events as a stream: what a reader of an export yields, one at a time, however many there are."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

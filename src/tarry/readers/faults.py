@@ -1,4 +1,4 @@
-"""Rows that could not be read: an honest account of them, in words that show nobody's data."""
+"""Rows that could not be read: where and why, in words that show nobody's data."""
 
 import re
 from dataclasses import dataclass, field

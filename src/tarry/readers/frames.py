@@ -47,11 +47,11 @@ def read_frame(
     >>> found.actor, found.arrival.tolist(), found.unreadable
     ('user', [60000000], (Unreadable(line=2, reason='actor is missing'),))
     """
-    found = _collected(frame)
+    table = _collected(frame)
     numbers = None if lines is None else np.asarray(lines, dtype=np.int64)
-    if numbers is not None and numbers.shape != (found.height,):
-        raise BadInput(f"the lines must be {found.height}, one for each row, not {numbers.shape}")
-    rows = Rows(frame=found, lines=numbers, faults=Faults("the frame"))
+    if numbers is not None and numbers.shape != (table.height,):
+        raise BadInput(f"the lines must be {table.height}, one for each row, not {numbers.shape}")
+    rows = Rows(frame=table, lines=numbers, faults=Faults("the frame"))
     return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
 
 
@@ -132,30 +132,30 @@ def _account(
     rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments
 ) -> tuple[Unreadable, ...]:
     """The first faults of the whole file, by line: those of the parser and those found here."""
-    found = list(rows.faults.first)
+    unreadable = list(rows.faults.first)
     for row in np.flatnonzero(bad)[:SHOWN].tolist():
         line = row + 1 if rows.lines is None else int(rows.lines[row])
-        said = [reason for mask, reason in reasons if mask[row]]
-        found.append(Unreadable(line, said[0] if said else when.reason(row)))
-    return tuple(sorted(found, key=lambda fault: fault.line)[:SHOWN])
+        of_names = [reason for mask, reason in reasons if mask[row]]
+        unreadable.append(Unreadable(line, of_names[0] if of_names else when.reason(row)))
+    return tuple(sorted(unreadable, key=lambda fault: fault.line)[:SHOWN])
 
 
 def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) -> list[str]:
     """What a person should know of a history, besides how its times were read."""
-    found, total = [], rows.frame.height + rows.faults.count
+    notes, total = [], rows.frame.height + rows.faults.count
     guessed = [role for role in chosen if getattr(wanted, role) is None and chosen[role] != role]
     if guessed:
-        found.append(", ".join(f"{role}: {clip(name)}" for role, name in chosen.items()))
+        notes.append(", ".join(f"{role}: {clip(name)}" for role, name in chosen.items()))
     if "release" in rows.frame.columns and chosen["time"] != "release":
         time = clip(chosen["time"])
-        found.append(
+        notes.append(
             f"this looks like simulated output: times are those of {time} (or give --time release)"
         )
     if lines := rows.faults.not_text:
-        found.append(f"{lines} {'lines are' if lines > 1 else 'line is'} not UTF-8 text: {CONVERT}")
+        notes.append(f"{lines} {'lines are' if lines > 1 else 'line is'} not UTF-8 text: {CONVERT}")
     if unreadable > _MANY * total:
-        found.append(f"{unreadable} of {total} rows cannot be read ({100 * unreadable / total:.1f} %)")
-    return found
+        notes.append(f"{unreadable} of {total} rows cannot be read ({100 * unreadable / total:.1f} %)")
+    return notes
 
 
 def _refuse_all(rows: Rows, unreadable: tuple[Unreadable, ...], count: int, when: Moments) -> None:

@@ -1,6 +1,6 @@
 """JSON of any length, one object at a time: arrays, lines, or values one after the other.
 
-Arrays are opened, however deep they lie in one another, and what they hold is told value by value. So one
+Arrays are opened, however deep they lie in one another, and their values are yielded one by one. So one
 array, several of them (as page after page of an answer), and an object a line all read the same.
 """
 
@@ -8,7 +8,6 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
 from tarry.core.errors import BadInput
@@ -25,6 +24,13 @@ _IN_NONE = re.compile(r"[ \t\r\n]*(?=\{)")
 _NEAR = 16  # an error this near to the end of what is there may be due to the end alone
 _DEEPEST = 50  # arrays in one another
 _COPIED = "copy it again, to its end"
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_constant)
 
 
 class NoJson(ValueError):
@@ -100,8 +106,10 @@ def json_object(text: str) -> dict[str, Any]:
     Traceback (most recent call last):
     tarry.readers.json_stream.NoJson: not JSON: a number that is none or too long
     """
-    with _strict():
-        value = json.loads(text, parse_constant=_no_constant)
+    try:
+        value = _STRICT.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise _reason(error) from None
     if not isinstance(value, dict):
         raise NoJson("not a JSON object")
     return value
@@ -113,30 +121,28 @@ def json_text(row: dict[str, Any]) -> str:
     >>> json_text({"actor": 5})
     '{"actor": 5}'
     """
-    with _strict():
-        return json.dumps(row, allow_nan=False)
-
-
-@contextmanager
-def _strict() -> Iterator[None]:
-    """What Python's own reader takes or stumbles over, and JSON has no word for, becomes a reason."""
     try:
-        yield
-    except json.JSONDecodeError as error:
-        raise NoJson(f"not JSON: {error.msg} (character {error.pos + 1})") from None
-    except ValueError:
-        raise NoJson("not JSON: a number that is none or too long") from None
-    except RecursionError:
-        raise NoJson("not JSON: too many brackets") from None
+        return json.dumps(row, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise _reason(error) from None
+
+
+def _reason(error: ValueError | RecursionError) -> NoJson:
+    """What Python's own reader takes or stumbles over, and JSON has no word for."""
+    if isinstance(error, json.JSONDecodeError):
+        return NoJson(f"not JSON: {error.msg} (character {error.pos + 1})")
+    if isinstance(error, RecursionError):
+        return NoJson("not JSON: too many brackets")
+    return NoJson("not JSON: a number that is none or too long")
 
 
 class _Text:
-    """What was read and not yet told, and the line it begins on."""
+    """The text that was read and not yet parsed, and the line where it begins."""
 
     def __init__(self, blocks: Iterable[bytes], what: str, most: int) -> None:
         self._blocks, self._what, self._most = iter(blocks), what, most
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+        self._decode = _STRICT.raw_decode
         self._text, self._at, self._ended = "", 0, False
         self.line = 1
         self.is_text = False  # whether there was anything but space
@@ -218,7 +224,7 @@ class _Text:
         if end == len(self._text) and not self._ended:  # the next block may go on with the same number
             raise json.JSONDecodeError("Expecting value", self._text, end)
         try:
-            return json.loads(self._text[self._at : end], parse_constant=_no_constant), end
+            return _STRICT.decode(self._text[self._at : end]), end
         except json.JSONDecodeError:
             self.refuse_damage("Expecting value")
 
@@ -245,7 +251,3 @@ class _Text:
 
     def refuse(self, problem: str, fix: str) -> NoReturn:
         raise BadInput(f"{self._what} must be JSON, and {problem}", fix) from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -83,8 +83,8 @@ def _not_all_texts(text: TextFile, columns: list[str]) -> bool:
     if not forms:
         return False
     with text.path.open("rb") as file:
-        found = pl.scan_lines(file).select(pl.col("line").str.contains("|".join(forms)).any()).collect()
-    return bool(found.item())
+        hits = pl.scan_lines(file).select(pl.col("line").str.contains("|".join(forms)).any()).collect()
+    return bool(hits.item())
 
 
 @dataclass
@@ -93,7 +93,7 @@ class _Objects:
 
     texts: list[str] = field(default_factory=list)  # one object each
     lines: list[int] = field(default_factory=list)  # where they stood
-    kinds: dict[str, set[type]] = field(default_factory=dict)  # what was found under each key
+    kinds: dict[str, set[type]] = field(default_factory=dict)  # what was hits under each key
 
     def add(self, line: int, row: dict[str, Any], text: str) -> None:
         self.texts.append(text)

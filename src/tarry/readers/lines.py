@@ -31,7 +31,7 @@ class Illegible(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile:
-    r"""A file of text, unpacked on the way. How it is packed is told by its first bytes.
+    r"""A file of text, unpacked while it is read. Its first bytes say how it is packed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ class TextFile:
                     line = file.readline(_LONGEST)
 
     def sound(self) -> AbstractContextManager[None]:
-        """Inside, whatever is wrong with the packing becomes one sentence."""
+        """A context in which every error of unpacking becomes one sentence."""
         rule = f"must be whole {self.packing} data" if self.packing else "must be readable to its end"
         also = [zstd_library(self.what).ZstdError] if self.packing == "zstd" else []
         problem = f"{self.what} {rule}, and has damage inside or ends too early"

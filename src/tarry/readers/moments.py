@@ -20,6 +20,7 @@ __all__ = [
     "is_count",
     "moment_us",
     "unit_by_size",
+    "zone_offset_s",
 ]
 
 #: Units of numbers, and how many of each make a second.
@@ -84,7 +85,7 @@ def moment_us(text: object, *, bare_is_utc: bool = False) -> int:
     if parts["zone"] is None and not bare_is_utc:
         raise NoMoment("time carries no zone" + _shown(text))
     try:
-        seconds = _seconds(parts) - _offset(parts["zone"] or "Z")
+        seconds = _seconds(parts) - zone_offset_s(parts["zone"] or "Z")
     except ValueError:
         raise NoMoment("time is not a moment" + _shown(text)) from None
     # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
@@ -145,8 +146,12 @@ def _seconds(parts: re.Match[str]) -> int:
     return (day * 24 + hour) * 3600 + minute * 60 + second
 
 
-def _offset(zone: str) -> int:
-    """How many seconds the clock on the wall is ahead of UTC."""
+def zone_offset_s(zone: str) -> int:
+    """How many seconds a zone is ahead of UTC; `ValueError` for one that no place has.
+
+    >>> zone_offset_s("+05:30"), zone_offset_s("Z")
+    (19800, 0)
+    """
     if zone[0] not in "+-":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[-2:]) if len(zone) > 3 else 0

@@ -82,13 +82,13 @@ def _header(text: TextFile, separator: str | None) -> _Header:
 
 def _different(names: list[str]) -> list[str]:
     """Names of columns as they are written, but numbered where one is empty or there already."""
-    found: dict[str, None] = {}  # in order, and quick to ask
+    unique_names: dict[str, None] = {}  # in order, and quick to ask
     for place, name in enumerate(names, 1):
         unique = name or f"column_{place}"
-        while unique in found:
+        while unique in unique_names:
             unique = f"{unique}_{place}"
-        found[unique] = None
-    return list(found)
+        unique_names[unique] = None
+    return list(unique_names)
 
 
 def _fast(text: TextFile, header: _Header) -> Rows:
@@ -121,11 +121,11 @@ def _lines(frame: pl.DataFrame, first: int) -> IntArray:
 
 def _are_blank(text: TextFile, lines: IntArray) -> BoolArray:
     """Which of these lines are blank, by the file itself."""
-    asked = pl.LazyFrame({"number": lines})
+    numbers = pl.LazyFrame({"number": lines})
     with text.path.open("rb") as file:
         there = pl.scan_lines(file, row_index_name="number", row_index_offset=1)
-        found = asked.join(there.with_columns(pl.col("number").cast(pl.Int64)), on="number").sort("number")
-        return found.select(pl.col("line").str.strip_chars(" \r") == "").collect().to_series().to_numpy()
+        rows = numbers.join(there.with_columns(pl.col("number").cast(pl.Int64)), on="number").sort("number")
+        return rows.select(pl.col("line").str.strip_chars(" \r") == "").collect().to_series().to_numpy()
 
 
 def _slow(text: TextFile, header: _Header) -> Rows:
@@ -140,11 +140,11 @@ def _slow(text: TextFile, header: _Header) -> Rows:
 
 
 def _good(
-    found: Iterator[Record], header: _Header, faults: Faults
+    candidates: Iterator[Record], header: _Header, faults: Faults
 ) -> Iterator[tuple[int, list[str | None]]]:
     """The records that fit the header, with their lines; the others are noted as faults."""
     width, good = len(header.names), 0
-    for line, _, fields in found:
+    for line, _, fields in candidates:
         if line <= header.lines:
             continue
         if isinstance(fields, str):

@@ -35,7 +35,7 @@ _ZSTD_LIBRARIES = ("compression.zstd", "backports.zstd")  # Python's own since 3
 
 
 class Packed:
-    r"""Where bytes come from; how they are packed is told by the first of them.
+    r"""A file or standard input. Its first bytes say how it is packed.
 
     Nothing is opened before the first block is asked for, and a pipe can be read as well as a file.
 
@@ -168,11 +168,11 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         room = len(buffer)
-        found, self._head = self._head[:room], self._head[room:]
-        found = found or self._read(room) or b""
-        buffer[: len(found)] = found
-        self._source._taken += len(found)  # noqa: SLF001 - two halves of one thing
-        return len(found)
+        taken, self._head = self._head[:room], self._head[room:]
+        taken = taken or self._read(room) or b""
+        buffer[: len(taken)] = taken
+        self._source._taken += len(taken)  # noqa: SLF001 - two halves of one thing
+        return len(taken)
 
 
 def _first_bytes(raw: IO[bytes]) -> bytes:

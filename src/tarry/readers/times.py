@@ -13,7 +13,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.faults import clip, shown
-from tarry.readers.moments import END_S, FIRST_S, ISO, LIMITS, PER_SECOND
+from tarry.readers.moments import END_S, FIRST_S, ISO, LIMITS, PER_SECOND, zone_offset_s
 
 __all__ = [
     "HINT",
@@ -295,31 +295,35 @@ def iso_moments(texts: pl.Series) -> IsoMoments:
     ([1500000, 86400000000, 0], [True, True, False], [True, False, False])
     """
     parts = texts.str.extract_groups(ISO).struct.unnest()
-    hour, minute, second = (_number(pl.col(name)) for name in ("hour", "minute", "second"))
-    zone = pl.col("zone")
-    signed = zone.str.contains(r"^[+-]")
-    zone_hour = pl.when(signed).then(_number(zone.str.slice(1, 2))).otherwise(0)
-    zone_minute = pl.when(signed).then(_number(zone.str.slice(3).str.strip_chars_start(":"))).otherwise(0)
+    hour, minute, second = (_number(name) for name in ("hour", "minute", "second"))
     day = pl.concat_str("year", "month", "day").str.to_date("%Y%m%d", strict=False)
     # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
     nanos = pl.col("part").str.pad_end(9, "0").str.slice(0, 9).cast(pl.Int64).fill_null(0)
-    ahead = pl.when(zone.str.starts_with("-")).then(-1).otherwise(1) * (zone_hour * 60 + zone_minute)
-    minutes = day.cast(pl.Int32).cast(pl.Int64) * 1440 + hour * 60 + minute - ahead
-    found = parts.select(
-        micros=(minutes * 60 + second) * 1_000_000 + (nanos + 500) // 1000,
+    ahead = _seconds_ahead(parts["zone"])
+    seconds = day.cast(pl.Int32).cast(pl.Int64) * 86_400 + hour * 3600 + minute * 60 + second - ahead
+    read = parts.select(
+        micros=seconds * 1_000_000 + (nanos + 500) // 1000,
         # A leap second is the first moment after it: clocks have no place for it.
-        good=day.is_not_null()
-        & (hour < 24)
-        & (minute < 60)
-        & (second < 61)
-        & (zone_hour < 24)
-        & (zone_minute < 60),
-        zoned=zone.is_not_null(),
+        good=day.is_not_null() & (hour < 24) & (minute < 60) & (second < 61) & ahead.is_not_null(),
+        zoned=pl.col("zone").is_not_null(),
     )
-    good = found["good"].fill_null(value=False)
-    micros = found.select(pl.when(good).then("micros").otherwise(0))["micros"]
-    return IsoMoments(micros.to_numpy(), good.to_numpy(), (found["zoned"] & good).to_numpy())
+    good = read["good"].fill_null(value=False)
+    micros = read.select(pl.when(good).then("micros").otherwise(0))["micros"]
+    return IsoMoments(micros.to_numpy(), good.to_numpy(), (read["zoned"] & good).to_numpy())
 
 
-def _number(digits: pl.Expr) -> pl.Expr:
-    return digits.cast(pl.Int64, strict=False).fill_null(0)
+def _seconds_ahead(zones: pl.Series) -> pl.Expr:
+    """The offset of each row; UTC where none is written, nothing where no place has such a zone."""
+    offsets: dict[str, int | None] = {}
+    for zone in zones.drop_nulls().unique():
+        try:
+            offsets[zone] = zone_offset_s(zone)
+        except ValueError:
+            offsets[zone] = None
+    if not offsets:
+        return pl.lit(0)
+    return pl.col("zone").replace_strict(offsets, default=0, return_dtype=pl.Int64)
+
+
+def _number(part: str) -> pl.Expr:
+    return pl.col(part).cast(pl.Int64).fill_null(0)

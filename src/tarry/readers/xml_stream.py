@@ -22,7 +22,7 @@ End = Callable[[], None]
 
 
 class XmlStream:
-    """A parser that calls back for the elements somebody asked for, and for no others.
+    """A parser that calls back for the elements in its tables, and for no others.
 
     `begins` are called with the attributes of an element as it begins, `texts` with the text of one that
     holds nothing else, `ends` when one ends, and `root` with the name of the first element of all. No

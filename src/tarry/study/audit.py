@@ -22,7 +22,7 @@ from tarry.study.runs import AttackRun, Cost, Progress, run_attacks
 from tarry.study.score import Score, average_precision, crossover, recall_at
 from tarry.study.table import EventTable, table_of
 
-__all__ = ["SUSPECTS", "Question", "Reading", "Report", "Source", "Stages", "advice_as_dict", "audit"]
+__all__ = ["SUSPECTS", "Question", "Report", "Source", "SourceAccount", "Stages", "advice_as_dict", "audit"]
 
 #: How many people might have done it, in tables of posteriors.
 SUSPECTS = (2, 5, 10, 20, 50)
@@ -43,10 +43,10 @@ _ROUND = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class SourceAccount:
     """How a history was read.
 
-    >>> Reading(rows=5, unreadable_count=1).sentence
+    >>> SourceAccount(rows=5, unreadable_count=1).sentence
     '1 of 5 rows could not be read'
     """
 
@@ -81,7 +81,7 @@ class Report:
     costs: Sequence[Cost]
     promises: Mapping[str, str]  # by practice, in a few words
     stranded: Mapping[str, int]  # by practice: events it would have kept for ever
-    reading: Reading
+    reading: SourceAccount
     remarks: Sequence[str] = ()  # what was left out, what could not be done, and what one should know
     advice: Advice | None = None  # the recommendation
     no_advice: str = ""  # why there is none, where one was asked for
@@ -109,8 +109,8 @@ class Report:
 
     def runs_of(self, policy: str, attack: str, observer: str) -> list[AttackRun]:
         """The runs of one practice under one attack, draw after draw."""
-        wanted = (policy, attack, observer)
-        return [run for run in self.runs if (run.policy, run.attack, run.observer) == wanted]
+        key = (policy, attack, observer)
+        return [run for run in self.runs if (run.policy, run.attack, run.observer) == key]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values, as `tarry audit --json` prints it.
@@ -149,7 +149,7 @@ class Report:
         }
 
     def html(self) -> str:
-        """The report as one page, which asks nobody for anything.
+        """The report as one HTML page that loads nothing from elsewhere.
 
         >>> from tarry.study.table import event_table
         >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
@@ -195,10 +195,10 @@ def audit(
     return report
 
 
-def _read(source: Source, question: Question) -> tuple[Reading, EventTable]:
+def _read(source: Source, question: Question) -> tuple[SourceAccount, EventTable]:
     """The table of the events that count, and how it was read."""
     if isinstance(source, EventTable):
-        return Reading(rows=len(source)), _filtered(source, question)
+        return SourceAccount(rows=len(source)), _filtered(source, question)
     columns = _columns(source, question)
     table = table_of(
         columns,
@@ -208,7 +208,7 @@ def _read(source: Source, question: Question) -> tuple[Reading, EventTable]:
         track=question.track,
         declared=question.declared,
     )
-    reading = Reading(
+    reading = SourceAccount(
         rows=len(columns) + columns.unreadable_count,
         unreadable=columns.unreadable,
         unreadable_count=columns.unreadable_count,
@@ -243,20 +243,22 @@ def _filtered(table: EventTable, question: Question) -> EventTable:
     return table.collapse() if question.collapse else table
 
 
-def _measured(table: EventTable, question: Question, reading: Reading, progress: Progress | None) -> Report:
+def _measured(
+    table: EventTable, question: Question, reading: SourceAccount, progress: Progress | None
+) -> Report:
     measures = measure(table, question.window, different=question.different)
-    found = run_attacks(table, question, progress)
+    attacked = run_attacks(table, question, progress)
     return Report(
         question=question,
         measures=measures,
-        linked_pairs=found.truth.linked_pairs,
-        candidate_pairs=found.truth.candidate_pairs,
-        runs=tuple(found.runs),
-        costs=tuple(found.costs),
+        linked_pairs=attacked.truth.linked_pairs,
+        candidate_pairs=attacked.truth.candidate_pairs,
+        runs=tuple(attacked.runs),
+        costs=tuple(attacked.costs),
         promises={practice.name: practice.promise(question.gap) for practice in question.practices},
         stranded={practice.name: practice.stranded(table.history) for practice in question.practices},
         reading=reading,
-        remarks=tuple(dict.fromkeys([*table.notes, *found.notes])),
+        remarks=tuple(dict.fromkeys([*table.notes, *attacked.notes])),
     )
 
 

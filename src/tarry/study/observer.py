@@ -1,4 +1,4 @@
-"""Observers: what somebody who watches gets to know of when each event appeared."""
+"""Observers: the moments that each kind of observer sees of a history."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +20,7 @@ OBSERVERS = {
 
 
 class Observer(Protocol):
-    """Somebody who watches."""
+    """Who watches, and what they see."""
 
     @property
     def name(self) -> str:

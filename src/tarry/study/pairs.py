@@ -129,8 +129,8 @@ class Near:
         totals = np.cumsum(totals)
         for start, end in self._crowded(len(bounds)):
             totals += [self._in_crowd(shown, start, end, int(limit)) for limit in bounds]
-        found = dict(zip(bounds.tolist(), totals.tolist(), strict=True))
-        return [found[limit] for limit in limits]
+        by_limit = dict(zip(bounds.tolist(), totals.tolist(), strict=True))
+        return [by_limit[limit] for limit in limits]
 
     def shown_within_own(self, shown: IntArray, limits: IntArray) -> int:
         """How many are shown at most the actor's own limit apart; one limit a row.

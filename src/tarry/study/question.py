@@ -1,4 +1,4 @@
-"""What an audit is asked: which history, under which practices, seen by whom, attacked how."""
+"""The question of an audit: how to read a history, and which practices, observers and attacks to try."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,10 +154,10 @@ class Question:
                 )
 
 
-def _practices(given: Sequence[Practice | Policy | str]) -> tuple[Practice, ...]:
+def _practices(practices: Sequence[Practice | Policy | str]) -> tuple[Practice, ...]:
     return tuple(
         baseline(one) if isinstance(one, str) else replay(one) if isinstance(one, Policy) else one
-        for one in given
+        for one in practices
     )
 
 

@@ -80,9 +80,9 @@ def run_attacks(table: EventTable, question: Question, progress: Progress | None
     >>> run_attacks(table, Question()).runs[0].scores[1].counts.precision
     0.5
     """
-    found = Runs(Truth(table=table, window=question.window), [], [], [])
+    result = Runs(Truth(table=table, window=question.window), [], [], [])
     for practice in question.practices:
-        found.notes.extend(practice.notes(table))
+        result.notes.extend(practice.notes(table))
     reached: dict[tuple[str, str], Sequence[int]] = {}  # every draw is judged by the same cutoffs
     replays = [
         (practice, draw)
@@ -91,13 +91,13 @@ def run_attacks(table: EventTable, question: Question, progress: Progress | None
     ]
     for done, (practice, draw) in enumerate(replays, start=1):
         shown = practice.show(table.history, Seeded(question.seed, draw))
-        found.costs.append(_cost(table, practice, draw, shown))
+        result.costs.append(_cost(table, practice, draw, shown))
         for watcher in question.observers:
-            observed = Observed(truth=found.truth, practice=practice, seen=watcher.see(shown))
+            observed = Observed(truth=result.truth, practice=practice, seen=watcher.see(shown))
             if (practice.name, watcher.name) not in reached:
                 reached[practice.name, watcher.name] = _cutoffs(question, observed)
             cutoffs = reached[practice.name, watcher.name]
-            found.runs.extend(
+            result.runs.extend(
                 AttackRun(
                     attack=method.name,
                     observer=watcher.name,
@@ -106,11 +106,11 @@ def run_attacks(table: EventTable, question: Question, progress: Progress | None
                     scores=scores,
                     seeks=method.seeks,
                 )
-                for method, scores in _attacked(question, observed, watcher, cutoffs, found.notes)
+                for method, scores in _attacked(question, observed, watcher, cutoffs, result.notes)
             )
         if progress is not None:
             progress(done, len(replays))
-    return found
+    return result
 
 
 def _attacked(

@@ -157,8 +157,8 @@ def _visit(recipe: Recipe, sessions: _Sessions, rng: np.random.Generator) -> Int
     visits = int(new.sum())
     if recipe.circle:
         circles = _choose(recipe.targets, recipe.people * recipe.circle, recipe.target_skew, rng)
-        own = actor[of_act[new]] * recipe.circle
-        visited = circles[own + rng.integers(recipe.circle, size=visits)]
+        circle_start = actor[of_act[new]] * recipe.circle
+        visited = circles[circle_start + rng.integers(recipe.circle, size=visits)]
     else:
         visited = _choose(recipe.targets, visits, recipe.target_skew, rng)
     return np.take(visited, np.cumsum(new) - 1)

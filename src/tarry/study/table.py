@@ -214,19 +214,19 @@ def is_bot_row(columns: Columns) -> BoolArray:
 
 
 def says_yes(column: pl.Series) -> BoolArray:
-    """Whether each value says yes; nothing said is no.
+    """Whether each value says yes; nothing words is no.
 
     >>> says_yes(pl.Series(["Yes", "n", None])).tolist()
     [True, False, False]
     """
-    said = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
-    strange = (~said.is_in([*_YES, *_NO])).sum()
+    words = column.cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+    strange = (~words.is_in([*_YES, *_NO])).sum()
     if strange:
         raise BadInput(
             f"the column {column.name} must say true or false, yes or no, 1 or 0, "
             f"and {strange:,} of its values do not"
         )
-    return np.asarray(said.is_in(list(_YES)).to_numpy(), dtype=np.bool_)
+    return np.asarray(words.is_in(list(_YES)).to_numpy(), dtype=np.bool_)
 
 
 def _column(frame: pl.DataFrame, name: str) -> object:

@@ -152,13 +152,13 @@ def _batched(
     key = np.unique(actor, return_inverse=True)[1] * (len(times) + 1) + when
     rows = np.flatnonzero(watched)[np.argsort(key[watched], kind="stable")]
     place = np.searchsorted(key[rows], key[own])
-    found = np.zeros(len(place), dtype=np.bool_)
+    batched = np.zeros(len(place), dtype=np.bool_)
     for side in (place - 1, place):
         known = (side >= 0) & (side < len(rows))
         here, there = np.flatnonzero(own)[known], rows[side[known]]
         near = np.abs(arrival[here] - arrival[there]) <= window
-        found[known] |= near & (actor[here] == actor[there])
-    return found
+        batched[known] |= near & (actor[here] == actor[there])
+    return batched
 
 
 def _distances(times: IntArray, pool: IntArray) -> IntArray:

@@ -162,15 +162,15 @@ def duration_axis(title: str, longest: float, unit: float) -> dict[str, Any]:
         if value <= top and (value == 0 or value >= unit) and far:
             values.append(value)
     words = {value: format_duration(Fraction(value)) for value in values}
-    told = " : ".join(f"datum.value === {value} ? '{word}'" for value, word in words.items())
+    words_of_ticks = " : ".join(f"datum.value === {value} ? '{word}'" for value, word in words.items())
     return {
-        "axis": alt.Axis(title=title, values=values, labelExpr=f"{told} : ''", grid=False),
+        "axis": alt.Axis(title=title, values=values, labelExpr=f"{words_of_ticks} : ''", grid=False),
         "scale": alt.Scale(type="symlog", constant=unit, domain=[0, top], nice=False),
     }
 
 
 def hints(*fields: str) -> list[alt.Tooltip]:
-    """What is told of a point that one rests on, where a chart is shown alive.
+    """The fields in the tooltip of a point, where a chart is interactive.
 
     >>> hints("cutoff:N")[0].shorthand
     'cutoff:N'
