@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import EntryPoint, version
 from pathlib import Path
 
 import pytest
 
 from tarry.cli.main import COMMANDS, main
+from tarry.core import plugins
 
 PLAN = ["plan", "--epsilon", "1", "--gap", "11m"]
 
@@ -226,13 +227,18 @@ def modules_after(words):
     return set(ran.stderr.split())
 
 
-@pytest.mark.parametrize("words", [["--help"], [], ["--version"], ["nothing"]])
+@pytest.mark.parametrize("words", [["--help"], [], ["--version"]])
 def test_help_loads_neither_numpy_nor_the_core(words):
     """Asking what there is costs next to nothing."""
     loaded = modules_after(words)
 
     assert "tarry.cli.main" in loaded
     assert not any(name == "numpy" or name.startswith("tarry.core") for name in loaded)
+
+
+def test_a_command_that_is_not_there_does_not_load_numpy():
+    """Installed packages are asked for it, and nothing else."""
+    assert "numpy" not in modules_after(["nothing"])
 
 
 @pytest.mark.parametrize("name", ["plan", "delay", "frontier"])
@@ -306,3 +312,52 @@ def test_a_policy_may_be_told_by_flags(name, capsys):
 
     assert main([name, "--epsilon", "1", "--gap", "11m", *events]) == 0
     assert capsys.readouterr().out
+
+
+# --- commands of installed packages ------------------------------------------------------------------
+
+
+@pytest.fixture
+def install(monkeypatch, tmp_path):
+    """Pretends that a package with a command is installed."""
+    code = (
+        '"""Send a pigeon."""\n'
+        "def add_arguments(parser): parser.add_argument('colour')\n"
+        "def run(arguments): print(arguments.colour, 'pigeon'); return 0\n"
+    )
+    (tmp_path / "pigeon_command.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def installed(name, value):
+        entry = EntryPoint(name=name, value=value, group="tarry.commands")
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == entry.group else [])
+
+    return installed
+
+
+def test_a_command_of_an_installed_package_runs_like_ours(install, capsys):
+    """By its entry point, with help from its docstring."""
+    install("pigeon", "pigeon_command")
+
+    assert main(["pigeon", "white"]) == 0
+    assert main(["pigeon", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("white pigeon\n")
+    assert "Send a pigeon." in out
+
+
+def test_a_package_cannot_take_the_place_of_a_command_of_ours(install, capsys):
+    """Whoever types it gets ours."""
+    install("delay", "pigeon_command")
+
+    assert main(["delay", "--help"]) == 0
+    assert "pigeon" not in capsys.readouterr().out
+
+
+def test_a_command_that_cannot_be_loaded_is_one_sentence(install, capsys):
+    """It says whose it is."""
+    install("pigeon", "no_such_package.command")
+
+    assert main(["pigeon"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("tarry pigeon: the command 'pigeon' (no_such_package.command) cannot be loaded")

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = ["COMMANDS", "command_module", "main"]
 
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG  # closed by the caller: there is nothing to read from, or nowhere to answer
     code = 0
     try:
-        named = bool(words) and words[0] in COMMANDS
+        named = bool(words) and (words[0] in COMMANDS or _is_installed(words[0]))
         code = _command(words[0], words[1:]) if named else _without_command(words)
         sys.stdout.flush()  # here: at the interpreter's end nobody would catch that the reader has gone
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
@@ -117,18 +117,34 @@ def command_module(name: str) -> str:
     return f"tarry.places.{_AT_PLACES[name]}.command" if name in _AT_PLACES else f"tarry.cli.{name}"
 
 
+def _is_installed(name: str) -> bool:
+    if name.startswith("-"):
+        return False
+    from tarry.core.plugins import names  # noqa: PLC0415 - `tarry --help` does not need it
+
+    return name in names("command")
+
+
+def _load(name: str) -> Any:
+    if name in COMMANDS:
+        return import_module(command_module(name))  # loads no package of an extra: --help works without
+    from tarry.core.plugins import load  # noqa: PLC0415 - likewise
+
+    return load("command", name)
+
+
 def _command(name: str, words: list[str]) -> int:
-    command = import_module(command_module(name))  # loads no package of an extra: --help works without
-    parser = Parser(
-        prog=f"tarry {name}",
-        description=command.__doc__,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
+        command = _load(name)
+        parser = Parser(
+            prog=f"tarry {name}",
+            description=command.__doc__,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(parser)
         if name == _RUNS_A_COMMAND:
             return int(command.run(parser.parse_args(words)))
         return int(command.run(parser.parse_intermixed_args(_join_negatives(words))))
