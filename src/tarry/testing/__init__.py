@@ -5,6 +5,7 @@ which somebody else's outlet, reader or place joins in three lines, are in the f
 need pytest.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -147,5 +148,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError:
         raise NotPossible(f"{name} needs pytest: pip install pytest") from None
     module = f"{__name__}.{_SUITES[name]}"
-    pytest.register_assert_rewrite(module)
+    if module not in sys.modules:
+        pytest.register_assert_rewrite(module)
     return getattr(import_module(module), name)
