@@ -23,11 +23,14 @@ from tarry.keep.store import Settings, found
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
+    from tarry.testing.laws import LawCase, LawSuite
     from tarry.testing.outlets import OutletCase, OutletSuite
     from tarry.testing.places import PlaceSuite
     from tarry.testing.readers import ReaderCase, ReaderSuite
 
 __all__ = [
+    "LawCase",
+    "LawSuite",
     "ListOutlet",
     "ManualClock",
     "OutletCase",
@@ -40,6 +43,8 @@ __all__ = [
 ]
 
 _SUITES = {
+    "LawCase": "laws",
+    "LawSuite": "laws",
     "OutletCase": "outlets",
     "OutletSuite": "outlets",
     "PlaceSuite": "places",
