@@ -8,7 +8,7 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="command",
-    outlet="tarry.places.command.outlet:Command",
+    outlet="tarry.places.command.outlet:CommandOutlet",
     delivery="at most once",
     words="a command",
     at_home=True,

@@ -21,7 +21,7 @@ from tarry.keep.posts import Release
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["Command", "command_options"]
+__all__ = ["CommandOutlet", "command_options"]
 
 #: Kept without being named: a program hardly runs without them, and they say nothing of the moment.
 ALWAYS_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
@@ -46,12 +46,12 @@ def command_options(
     return {"argv": argv, "directory": str(directory), "environment": kept, "umask": umask}
 
 
-class Command(Outlet):
+class CommandOutlet(Outlet):
     """Runs programs; their output lands in a folder of the owner's.
 
     >>> from fractions import Fraction
     >>> from tempfile import mkdtemp
-    >>> outlet = Command(Path(mkdtemp()))
+    >>> outlet = CommandOutlet(Path(mkdtemp()))
     >>> options = {"argv": ["/bin/cat"], "directory": "/", "environment": {}}
     >>> outlet.deliver(Release(id="ab12", target="x", content=b"hello", options=options, at=Fraction(0)))
     >>> (outlet.outputs / "ab12").read_text()
