@@ -216,6 +216,6 @@ def test_a_node_with_another_cookie_is_tried_again(node, tmp_path):
     old = tmp_path / "cookie"
     old.write_text("__cookie__:of yesterday")
     raw = node.payment()
-    with pytest.raises(Unreachable, match="its cookie has changed"):
+    with pytest.raises(Unreachable, match="does not know this login: check the cookie"):
         deliver(Bitcoin(node.url, cookie=old), raw)
     assert node.txid(raw) not in node.mempool()

@@ -85,7 +85,7 @@ def test_what_a_real_wiki_hides_is_a_fault_and_what_it_lacks_a_sentence(own_wiki
         assert [actor for actor, title, _ in found(stream) if title == "Elbe"] == ["Nym", "Nym"]
         assert [fault.reason for fault in stream.faults.first] == ["the contributor is hidden"]
     for missing in ("Nile", "[bad]", "Special:Log", "wikipedia:Nile"):
-        with pytest.raises(BadInput, match="page 1 of those asked for must be one of the wiki"):
+        with pytest.raises(BadInput, match="page 1 of those given is not in the wiki"):
             list(read_wiki(own_wiki.api, what="revisions", pages=[missing]))
     with pytest.raises(BadInput, match="the category must have pages, found none"):
         list(read_wiki(own_wiki.api, what="revisions", category="Lakes"))
@@ -119,7 +119,7 @@ def test_a_real_node_is_read_by_its_mempool_and_by_its_blocks(own_node):
     assert {event.time / 1e6 for event in events} == {block["time"]}
     assert mined.faults.count == 0
 
-    with pytest.raises(NotPossible, match="401 Unauthorized: check the login"):
+    with pytest.raises(NotPossible, match="does not know this login: check the cookie"):
         list(read_bitcoin(own_node.url, login=("x", "y"), mempool=True))
     with pytest.raises(BadInput, match="found 999999, the last is"):
         list(read_bitcoin(own_node.url, cookie=own_node.cookie, blocks="0-999999"))

@@ -338,13 +338,18 @@ def modules_after(words):
     return set(ran.stderr.split())
 
 
-@pytest.mark.parametrize("words", [["--help"], [], ["--version"], ["nothing"]])
+@pytest.mark.parametrize("words", [["--help"], [], ["--version"]])
 def test_help_loads_neither_numpy_nor_the_core(words):
     """Asking what there is costs next to nothing."""
     loaded = modules_after(words)
 
     assert "tarry.cli.main" in loaded
     assert not any(name == "numpy" or name.startswith("tarry.core") for name in loaded)
+
+
+def test_a_command_that_is_not_there_does_not_load_numpy():
+    """Installed packages are asked for it, and nothing else."""
+    assert "numpy" not in modules_after(["nothing"])
 
 
 @pytest.mark.parametrize("name", ["plan", "delay", "frontier"])

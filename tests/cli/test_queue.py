@@ -6,7 +6,7 @@ import sys
 from contracts.shell import ALL_GONE
 from tarry.cli.main import main
 from tarry.keep.errors import LockedOut, Unreachable
-from tarry.places.command.outlet import Command
+from tarry.places.command.outlet import CommandOutlet
 
 
 def test_before_first_use_nothing_waits(shell):
@@ -110,7 +110,7 @@ def test_an_account_that_cannot_get_in_is_told_and_its_act_can_be_taken_back(qui
     def locked(*_):
         raise LockedOut("the wiki refuses this account's login")
 
-    monkeypatch.setattr(Command, "deliver", locked)
+    monkeypatch.setattr(CommandOutlet, "deliver", locked)
     told = quiet.ask("run", "--target", "x", "--", "true")
     quiet.pass_ticks(ALL_GONE)
     _, out, _ = quiet.say("queue")
@@ -131,8 +131,8 @@ def test_what_may_have_left_is_told_and_cannot_be_taken_back(quiet, monkeypatch)
     def lost(*_):
         raise troubles.pop() if troubles else LockedOut("no way in")
 
-    monkeypatch.setattr(Command, "deliver", lost)
-    monkeypatch.setattr(Command, "delivery", "at least once")
+    monkeypatch.setattr(CommandOutlet, "deliver", lost)
+    monkeypatch.setattr(CommandOutlet, "delivery", "at least once")
     told = quiet.ask("run", "--target", "x", "--", "true")
     quiet.pass_ticks(ALL_GONE)
     _, out, _ = quiet.say("queue")
@@ -148,7 +148,7 @@ def test_what_may_have_left_is_told_and_cannot_be_taken_back(quiet, monkeypatch)
 
 def test_what_holds_everything_up_is_told(quiet, monkeypatch):
     """In one's own store all that waits moves with it: the queue says which act it is."""
-    monkeypatch.setattr(Command, "deliver", lambda *_: (_ for _ in ()).throw(LockedOut("no way in")))
+    monkeypatch.setattr(CommandOutlet, "deliver", lambda *_: (_ for _ in ()).throw(LockedOut("no way in")))
     for target in ("x", "y"):
         quiet.ask("run", "--target", target, "--", "true")
     quiet.pass_ticks(ALL_GONE)

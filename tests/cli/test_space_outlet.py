@@ -143,16 +143,13 @@ class Pigeon(Outlet):
     def __init__(self, loft): self.loft = loft
     def deliver(self, release): Path(self.loft, release.id).write_bytes(release.content)
 
-def make(settings, *, space, secret):
-    return Pigeon(settings["loft"])
-
 OUTLET = OutletKind(
     name="pigeon",
+    outlet="pigeon_package:Pigeon",
     delivery="at least once",
     words="its loft",
     option=Option(flag="pigeon", metavar="FOLDER", help="send releases by pigeon", name="loft"),
     options=(Option(flag="title", metavar="T", help="a flag that tarry space has itself"),),
-    for_space="pigeon_package:make",
 )
 """
 

@@ -19,6 +19,7 @@ from tarry.testing.outlets import release_of
 
 KIND = OutletKind(
     name="loft",
+    outlet="pigeon_package:Loft",
     delivery="at most once",
     words="its loft",
     option=Option(flag="loft", metavar="URL", help="the loft", rule="address", name="at"),
@@ -61,7 +62,9 @@ def test_settings_of_a_space_are_checked_by_the_descriptor(settings, sentence):
 
 def test_posts_stay_with_the_place_they_were_meant_for():
     """Settings that the kind is bound to must stay; outlets that show posts take over from one another."""
-    showing = OutletKind(name="wall", delivery="exactly once", words="its wall", shows_posts=True)
+    showing = OutletKind(
+        name="wall", outlet="", delivery="exactly once", words="its wall", shows_posts=True
+    )
 
     assert KIND.may_take_over(GOOD, KIND, {**GOOD, "seed": "/wheat"})
     assert not KIND.may_take_over(GOOD, KIND, {**GOOD, "at": "https://other.example"})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.clock import MICROS
@@ -74,6 +74,11 @@ class FeedOutlet(Outlet):
 
     def __init__(self, space: str) -> None:
         self.space = space
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """It needs no settings."""
+        return cls(space)
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that are too large to be shown beside the content."""

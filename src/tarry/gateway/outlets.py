@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.core.plugins import load, load_all, names, resolve
+from tarry.core.plugins import load, load_all, names
 from tarry.gateway.catalog import Catalog, Space
-from tarry.gateway.feed import FeedOutlet
 from tarry.keep.account_clock import account_of
 from tarry.keep.errors import Paused, Unavailable, Unreachable
 from tarry.keep.keys import Keys
@@ -24,7 +23,6 @@ __all__ = [
     "GuardedOutlet",
     "SpaceOutlets",
     "check_outlets",
-    "make_feed",
     "make_outlet",
     "may_take_over",
     "outlet_kind",
@@ -50,15 +48,6 @@ def space_secret(keys: Keys, space: Space) -> bytes:
     return keys.secret(f"{space.outlet.get('kind')} of {space.name}, {space.outlet.get('turn', 0)}")
 
 
-def make_feed(settings: Mapping[str, Any], *, space: str, secret: bytes) -> FeedOutlet:  # noqa: ARG001 - it needs neither
-    """The outlet of a space that releases to the gateway's own feed.
-
-    >>> make_feed({}, space="talk", secret=b"").space
-    'talk'
-    """
-    return FeedOutlet(space)
-
-
 def outlet_kind(outlet: Mapping[str, Any]) -> OutletKind:
     """The descriptor of a space's outlet.
 
@@ -72,7 +61,7 @@ openreview, bitcoin
     name = str(outlet.get("kind"))
     if name in names("outlet"):
         kind: OutletKind = load("outlet", name)  # a package that cannot be loaded says why
-        if kind.for_space:
+        if kind.option is not None:
             return kind
     raise BadInput(f"unknown outlet {name!r}", f"use {', '.join(space_kinds())}")
 
@@ -83,7 +72,7 @@ def space_kinds() -> dict[str, OutletKind]:
     >>> [kind.name for kind in space_kinds().values() if kind.needs_files]
     ['feed-file', 'mediawiki', 'openreview', 'bitcoin']
     """
-    return {name: kind for name, kind in load_all("outlet").items() if kind.for_space}
+    return {name: kind for name, kind in load_all("outlet").items() if kind.option is not None}
 
 
 def make_outlet(space: Space, keys: Keys) -> Outlet:
@@ -97,8 +86,7 @@ def make_outlet(space: Space, keys: Keys) -> Outlet:
     kind = outlet_kind(space.outlet)
     kind.check_settings(space.outlet)
     settings = {name: value for name, value in space.outlet.items() if name != "kind"}
-    outlet: Outlet = resolve(kind.for_space)(settings, space=space.name, secret=space_secret(keys, space))
-    return outlet
+    return kind.load().for_space(settings, space=space.name, secret=space_secret(keys, space))
 
 
 def may_take_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all, names, resolve
@@ -53,6 +53,19 @@ class Outlet(ABC):
         cls.in_store = cls.record is not Outlet.record
         cls.logs_in = cls.account is not Outlet.account
 
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:  # noqa: ARG003 - for those that need a file of it
+        """The outlet of one person's own store."""
+        return cls()
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - likewise
+        """The outlet of a space: `settings` are what its options were given, by their keys.
+
+        `secret` is 32 bytes that belong to this space alone.
+        """
+        return cls(**settings)
+
     @abstractmethod
     def deliver(self, release: Release) -> None:
         """Deliver, or raise `Refused` (never), `Unreachable` (not now) or `LockedOut` (not this account).
@@ -98,29 +111,32 @@ def content_fields(content: bytes) -> dict[str, str]:
 class OutletKind:
     """What there is to know of an outlet before it is loaded: a place's descriptor.
 
-    `for_space` and `for_home` name functions, as `module:function`. The first makes the outlet of a space:
-    `make(settings, space=..., secret=...)`, where settings are what the options below were given, and
-    secret is 32 bytes that belong to this space alone. The second makes that of one person's own store:
-    `make(home)`. Where one is left out, there is no such outlet.
-
     >>> option = Option(flag="pigeons", metavar="LOFT", help="send releases by pigeon", rule="address")
-    >>> pigeon = OutletKind(name="pigeon", delivery="at most once", words="its loft", option=option)
+    >>> place = "tarry_pigeon.outlet:Pigeon"
+    >>> pigeon = OutletKind(
+    ...     name="pigeon", outlet=place, delivery="at most once", words="its loft", option=option
+    ... )
     >>> pigeon.check_settings({"kind": "pigeon"})
     Traceback (most recent call last):
     tarry.core.errors.BadInput: outlet pigeon has no pigeons: give --pigeons LOFT
     """
 
     name: str  # in stores, settings of spaces, and entry points
+    outlet: str  # where its class is, as `module:Class`
     delivery: Delivery  # what its outlet promises
     words: str  # where a space releases to, in a sentence: "its wiki"
-    option: Option | None = None  # of `tarry space`, by which a space chooses it
+    at_home: bool = False  # whether one person's own store has it
+    option: Option | None = None  # of `tarry space`, by which a space chooses it; None: no space can
     options: tuple[Option, ...] = ()  # those that may stand beside it
     stored: tuple[str, ...] = ()  # settings that no option gives
-    for_space: str = ""
-    for_home: str = ""
     what_of: Callable[[Mapping[str, Any]], str] = field(default=lambda _: "", repr=False)
     shows_posts: bool = False  # as they are, with their options: one such outlet may take over from another
     bound_to: tuple[str, ...] = ()  # settings that must stay as they are while posts wait
+
+    def load(self) -> type[Outlet]:
+        """Its class, which is loaded now."""
+        outlet: type[Outlet] = resolve(self.outlet)
+        return outlet
 
     @property
     def settings(self) -> tuple[Option, ...]:
@@ -191,7 +207,7 @@ class HomeOutlets(Mapping[str, Outlet]):
     def _names(self) -> tuple[str, ...]:
         kinds = load_all("outlet")
         # A package that cannot be loaded keeps its name: what waits for it is not forgotten.
-        return tuple(name for name in names("outlet") if name not in kinds or kinds[name].for_home)
+        return tuple(name for name in names("outlet") if name not in kinds or kinds[name].at_home)
 
     def _make(self, name: str) -> Outlet:
         try:
@@ -200,10 +216,9 @@ class HomeOutlets(Mapping[str, Outlet]):
             if name not in names("outlet"):
                 raise KeyError(name) from None
             return _Unloadable(error)
-        if not kind.for_home:
+        if not kind.at_home:
             raise KeyError(name)
-        outlet: Outlet = resolve(kind.for_home)(self._home)
-        return outlet
+        return kind.load().for_home(self._home)
 
 
 class _Unloadable(Outlet):

@@ -5,6 +5,7 @@ which somebody else's outlet, reader or place joins in three lines, are in the f
 need pytest.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -22,11 +23,14 @@ from tarry.keep.store import Settings, found
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
+    from tarry.testing.laws import LawCase, LawSuite
     from tarry.testing.outlets import OutletCase, OutletSuite
     from tarry.testing.places import PlaceSuite
     from tarry.testing.readers import ReaderCase, ReaderSuite
 
 __all__ = [
+    "LawCase",
+    "LawSuite",
     "ListOutlet",
     "ManualClock",
     "OutletCase",
@@ -39,6 +43,8 @@ __all__ = [
 ]
 
 _SUITES = {
+    "LawCase": "laws",
+    "LawSuite": "laws",
     "OutletCase": "outlets",
     "OutletSuite": "outlets",
     "PlaceSuite": "places",
@@ -147,5 +153,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError:
         raise NotPossible(f"{name} needs pytest: pip install pytest") from None
     module = f"{__name__}.{_SUITES[name]}"
-    pytest.register_assert_rewrite(module)
+    if module not in sys.modules:
+        pytest.register_assert_rewrite(module)
     return getattr(import_module(module), name)

@@ -98,11 +98,13 @@ class PlaceSuite:
         assert not loaded & {f"{self.package}.{name}" for name in _ORDER}
 
     def test_everything_that_is_named_is_there(self) -> None:
-        """What makes an outlet or reads an export can be called."""
+        """A function that reads, or a class that delivers as often as its descriptor promises."""
         for kind in descriptors(self.package):
-            named = (kind.read,) if isinstance(kind, ReaderKind) else (kind.for_space, kind.for_home)
-            assert any(named), kind.name
-            assert all(callable(resolve(place)) for place in named if place), kind.name
+            if isinstance(kind, ReaderKind):
+                assert callable(resolve(kind.read)), kind.name
+            else:
+                assert kind.at_home or kind.option, kind.name
+                assert kind.load().delivery == kind.delivery, kind.name
 
     def test_every_option_says_what_it_is(self) -> None:
         """Each has a help text, a place to put what it takes, and a flag of its own."""

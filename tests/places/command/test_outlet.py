@@ -12,7 +12,7 @@ import pytest
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
-from tarry.places.command.outlet import Command, command_options
+from tarry.places.command.outlet import CommandOutlet, command_options
 from tarry.testing.outlets import OutletCase, OutletSuite
 
 #: Writes down all that a program can see of how it was started.
@@ -33,7 +33,7 @@ class CommandWorld:
     def __init__(self, folder):
         self.seen, self.outputs = folder / "seen", folder / "output"
         (folder / "here").mkdir()
-        self.outlet = Command(self.outputs)
+        self.outlet = CommandOutlet(self.outputs)
         self.options = {
             "argv": [sys.executable, "-c", LOOK, str(self.seen), "0"],
             "directory": str(folder / "here"),
@@ -74,7 +74,7 @@ class TestCommand(OutletSuite):
 @pytest.fixture
 def run(tmp_path):
     """Runs words, as a releaser would; what they printed."""
-    outlet = Command(tmp_path / "output")
+    outlet = CommandOutlet(tmp_path / "output")
 
     def deliver(*argv, content=b"", directory=tmp_path, umask=None, **environment):
         kept = {"PATH": os.environ["PATH"], **environment}
@@ -132,7 +132,7 @@ def test_a_file_that_may_not_be_executed_is_refused_at_once(tmp_path):
     with pytest.raises(
         BadInput, match=r"'\./script' cannot be run: check its name, and that it may be executed"
     ):
-        Command(tmp_path / "output").check(options)
+        CommandOutlet(tmp_path / "output").check(options)
 
 
 def test_a_program_is_found_as_a_shell_finds_it(run, tmp_path):

@@ -11,8 +11,10 @@ _COOKIE = Option(flag="cookie", metavar="FILE", help="the node's own .cookie fil
 
 OUTLET = OutletKind(
     name="bitcoin",
+    outlet="tarry.places.bitcoin.outlet:Bitcoin",
     delivery="exactly once",
     words="its Bitcoin node",
+    at_home=True,
     option=Option(
         flag="bitcoin",
         metavar="URL",
@@ -30,8 +32,6 @@ OUTLET = OutletKind(
         ),
         Option(flag="strict", help="refuse transactions that tell when they were made", rule="switch"),
     ),
-    for_space="tarry.places.bitcoin.outlet:make_for_space",
-    for_home="tarry.places.bitcoin.outlet:make_own",
     what_of=lambda options: str(options["txid"])[:_DIGITS],
 )
 READER = ReaderKind(

@@ -15,7 +15,7 @@ this machine, so it should be a node of one's own; its peers see it come from th
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
@@ -27,10 +27,7 @@ from tarry.places.bitcoin.refusals import ALREADY_THERE, explain
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 from tarry.places.http import only_asking
 
-if TYPE_CHECKING:
-    from tarry.keep.home import Home
-
-__all__ = ["Bitcoin", "make_for_space", "make_own"]
+__all__ = ["Bitcoin"]
 
 _OF_A_NODE = ("node", "cookie", "login")
 _NO_SUCH = -5
@@ -114,26 +111,6 @@ directory): check its path and rights
         return read_node(
             options.get("node"), cookie=cookie, login=login, timeout_s=self._timeout_s, tls=self._tls
         )
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> Bitcoin:  # noqa: ARG001 - it needs neither
-    """The outlet of a space, with its operator's node.
-
-    >>> make_for_space({"node": "http://127.0.0.1:8332"}, space="talk", secret=b"")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: the node has neither a cookie nor a login: give one of the two
-    """
-    return Bitcoin(**settings)
-
-
-def make_own(_: "Home") -> Bitcoin:
-    """The outlet of one person's own store: each post names its node.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).delivery
-    'exactly once'
-    """
-    return Bitcoin()
 
 
 def _read(options: Mapping[str, Any], content: bytes) -> RawTransaction:

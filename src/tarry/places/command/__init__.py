@@ -8,8 +8,9 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="command",
+    outlet="tarry.places.command.outlet:CommandOutlet",
     delivery="at most once",
     words="a command",
-    for_home="tarry.places.command.outlet:make_own",
+    at_home=True,
     what_of=lambda options: shlex.join(options["argv"]),
 )

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
@@ -21,7 +21,7 @@ from tarry.keep.posts import Release
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["Command", "command_options", "make_own"]
+__all__ = ["CommandOutlet", "command_options"]
 
 #: Kept without being named: a program hardly runs without them, and they say nothing of the moment.
 ALWAYS_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
@@ -46,12 +46,12 @@ def command_options(
     return {"argv": argv, "directory": str(directory), "environment": kept, "umask": umask}
 
 
-class Command(Outlet):
+class CommandOutlet(Outlet):
     """Runs programs; their output lands in a folder of the owner's.
 
     >>> from fractions import Fraction
     >>> from tempfile import mkdtemp
-    >>> outlet = Command(Path(mkdtemp()))
+    >>> outlet = CommandOutlet(Path(mkdtemp()))
     >>> options = {"argv": ["/bin/cat"], "directory": "/", "environment": {}}
     >>> outlet.deliver(Release(id="ab12", target="x", content=b"hello", options=options, at=Fraction(0)))
     >>> (outlet.outputs / "ab12").read_text()
@@ -62,6 +62,11 @@ class Command(Outlet):
 
     def __init__(self, outputs: Path) -> None:
         self.outputs = outputs
+
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:
+        """Outputs lie beside the store."""
+        return cls(home.outputs)
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what cannot be run, while somebody reads it."""
@@ -95,16 +100,6 @@ class Command(Outlet):
         if code:
             how = f"was ended by {_signal(-code)}" if code < 0 else f"ended with {code}"
             raise Refused(f"the command {how}; what it printed is in {output}")
-
-
-def make_own(home: "Home") -> Command:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).outputs
-    PosixPath('/tmp/t/output')
-    """
-    return Command(home.outputs)
 
 
 def _run(release: Release, output: Path) -> int:

@@ -7,11 +7,11 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="feed",
+    outlet="tarry.gateway.feed:FeedOutlet",
     delivery="exactly once",
     words="its feed",
     option=Option(
         flag="feed", help="publish releases in the gateway's own feed, as is usual", rule="switch"
     ),
-    for_space="tarry.gateway.outlets:make_feed",
     shows_posts=True,
 )

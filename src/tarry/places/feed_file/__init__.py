@@ -7,6 +7,7 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="feed-file",
+    outlet="tarry.places.feed_file.outlet:FeedFile",
     delivery="exactly once",
     words="its feed file",
     option=Option(
@@ -16,5 +17,4 @@ OUTLET = OutletKind(
         rule="file",
         name="path",
     ),
-    for_space="tarry.places.feed_file.outlet:make_for_space",
 )

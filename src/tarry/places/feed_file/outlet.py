@@ -18,7 +18,7 @@ import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -26,7 +26,7 @@ from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 
-__all__ = ["FeedFile", "make_for_space"]
+__all__ = ["FeedFile"]
 
 _CHUNK = 1 << 16
 _REMEMBERED = 5000  # far more than are delivered while a worker is held up for a lease
@@ -56,6 +56,13 @@ class FeedFile(Outlet):
         self.path = Path(path)
         self._seen = self.path.stat().st_size if self.path.is_file() else 0
         self._written = deque[str](maxlen=_REMEMBERED)
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """The file of a space must have a folder when the space is made."""
+        feed = cls(settings["path"])
+        feed.check({})
+        return feed
 
     def check(self, options: Mapping[str, Any]) -> None:
         """A feed has no options, and lies in a folder that exists."""
@@ -87,18 +94,6 @@ class FeedFile(Outlet):
         except OSError as error:
             trouble = Refused if error.errno in _HOPELESS else Unreachable
             raise trouble(f"the feed file cannot be written: {error.strerror or error}") from error
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> FeedFile:  # noqa: ARG001 - it needs neither
-    """The outlet of a space.
-
-    >>> make_for_space({"path": "/nowhere/feed.jsonl"}, space="talk", secret=b"")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: there is no folder '/nowhere' for the feed file: make it
-    """
-    feed = FeedFile(settings["path"])
-    feed.check({})
-    return feed
 
 
 @contextlib.contextmanager

@@ -8,9 +8,10 @@ __all__ = ["OUTLET", "READER"]
 
 OUTLET = OutletKind(
     name="git",
+    outlet="tarry.places.git.outlet:Git",
     delivery="exactly once",
     words="a git remote",
-    for_home="tarry.places.git.outlet:make_own",
+    at_home=True,
     what_of=lambda options: f"{options['branch']} to {options['remote']}",
 )
 READER = ReaderKind(

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -27,10 +27,7 @@ from tarry.keep.posts import Release
 from tarry.places.git.client import GitRun, run_git, run_git_outside
 from tarry.places.git.redate import REDATED, check_redatable, redate
 
-if TYPE_CHECKING:
-    from tarry.keep.home import Home
-
-__all__ = ["Git", "make_own", "waiting_push"]
+__all__ = ["Git", "waiting_push"]
 
 _LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -194,16 +191,6 @@ class Git(Outlet):
 
     def _outside(self, push: _Push, *words: str) -> GitRun:
         return run_git_outside(push.repository, *words, timeout_s=self._timeout_s)
-
-
-def make_own(_: "Home") -> Git:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).delivery
-    'exactly once'
-    """
-    return Git()
 
 
 def _read(options: Mapping[str, Any]) -> _Push:

@@ -6,8 +6,9 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="mail",
+    outlet="tarry.places.mail.outlet:Mail",
     delivery="at least once",
     words="a mail server",
-    for_home="tarry.places.mail.outlet:make_own",
+    at_home=True,
     what_of=lambda options: f"{options['subject'] or '(no subject)'} to {', '.join(options['to'])}",
 )

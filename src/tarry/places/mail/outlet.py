@@ -27,7 +27,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tarry.core.errors import BadInput
@@ -35,10 +35,7 @@ from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 
-if TYPE_CHECKING:
-    from tarry.keep.home import Home
-
-__all__ = ["Letter", "Mail", "make_own", "read_letter"]
+__all__ = ["Letter", "Mail", "read_letter"]
 
 _EHLO = "[127.0.0.1]"  # this machine's name is nobody's business
 _KNOWN = {"server", "from", "to", "subject", "password_file"}
@@ -169,16 +166,6 @@ class Mail(Outlet):
                 session.quit()
         finally:
             session.close()
-
-
-def make_own(_: "Home") -> Mail:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).delivery
-    'at least once'
-    """
-    return Mail()
 
 
 def _send(session: smtplib.SMTP, letter: Letter, message: bytes) -> None:

@@ -18,8 +18,10 @@ def _what_of(options: Mapping[str, Any]) -> str:
 
 OUTLET = OutletKind(
     name="mediawiki",
+    outlet="tarry.places.mediawiki.outlet:MediaWiki",
     delivery="exactly once",
     words="its wiki",
+    at_home=True,
     option=Option(
         flag="mediawiki",
         metavar="URL",
@@ -28,8 +30,6 @@ OUTLET = OutletKind(
         name="api",
     ),
     options=(ACCOUNTS,),
-    for_space="tarry.places.mediawiki.outlet:make_for_space",
-    for_home="tarry.places.mediawiki.outlet:make_own",
     what_of=_what_of,
     bound_to=("api",),  # in another wiki nobody would find what was done before
 )

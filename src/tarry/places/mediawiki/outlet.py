@@ -16,7 +16,7 @@ import hashlib
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -30,7 +30,7 @@ from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["MediaWiki", "make_for_space", "make_own"]
+__all__ = ["MediaWiki"]
 
 _LONGEST_S = 120
 _LONG_AGO_S = 366 * 86_400  # no post is tried for so long: a deletion before that was of another's page
@@ -69,6 +69,16 @@ give another one
             accounts.check()
         self._accounts, self._own = accounts, own
         self._timeout_s, self._tls = timeout_s, tls
+
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:
+        """The accounts file lies beside the policy, unless a post names another."""
+        return cls(Accounts(home.accounts_path), own=True)
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """All accounts are at the place that the operator has chosen."""
+        return cls(Accounts(Path(settings["accounts"]), place=settings["api"]))
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what no wiki takes, and an account that is not there. No wiki is asked."""
@@ -131,27 +141,6 @@ give another one
                 "the accounts file has no account for this post that is at a wiki: add it, then repeat this"
             ) from error
         return account
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> MediaWiki:  # noqa: ARG001 - it needs neither
-    """The outlet of a space: all of its accounts are at the wiki that its operator has chosen.
-
-    >>> make_for_space({"api": "https://wiki.example", "accounts": "/a.toml"}, space="talk", secret=b"")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: the address of a wiki must end in /api.php: Special:Version of the wiki \
-shows it
-    """
-    return MediaWiki(Accounts(Path(settings["accounts"]), place=settings["api"]))
-
-
-def make_own(home: "Home") -> MediaWiki:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).logs_in
-    True
-    """
-    return MediaWiki(Accounts(home.accounts_path), own=True)
 
 
 def _refuse_another_page(change: WikiChange, page: WikiPage) -> None:

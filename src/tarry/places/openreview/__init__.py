@@ -9,8 +9,10 @@ __all__ = ["OUTLET", "READER"]
 
 OUTLET = OutletKind(
     name="openreview",
+    outlet="tarry.places.openreview.outlet:OpenReview",
     delivery="exactly once",
     words="OpenReview",
+    at_home=True,
     option=Option(
         flag="openreview",
         metavar="URL",
@@ -19,8 +21,6 @@ OUTLET = OutletKind(
         name="api",
     ),
     options=(ACCOUNTS,),
-    for_space="tarry.places.openreview.outlet:make_for_space",
-    for_home="tarry.places.openreview.outlet:make_own",
     what_of=lambda options: f"note on {options['forum']}",
     bound_to=("api",),
 )

@@ -20,7 +20,7 @@ import ssl
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -33,7 +33,7 @@ from tarry.places.openreview.note import NoteOptions, is_there, note_edit, read_
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["OpenReview", "make_for_space", "make_own"]
+__all__ = ["OpenReview"]
 
 _LONGEST_S = 30
 _SLACK_S = 300  # how far two clocks may be apart
@@ -78,6 +78,16 @@ class OpenReview(Outlet):
             accounts.check()
         self._accounts, self._own = accounts, own
         self._timeout_s, self._tls = timeout_s, tls
+
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:
+        """The accounts file lies beside the policy, unless a post names another."""
+        return cls(Accounts(home.accounts_path), own=True)
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """All accounts are at the place that the operator has chosen."""
+        return cls(Accounts(Path(settings["accounts"]), place=settings["api"]))
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what can be known to be wrong without asking anybody: asking would show an arrival."""
@@ -136,27 +146,6 @@ class OpenReview(Outlet):
 
     def _file(self, named: Path | None) -> Accounts:
         return self._accounts if named is None else Accounts(named)
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> OpenReview:  # noqa: ARG001 - it needs neither
-    """The outlet of a space: all of its accounts are at the place that its operator has chosen.
-
-    >>> make_for_space({"api": "http://notes.example", "accounts": "/a.toml"}, space="talk", secret=b"")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: the address of OpenReview must begin with https://, not http://: a \
-password is sent there
-    """
-    return OpenReview(Accounts(Path(settings["accounts"]), place=settings["api"]))
-
-
-def make_own(home: "Home") -> OpenReview:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).logs_in
-    True
-    """
-    return OpenReview(Accounts(home.accounts_path), own=True)
 
 
 def _look(visit: OpenReviewVisit, place: NoteOptions, fields: Mapping[str, Any], since_ms: int) -> bool:

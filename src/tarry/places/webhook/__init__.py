@@ -7,6 +7,7 @@ __all__ = ["OUTLET"]
 
 OUTLET = OutletKind(
     name="webhook",
+    outlet="tarry.places.webhook.outlet:Webhook",
     delivery="at least once",
     words="its webhook",
     option=Option(
@@ -17,6 +18,5 @@ OUTLET = OutletKind(
         name="url",
     ),
     stored=("turn",),  # each turn has a secret of its own
-    for_space="tarry.places.webhook.outlet:make_for_space",
     shows_posts=True,
 )

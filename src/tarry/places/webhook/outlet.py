@@ -22,7 +22,7 @@ import hmac
 import json
 import ssl
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -33,7 +33,7 @@ from tarry.net.address import read_address
 from tarry.net.http_call import Response
 from tarry.places.http import call
 
-__all__ = ["Webhook", "make_for_space", "verify_webhook"]
+__all__ = ["Webhook", "verify_webhook"]
 
 _LEAST_SECRET = 16
 _LONGEST_S = 30
@@ -75,6 +75,11 @@ class Webhook(Outlet):
         # Made once: reading all the certificates that the system trusts takes long.
         self._tls = (tls or ssl.create_default_context()) if self._address.tls else None
 
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:
+        """The secret of the space signs what is sent."""
+        return cls(settings["url"], secret, space=space)
+
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that are no JSON object, or a large one."""
         if not _is_object(options):
@@ -106,15 +111,6 @@ class Webhook(Outlet):
         }
         who = "the webhook"
         _judge(call(self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls, who=who))
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> Webhook:
-    """The outlet of a space.
-
-    >>> make_for_space({"url": "https://forum.example/hook"}, space="talk", secret=bytes(32)).delivery
-    'at least once'
-    """
-    return Webhook(settings["url"], secret, space=space)
 
 
 def verify_webhook(secret: bytes | str, body: bytes, signature: str) -> bool:
