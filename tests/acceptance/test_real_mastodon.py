@@ -333,6 +333,19 @@ def test_a_token_that_is_not_the_nyms_locks_it_out_and_posts_nothing(server, lin
     assert server.texts("alter") == []
 
 
+def test_one_account_is_one_however_its_login_is_written(server, tmp_path):
+    """An outage of one table is an outage of the other, and both get in."""
+    path = write_accounts(tmp_path, server.tokens)
+    again = f'[again]\nlogin = "@Nym@social.example"\npassword = "{server.tokens["nym"]}"\n'
+    path.write_text(path.read_text() + again)
+    outlet = plugin.Mastodon(Accounts(path, place=server.url))
+    deliver(outlet, "Owls eat mice.", "again")
+
+    nym, again, alter = (outlet.account({"account": name}) for name in ("nym", "again", "alter"))
+    assert nym == again != alter
+    assert server.texts("nym") == ["Owls eat mice."]
+
+
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xff", b"a\0b", b"x" * 100_001])
 def test_what_is_no_status_is_refused_at_once_and_at_its_release(server, tmp_path, content):
     """No server has to be asked for it."""

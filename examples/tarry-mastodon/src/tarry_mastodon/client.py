@@ -19,7 +19,7 @@ from tarry.net.http_call import Response, one_line
 from tarry.places.accounts import Account
 from tarry.places.http import call, only_asking
 
-__all__ = ["Visit", "account_id", "original", "read_server"]
+__all__ = ["Visit", "account_id", "account_name", "original", "read_server"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_BYTES = 8 << 20  # of one answer
@@ -68,6 +68,15 @@ def account_id(status: Mapping[str, Any]) -> str | None:
     return account.get("id") if isinstance(account, dict) else None
 
 
+def account_name(login: str) -> str:
+    """What an account is called at its server, however its login is written.
+
+    >>> {account_name(login) for login in ("@Nym@social.example", "nym@social.example", "Nym")}
+    {'nym'}
+    """
+    return login.lstrip("@").partition("@")[0].lower()
+
+
 class Visit:
     """A visit by one account: its `login` is the name there, its `password` an access token.
 
@@ -98,7 +107,7 @@ class Visit:
         profile = self._value(response)
         if not isinstance(profile, dict) or not isinstance(profile.get("id"), str):
             raise Unreachable("the server answered the login with something that is no account")
-        if str(profile.get("username")).lower() != _name(self._account.login):
+        if str(profile.get("username")).lower() != account_name(self._account.login):
             raise LockedOut(
                 f"the token of this account is another account's: {_MEND}", wait_s=_AFTER_LOGIN_S
             )
@@ -211,8 +220,3 @@ def _reason(response: Response) -> str:
 def _wait_s(response: Response) -> int:
     after = response.headers.get("retry-after", "")
     return min(int(after), _LONGEST_WAIT_S) if re.fullmatch(r"[0-9]{1,9}", after) else _AFTER_LIMIT_S
-
-
-def _name(login: str) -> str:
-    """`@Nym@social.example`, `nym@social.example` and `nym` are the same account of a server."""
-    return login.lstrip("@").partition("@")[0].lower()

@@ -31,7 +31,7 @@ from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.places.accounts import Account, Accounts
 
-from tarry_mastodon.client import Visit, read_server
+from tarry_mastodon.client import Visit, account_name, read_server
 
 if TYPE_CHECKING:
     from tarry.keep.home import Home
@@ -109,7 +109,7 @@ class Mastodon(Outlet):
             account = self._file(status).account(status.account)
         except BadInput:
             return None
-        return f"{account.at.rstrip('/')} {account.login.lower()}"
+        return f"{account.at.rstrip('/')} {account_name(account.login)}"
 
     def deliver(self, release: Release) -> None:
         """Post it, find it posted, or say why not."""
