@@ -78,17 +78,19 @@ class World:
         self.server = Mastodon(self.prepared, folder / "mastodon")
         self.server.start()
         self.line = HeldLine(self.server.port).__enter__()
-        self.accounts = write_accounts(folder, self.server.tokens)
+        self.accounts, self.id = write_accounts(folder, self.server.tokens), self.server.account("nym")
         place = Mastodon.address(self.line.port)
         self.outlet = self.kind(Accounts(self.accounts, place=place), timeout_s=10)
 
     def sent(self):
-        """The requests that posted something; the port they came to is this run's."""
+        """The requests that posted something."""
         return [request for request in self.everything() if request.startswith(POST)]
 
     def everything(self):
-        here = f"127.0.0.1:{self.line.port}".encode()
-        return [each.request.replace(here, b"social.example") for each in self.line.asked]
+        """All requests; the port and the account's id are this run's."""
+        here, account = f"127.0.0.1:{self.line.port}".encode(), self.id.encode()
+        requests = [each.request for each in self.line.asked]
+        return [each.replace(here, b"social.example").replace(account, b"ID") for each in requests]
 
     def close(self):
         self.line.__exit__()
