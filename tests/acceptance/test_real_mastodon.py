@@ -7,18 +7,21 @@ import sys
 import threading
 import time
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from contracts.outlet_contract import OutletCase, OutletContract, check_side_channel, release_of
-from tarry.keep.outlets.accounts import Accounts
 
+from acceptance.batched_run import running_gateway
 from contracts.held_line import HeldLine
-from contracts.real_mastodon import PACKAGE, Mastodon, prepare_mastodon, write_accounts
+from contracts.real_mastodon import NYMS, PACKAGE, Mastodon, prepare_mastodon, write_accounts
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import LockedOut, Refused, Unreachable
+from tarry.places.accounts import Accounts
+from tarry.testing import OutletCase, OutletSuite
+from tarry.testing.outlets import check_side_channel, release_of
 
 sys.path.insert(0, str(PACKAGE / "src"))  # it is not installed where the other tests run
 
@@ -76,17 +79,19 @@ class World:
         self.server = Mastodon(self.prepared, folder / "mastodon")
         self.server.start()
         self.line = HeldLine(self.server.port).__enter__()
-        self.accounts = write_accounts(folder, self.server.tokens)
+        self.accounts, self.id = write_accounts(folder, self.server.tokens), self.server.account("nym")
         place = Mastodon.address(self.line.port)
         self.outlet = self.kind(Accounts(self.accounts, place=place), timeout_s=10)
 
     def sent(self):
-        """The requests that posted something; the port they came to is this run's."""
+        """The requests that posted something."""
         return [request for request in self.everything() if request.startswith(POST)]
 
     def everything(self):
-        here = f"127.0.0.1:{self.line.port}".encode()
-        return [each.request.replace(here, b"social.example") for each in self.line.asked]
+        """All requests; the port and the account's id are this run's."""
+        here, account = f"127.0.0.1:{self.line.port}".encode(), self.id.encode()
+        requests = [each.request for each in self.line.asked]
+        return [each.replace(here, b"social.example").replace(account, b"ID") for each in requests]
 
     def close(self):
         self.line.__exit__()
@@ -108,8 +113,8 @@ def anothers_token(world):
     write_accounts(world.accounts.parent, world.server.tokens | {"nym": world.server.tokens["alter"]})
 
 
-class TestMastodon(OutletContract):
-    """The plugin's outlet meets the contract of outlets, at a server that is not ours."""
+class TestMastodon(OutletSuite):
+    """The plugin's outlet meets the suite of outlets, at a server that is not ours."""
 
     case = OutletCase(
         world=World,
@@ -331,6 +336,19 @@ def test_a_token_that_is_not_the_nyms_locks_it_out_and_posts_nothing(server, lin
     assert server.texts("alter") == []
 
 
+def test_one_account_is_one_however_its_login_is_written(server, tmp_path):
+    """An outage of one table is an outage of the other, and both get in."""
+    path = write_accounts(tmp_path, server.tokens)
+    again = f'[again]\nlogin = "@Nym@social.example"\npassword = "{server.tokens["nym"]}"\n'
+    path.write_text(path.read_text() + again)
+    outlet = plugin.Mastodon(Accounts(path, place=server.url))
+    deliver(outlet, "Owls eat mice.", "again")
+
+    nym, again, alter = (outlet.account({"account": name}) for name in ("nym", "again", "alter"))
+    assert nym == again != alter
+    assert server.texts("nym") == ["Owls eat mice."]
+
+
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xff", b"a\0b", b"x" * 100_001])
 def test_what_is_no_status_is_refused_at_once_and_at_its_release(server, tmp_path, content):
     """No server has to be asked for it."""
@@ -383,6 +401,113 @@ def test_the_reader_goes_on_from_page_to_page_and_stops_at_since(server, line):
     assert list(read_mastodon(server.url, until=after)) == every
     assert list(read_mastodon(Mastodon.address(line.port), since=after)) == []
     assert len(line.asked) == 1
+
+
+# --- installed ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The plugin as pip installs it, in a folder of its own."""
+    site = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-index"]
+    command = [*pip, "--no-deps", "--no-build-isolation", "--target", site, PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return site
+
+
+@pytest.fixture
+def program(installed, tmp_path):
+    """Runs a program of Python's where the plugin is installed: all that it says."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TARRY_")}
+    path = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))
+    environment |= {"PYTHONPATH": path, "TARRY_HOME": str(tmp_path / "home")}
+
+    def run(*words, code=0):
+        command = [sys.executable, "-m", *map(str, words)]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def tarry(program):
+    """Runs a command of tarry's there."""
+    return partial(program, "tarry")
+
+
+def test_an_installed_plugin_joins_the_commands(server, tarry, tmp_path):
+    """A space, an export with its audit, and a policy: nobody has touched a file of tarry's."""
+    policy, history = tmp_path / "policy.toml", tmp_path / "history.csv"
+    policy.write_text('epsilon = "2"\ngap = "11m"\nwindow = "5m"\nlaw = "two-step"\n')
+    assert tarry("verify", policy).startswith("holds")
+    assert "two-step law" in tarry("plan", "--policy", policy)
+
+    accounts = write_accounts(tmp_path, server.tokens)
+    tarry("space", "add", "talk", "--policy", policy, "--mastodon", server.url, "--accounts", accounts)
+    assert "mastodon" in tarry("space", "list")
+    wrong = tarry(
+        *("space", "add", "other", "--policy", policy, "--mastodon", "http://social.example"),
+        *("--accounts", accounts),
+        code=2,
+    )
+    assert (
+        wrong
+        == "tarry space: http://social.example is not encrypted, and a token is sent there: use https://\n"
+    )
+
+    for number in range(6):
+        server.post(NYMS[number % 2], f"Status {number}")
+    assert "6 events by 2 actors" in tarry("read", "mastodon", server.url, "-o", history)
+    assert "attack shown-seconds:60" in tarry(
+        "audit", history, "--no-advice", "--attack", "shown-seconds:60"
+    )
+
+
+def test_the_plugins_own_tests_and_examples_pass(program):
+    """As its author runs them."""
+    program("pytest", "-q", "-p", "no:cacheprovider", "-c", PACKAGE / "pyproject.toml", PACKAGE / "tests")
+    program("pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", "--pyargs", "tarry_mastodon")
+
+
+def test_batched_statuses_pass_a_kill_and_an_outage_once_and_at_their_ticks(
+    server, line, installed, tmp_path, monkeypatch
+):
+    """Two pairs by two pseudonyms of one person: one in peace; a kill and an outage in the other."""
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
+    parent = server.post("alter", "What do owls eat?")["id"]
+    posts = [
+        status_post("nym", "Mice.", in_reply_to=parent),
+        status_post("alter", "Larks sing.", visibility="unlisted"),
+        status_post("alter", "Bats fly."),
+        status_post("nym", "Wrens hide."),
+    ]
+    accounts = write_accounts(tmp_path, server.tokens)
+    outlet = {"kind": "mastodon", "server": Mastodon.address(line.port), "accounts": str(accounts)}
+    with running_gateway(tmp_path, line, outlet) as run:
+        sent = run.hand_in(posts[:2])
+        run.wait_until_released(sent)
+        sent += run.suffer(posts[2:], POST, server)
+        assert run.parked() == []
+    assert run.exact >= 2, "a tick that was missed explains one or two, and not all"
+
+    made = {status["text"]: status for nym in NYMS for status in server.statuses(nym)}
+    assert sorted(server.texts("nym")) == ["Mice.", "Wrens hide."]
+    assert sorted(server.texts("alter")) == ["Bats fly.", "Larks sing.", "What do owls eat?"]
+    for number, each in enumerate(sent):
+        run.check_moments(each, each.body["content"].encode(), prompt=number < 2)
+        assert seconds(made[each.body["content"]]["created_at"]) >= int(each.latest), "seen before its tick"
+
+
+def status_post(account, text, **options):
+    """A post for the gateway, on a target of its own."""
+    return {"target": f"{account} {text}", "content": text, "options": {"account": account, **options}}
 
 
 # --- helpers --------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ __all__ = ["NYMS", "PACKAGE", "Mastodon", "prepare_mastodon", "write_accounts"]
 PACKAGE = Path(__file__).resolve().parents[2] / "examples" / "tarry-mastodon"
 #: Pseudonyms with an account each.
 NYMS = ("nym", "alter")
-_NAME = "127.0.0.1:9"  # what it takes itself for; nobody listens there
 _NO_REDIRECT = "urn:ietf:wg:oauth:2.0:oob"  # the code is shown instead
 _PATIENCE_S = 30.0
 _TOKENS = "tokens.json"
@@ -34,7 +33,7 @@ def prepare_mastodon(folder: Path) -> Path:
     """Make a server with its accounts, and get a token for each as an app does; the folder to copy."""
     folder.mkdir(parents=True)
     data = folder / "data"
-    _snac("init", data, answers=["127.0.0.1", "1", _NAME, "", ""])
+    _snac("init", data, answers=["127.0.0.1", "1", "127.0.0.1:9", "", ""])
     passwords = {
         nym: re.search(r"password is (\S+)", _snac("adduser", data, nym)).group(1)  # said only here
         for nym in NYMS
@@ -87,10 +86,12 @@ class Mastodon(RealServer):
         if prepared is not None:
             shutil.copytree(prepared, folder)
         tokens, port = folder / _TOKENS, free_port()
+        # What it takes itself for: nobody listens there. Servers of one name share a part of their memory.
+        self.name = f"127.1.{port // 256}.{port % 256}:9"
         self.tokens: dict[str, str] = json.loads(tokens.read_text()) if tokens.exists() else {}
         settings = folder / "data" / "server.json"
         known = json.loads(settings.read_text())
-        known |= {"port": port, "protocol": "http", "disable_email_notifications": True}
+        known |= {"host": self.name, "port": port, "protocol": "http", "disable_email_notifications": True}
         settings.write_text(json.dumps(known), encoding="utf-8")
         super().__init__(
             [find_part("snac") / "snac", "httpd", folder / "data"],
@@ -108,6 +109,17 @@ class Mastodon(RealServer):
     def address(port: int) -> str:
         """The same by another port that leads here."""
         return f"http://127.0.0.1:{port}"
+
+    def kill(self) -> None:
+        """Pull the plug, and put away what it then leaves in shared memory."""
+        left = [f"sem.job_{self._process.pid}", f"{self.name}_snac_state"]
+        super().kill()
+        for name in left:
+            Path("/dev/shm", name).unlink(missing_ok=True)  # noqa: S108 - it has no choice
+
+    def account(self, nym: str) -> str:
+        """The id of an account."""
+        return json.loads(self.ask("GET", "/api/v1/accounts/verify_credentials", nym=nym))["id"]
 
     def ask(self, method: str, path: str, form: dict[str, str] | None = None, *, nym: str = "") -> bytes:
         """One call, by an account if there is one: the answer, which must be good."""
@@ -130,8 +142,8 @@ class Mastodon(RealServer):
 
     def statuses(self, nym: str) -> list[dict[str, Any]]:
         """The newest statuses of an account, oldest first; none that only followers see."""
-        account = json.loads(self.ask("GET", "/api/v1/accounts/verify_credentials", nym=nym))["id"]
-        return json.loads(self.ask("GET", f"/api/v1/accounts/{account}/statuses?limit=100", nym=nym))[::-1]
+        path = f"/api/v1/accounts/{self.account(nym)}/statuses?limit=100"
+        return json.loads(self.ask("GET", path, nym=nym))[::-1]
 
     def texts(self, nym: str) -> list[str]:
         """What they say."""

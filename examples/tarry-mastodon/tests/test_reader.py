@@ -1,7 +1,10 @@
 """What statuses tell, and what is said of those that tell nothing; the real server is in tarry's tests."""
 
+import json
+
 import pytest
 from tarry.core.errors import BadInput, NotPossible
+from tarry.net.http_call import Response
 
 from tarry_mastodon import reader
 
@@ -19,8 +22,8 @@ def read(monkeypatch):
     """Reads these pages, whatever is asked."""
 
     def read(*pages, **options):
-        answers = iter([*pages, []])
-        monkeypatch.setattr(reader, "get_json", lambda *_, **__: next(answers))
+        answers = iter([Response(status=200, body=json.dumps(page).encode()) for page in [*pages, []]])
+        monkeypatch.setattr(reader, "ask", lambda *_: next(answers))
         stream = reader.read_mastodon("https://social.example", **options)
         return list(stream), [str(fault) for fault in stream.faults.first]
 
@@ -87,3 +90,16 @@ def test_an_account_that_cannot_be_is_refused_at_once(account):
     """Nobody is asked about it."""
     with pytest.raises(BadInput, match="an account must be"):
         reader.read_mastodon("https://social.example", accounts=[account])
+
+
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown():
+    """It may be a secret all the same."""
+    with pytest.raises(BadInput, match=r"^the token of the login must be printable ASCII$"):
+        reader.read_mastodon("https://social.example", login=("nym", "gehéim"))
+
+
+def test_an_account_that_is_not_there_is_named(monkeypatch):
+    """Rather than the address, which is right."""
+    monkeypatch.setattr(reader, "ask", lambda *_: Response(status=404))
+    with pytest.raises(NotPossible, match="404 Not Found: there is no account nym there, check its name"):
+        list(reader.read_mastodon("https://social.example", accounts=["nym"]))

@@ -14,19 +14,19 @@ from typing import Any, NoReturn
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import LockedOut, Refused, Unreachable
-from tarry.keep.outlets.accounts import Account
-from tarry.keep.outlets.http_call import asking, call
 from tarry.net.address import Address, read_address
-from tarry.net.http_call import Answer, one_line
+from tarry.net.http_call import Response, one_line
+from tarry.places.accounts import Account
+from tarry.places.http import call, only_asking
 
-__all__ = ["Visit", "account_id", "original", "read_server"]
+__all__ = ["Visit", "account_id", "account_name", "original", "read_server"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_BYTES = 8 << 20  # of one answer
 _PAGE = 40  # the most statuses that Mastodon gives at once
 _PAGES = 3
 _AFTER_LOGIN_S, _AFTER_LIMIT_S, _LONGEST_WAIT_S = 20 * 60, 5 * 60, 86_400
-#: Answers that a later try may change, beside those from 500 on: too slow, too early.
+#: Responses that a later try may change, beside those from 500 on: too slow, too early.
 _PASSING = {408, 425}
 _MEND = "check its token in the accounts file; it is tried again later"
 
@@ -68,6 +68,15 @@ def account_id(status: Mapping[str, Any]) -> str | None:
     return account.get("id") if isinstance(account, dict) else None
 
 
+def account_name(login: str) -> str:
+    """What an account is called at its server, however its login is written.
+
+    >>> {account_name(login) for login in ("@Nym@social.example", "nym@social.example", "Nym")}
+    {'nym'}
+    """
+    return login.lstrip("@").partition("@")[0].lower()
+
+
 class Visit:
     """A visit by one account: its `login` is the name there, its `password` an access token.
 
@@ -83,7 +92,7 @@ class Visit:
         self._headers = {"User-Agent": "tarry", "Connection": "close", "Accept": "application/json"}
         self._id = ""
 
-    @asking()
+    @only_asking()
     def log_in(self) -> None:
         """Check that the token is good, and this account's: nothing leaves under another name."""
         token = self._account.password
@@ -98,13 +107,13 @@ class Visit:
         profile = self._value(response)
         if not isinstance(profile, dict) or not isinstance(profile.get("id"), str):
             raise Unreachable("the server answered the login with something that is no account")
-        if str(profile.get("username")).lower() != _name(self._account.login):
+        if str(profile.get("username")).lower() != account_name(self._account.login):
             raise LockedOut(
                 f"the token of this account is another account's: {_MEND}", wait_s=_AFTER_LOGIN_S
             )
         self._id = profile["id"]
 
-    @asking()
+    @only_asking()
     def has(self, status: str) -> bool:
         """Whether this account can see a status."""
         response = self._call("GET", f"/api/v1/statuses/{status}")
@@ -123,7 +132,7 @@ class Visit:
                 return
             before = page[-1]["id"]
 
-    @asking()
+    @only_asking()
     def text_of(self, status: Mapping[str, Any]) -> str:
         """A status as it was written. Some servers give it with the status, others only by itself."""
         if not isinstance(status.get("text"), str):
@@ -143,7 +152,7 @@ class Visit:
             trouble.sent = True
             raise
 
-    @asking()
+    @only_asking()
     def _page(self, before: str) -> list[Mapping[str, Any]]:
         query = f"?limit={_PAGE}&exclude_reblogs=true" + (f"&max_id={before}" if before else "")
         page = self._value(self._call("GET", f"/api/v1/accounts/{self._id}/statuses{query}"))
@@ -159,7 +168,7 @@ class Visit:
         path: str,
         fields: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         body = b"" if fields is None else json.dumps(fields).encode()
         kind = {} if fields is None else {"Content-Type": "application/json"}
         return call(
@@ -173,7 +182,7 @@ class Visit:
             most=_MOST_BYTES,
         )
 
-    def _value(self, response: Answer) -> Any:
+    def _value(self, response: Response) -> Any:
         if not 200 <= response.status < 300:
             _fail(response)
         try:
@@ -182,7 +191,7 @@ class Visit:
             raise Unreachable("the server answered with something that is no JSON") from None
 
 
-def _fail(response: Answer) -> NoReturn:
+def _fail(response: Response) -> NoReturn:
     if response.status == 429:
         raise LockedOut(f"the server makes this account wait ({response})", wait_s=_wait_s(response))
     if response.status == 401:
@@ -198,7 +207,7 @@ def _fail(response: Answer) -> NoReturn:
     )
 
 
-def _reason(response: Answer) -> str:
+def _reason(response: Response) -> str:
     """Why Mastodon does not take a status: a rule such as a limit, and none of its words."""
     try:
         error = json.loads(response.body).get("error", "")
@@ -208,11 +217,6 @@ def _reason(response: Answer) -> str:
     return f"{response}: {one_line(error)}" if known else str(response)
 
 
-def _wait_s(response: Answer) -> int:
+def _wait_s(response: Response) -> int:
     after = response.headers.get("retry-after", "")
     return min(int(after), _LONGEST_WAIT_S) if re.fullmatch(r"[0-9]{1,9}", after) else _AFTER_LIMIT_S
-
-
-def _name(login: str) -> str:
-    """`@Nym@social.example`, `nym@social.example` and `nym` are the same account of a server."""
-    return login.lstrip("@").partition("@")[0].lower()

@@ -23,17 +23,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
-from tarry.keep.outlets.accounts import Account, Accounts
 from tarry.keep.posts import Release
+from tarry.places.accounts import Account, Accounts
 
-from tarry_mastodon.client import Visit, read_server
+from tarry_mastodon.client import Visit, account_name, read_server
 
-__all__ = ["Mastodon"]
+if TYPE_CHECKING:
+    from tarry.keep.home import Home
+
+__all__ = ["Mastodon", "make_for_space", "make_own"]
 
 _VISIBILITIES = ("public", "unlisted")
 _LONGEST_S = 120
@@ -106,7 +109,7 @@ class Mastodon(Outlet):
             account = self._file(status).account(status.account)
         except BadInput:
             return None
-        return f"{account.at.rstrip('/')} {account.login.lower()}"
+        return f"{account.at.rstrip('/')} {account_name(account.login)}"
 
     def deliver(self, release: Release) -> None:
         """Post it, find it posted, or say why not."""
@@ -162,6 +165,26 @@ class Mastodon(Outlet):
         except BadInput as error:
             raise Refused(_NO_ACCOUNT) from error
         return account
+
+
+def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> Mastodon:  # noqa: ARG001
+    """The outlet of a space: all of its accounts are at the server that its operator has chosen.
+
+    >>> make_for_space({"server": "http://social.example", "accounts": "/a"}, space="talk", secret=b"")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: http://social.example is not encrypted, and a token is sent there: use https://
+    """
+    return Mastodon(Accounts(Path(settings["accounts"]), place=settings["server"]))
+
+
+def make_own(home: "Home") -> Mastodon:
+    """The outlet of one person's own store.
+
+    >>> from tarry.keep.home import Home
+    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).logs_in
+    True
+    """
+    return Mastodon(Accounts(home.accounts_path), own=True)
 
 
 def _read_text(content: bytes) -> str:

@@ -4,17 +4,20 @@ The actor is the account. The target is the status that is answered; what begins
 as its target.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.readers.events import Event, Stream
+from tarry.net.address import Address
+from tarry.net.web import WebRequest, ask
+from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import Faults
-from tarry.readers.web import get_json
 
 from tarry_mastodon.client import account_id, original, read_server
 
@@ -29,6 +32,7 @@ _NOTES = (
     "boosts are left out: some servers give them the time of what is boosted",
     "statuses that only followers see, and those that were deleted, are missing",
 )
+_ADVICE = {401: "give a login (--login)", 403: "it does not let this reader in", 429: "try again later"}
 _Row = Mapping[str, Any]
 
 
@@ -40,7 +44,7 @@ def read_mastodon(
     since: str | None = None,
     until: str | None = None,
     wait: Callable[[float], None] = time.sleep,
-) -> Stream:
+) -> EventStream:
     """Read statuses, the newest first: of these accounts, or of the server's public timeline.
 
     `source` is the address of the server. `login` is an account with its token: some servers show nobody
@@ -52,24 +56,40 @@ def read_mastodon(
     tarry.core.errors.BadInput: since must be a moment with a zone, not 'yesterday': write it as \
 2024-05-01T10:00:00Z
     """
-    read_server(source)
+    address = read_server(source)
     for account in accounts:
         if not _ACCOUNT.fullmatch(account):
             raise BadInput(f"an account must be nym or nym@server, not {account!r:.60}")
     first, end = (_bound(name, text) for name, text in (("since", since), ("until", until)))
-    server = _Server(source.rstrip("/"), {"Authorization": f"Bearer {login[1]}"} if login else {}, wait)
+    headers = {"Accept": "application/json", "User-Agent": "tarry"}
+    if login:
+        if not (login[1].isascii() and login[1].isprintable()):  # no message shows it
+            raise BadInput("the token of the login must be printable ASCII")
+        headers["Authorization"] = f"Bearer {login[1]}"
+    server = _Server(address, headers, wait)
     faults = Faults(_WHO)
-    return Stream(_events(_timelines(server, accounts), first, end, faults), faults, _NOTES)
+    return EventStream(_events(_timelines(server, accounts), first, end, faults), faults, _NOTES)
 
 
 @dataclass(frozen=True)
 class _Server:
-    address: str
+    address: Address
     headers: Mapping[str, str]
     wait: Callable[[float], None]
 
-    def get(self, path: str, query: Mapping[str, str]) -> Any:
-        return get_json(f"{self.address}{path}", query, headers=self.headers, who=_WHO, wait=self.wait)
+    def get(self, path: str, query: Mapping[str, str], *, missing: str = "check the address") -> Any:
+        """One answer. `missing` is what to do where the server knows no such thing."""
+        address = replace(self.address, path=f"{path}?{urlencode(query)}")
+        response = ask(WebRequest(who=_WHO, address=address, headers=self.headers), self.wait)
+        if response.status != 200:
+            fix = _ADVICE.get(response.status, missing if response.status == 404 else "try again later")
+            raise NotPossible(f"the server answered {response}: {fix}")
+        try:
+            return json.loads(response.body)
+        except (ValueError, RecursionError):
+            raise BadInput(
+                "the server answered with something that is no JSON", "check the address"
+            ) from None
 
     def statuses(self, path: str, query: Mapping[str, str]) -> Iterator[_Row]:
         """Page after page, the newest first."""
@@ -83,15 +103,21 @@ class _Server:
                 raise NotPossible("the server gives the same statuses again and again: try again later")
             query["max_id"] = last
 
+    def account(self, name: str) -> str:
+        """The id of an account."""
+        missing = f"there is no account {name} there, check its name"
+        profile = self.get("/api/v1/accounts/lookup", {"acct": name.lstrip("@")}, missing=missing)
+        number = profile.get("id") if isinstance(profile, dict) else None
+        if not isinstance(number, str):
+            raise BadInput(f"the server's answer about {name} is no account", "check the address")
+        return number
+
 
 def _timelines(server: _Server, accounts: Sequence[str]) -> Iterator[Iterator[_Row]]:
     if not accounts:
         yield server.statuses("/api/v1/timelines/public", {"local": "true"})
-    for account in accounts:
-        profile = server.get("/api/v1/accounts/lookup", {"acct": account.lstrip("@")})
-        number = profile.get("id") if isinstance(profile, dict) else None
-        if not isinstance(number, str):
-            raise BadInput(f"the server's answer about {account} is no account", "check the address")
+    for name in accounts:
+        number = server.account(name)
         rows = server.statuses(f"/api/v1/accounts/{number}/statuses", {"exclude_reblogs": "true"})
         yield (row for row in rows if account_id(original(row)) == number)
 

@@ -1,0 +1,9 @@
+"""The package has the shape of a place: descriptions load nothing, command > outlet | reader > client."""
+
+from tarry.testing import PlaceSuite
+
+
+class TestMastodon(PlaceSuite):
+    """The outlet's own suite, which needs a server, is in tarry's acceptance tests."""
+
+    package = "tarry_mastodon"
