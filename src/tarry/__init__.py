@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tarry.core.policy import Policy
     from tarry.core.policy_file import read_policy, write_policy
     from tarry.core.promise import Promise, promise
-    from tarry.core.release import Draws, draw_pair, release_tick
+    from tarry.core.release import Draws, draw_pair, release_ticks
     from tarry.core.verify import Verdict, verify
 
 __all__ = [
@@ -75,7 +75,7 @@ __all__ = [
     "promise",
     "pseudonym_ledger",
     "read_policy",
-    "release_tick",
+    "release_ticks",
     "two_sided_bound",
     "verify",
     "write_policy",
@@ -97,7 +97,7 @@ _HOMES = {
     "policy": ("Policy",),
     "policy_file": ("read_policy", "write_policy"),
     "promise": ("Promise", "promise"),
-    "release": ("Draws", "draw_pair", "release_tick"),
+    "release": ("Draws", "draw_pair", "release_ticks"),
     "verify": ("Verdict", "verify"),
 }
 _HOME = {name: f"tarry.core.{module}" for module, names in _HOMES.items() for name in names}

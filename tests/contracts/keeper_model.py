@@ -7,7 +7,7 @@ from fractions import Fraction
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
-from tarry.core.release import Draws, release_tick
+from tarry.core.release import Draws, release_ticks
 from tarry.keep.releaser import LEASE_S
 from tarry.keep.tries import Outcome
 
@@ -94,7 +94,7 @@ class KeeperModel:
 
     def ticks(self, event: Event, label: bool) -> int:
         """The release tick under a label."""
-        return event.shift + release_tick(event.arrival, event.draws, batched=label, hold=self.hold)
+        return event.shift + release_ticks(event.arrival, event.draws, batched=label, hold=self.hold)
 
     def prospect(self, entry: Entry) -> tuple[int, int]:
         """The two ticks of which the release will be one."""

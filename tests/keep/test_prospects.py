@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from contracts.keeping import BATCHED, UNBATCHED, World, lively_policy, stiff_policy
 from tarry.core.policy import LABEL_RULES
-from tarry.core.release import Draws, release_tick
+from tarry.core.release import Draws, release_ticks
 from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of
 from tarry.keep.store import Settings
 from tarry.testing import memory_store
@@ -20,7 +20,7 @@ def test_an_open_label_leaves_two_ticks_and_a_known_one_leaves_one(arrival, lone
     """Under an open label a post has the ticks of both labels, under a known one that of its own."""
     draws = Draws(lone, batched)
     both = [
-        release_tick(arrival, draws, batched=label, hold=SETTINGS.hold_ticks, deadline=deadline)
+        release_ticks(arrival, draws, batched=label, hold=SETTINGS.hold_ticks, deadline=deadline)
         for label in (False, True)
     ]
 

@@ -16,7 +16,7 @@ from tarry.core.laws import FAMILIES
 from tarry.core.mechanism import Ask, Family, LawPair, Mechanism
 from tarry.core.ticks import ticks_up
 
-__all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share"]
+__all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share", "hold_of"]
 
 LabelRule = Literal["held", "declared", "follower", "simultaneous", "none"]
 LABEL_RULES: tuple[LabelRule, ...] = get_args(LabelRule)
@@ -41,6 +41,15 @@ def event_share(epsilon: Fraction, labels: LabelRule, cover: Cover) -> Fraction:
     if labels in ("follower", "none"):
         return epsilon
     return epsilon / (2 if cover == "pair" else 3)
+
+
+def hold_of(labels: LabelRule, window_ticks: int) -> int:
+    """Ticks that an event waits until its label is known: the window, where labels are held.
+
+    >>> hold_of("held", 300), hold_of("follower", 300)
+    (300, 0)
+    """
+    return window_ticks if labels == "held" else 0
 
 
 @dataclass(frozen=True, init=False)
@@ -130,7 +139,7 @@ class Policy(Sealed):
     @property
     def hold_ticks(self) -> int:
         """Ticks an event waits until its label is known: the window, where labels are held."""
-        return self.window_ticks if self.labels == "held" else 0
+        return hold_of(self.labels, self.window_ticks)
 
     @cached_property
     def deadline_tick(self) -> int | None:

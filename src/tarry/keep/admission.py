@@ -6,6 +6,7 @@ from math import ceil
 
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy_file import write_policy
+from tarry.core.release import after_parents
 from tarry.keep.account_clock import Standstill, standstill
 from tarry.keep.candidates import Candidate, Terms
 from tarry.keep.checks import check_period
@@ -157,7 +158,7 @@ class _Clerk:
         release = ticks.release
         if parent is not None:
             above = prospect(parent, self._settings).release
-            release = release if release is None or above is None else max(release, above)
+            release = release if release is None or above is None else after_parents(release, above)
             ticks = behind_parents(self._transaction, self._settings, ticks, parent)
         self._posts.append(
             {

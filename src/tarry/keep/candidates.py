@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     actor: bytes
     pseudonym: bytes
     sealed: bytes  # the pseudonym as it is stored while the post waits
-    draws: Draws
+    draws: Draws[int]
     content: bytes
     options: bytes
     body: bytes | None  # hash of a request that may come again

@@ -13,7 +13,7 @@ it leaves in the files of a database, tell the window of an arrival and nothing 
 from dataclasses import dataclass
 
 from tarry.core.policy_file import read_policy
-from tarry.core.release import Draws, release_tick
+from tarry.core.release import Draws, release_ticks
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
@@ -122,7 +122,7 @@ def _fix_labels(transaction: Transaction, here: Place, tick: int) -> None:
             {
                 "id": row["id"],
                 "release": row["shift"]
-                + release_tick(
+                + release_ticks(
                     row["arrival"],
                     Draws(row["unbatched"], row["batched"]),
                     batched=bool(row["label"]),

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from tarry.core.errors import BadInput
-from tarry.core.release import Draws, release_tick
+from tarry.core.release import Draws, after_parents, release_ticks
 from tarry.keep.keys import under_receipt
 from tarry.keep.posts import State, Status
 from tarry.keep.store import Row, Settings, Transaction, by_receipt
@@ -37,10 +37,10 @@ class Prospect(NamedTuple):
         >>> Prospect(3, 9).after(Prospect(5, 5))
         Prospect(earliest=5, latest=9)
         """
-        if None in (self.earliest, self.latest, other.earliest, other.latest):
+        if self.earliest is None or self.latest is None or other.earliest is None or other.latest is None:
             return self
         return Prospect(
-            max(self.earliest or 0, other.earliest or 0), max(self.latest or 0, other.latest or 0)
+            after_parents(self.earliest, other.earliest), after_parents(self.latest, other.latest)
         )
 
     def later(self, ticks: int) -> "Prospect":
@@ -75,7 +75,7 @@ def prospect(row: Row, settings: Settings) -> Prospect:
 
 
 def prospect_of(
-    arrival: int, draws: Draws, label: int | None, settings: Settings, deadline: int | None
+    arrival: int, draws: Draws[int], label: int | None, settings: Settings, deadline: int | None
 ) -> Prospect:
     """What an arrival and its draws tell of the release.
 
@@ -86,12 +86,12 @@ def prospect_of(
     """
     hold = settings.hold_ticks
     if label is not None:
-        one = release_tick(arrival, draws, batched=bool(label), hold=hold, deadline=deadline)
+        one = release_ticks(arrival, draws, batched=bool(label), hold=hold, deadline=deadline)
         return Prospect(one, one)
-    lone = release_tick(arrival, draws, batched=False, hold=hold, deadline=deadline)
+    lone = release_ticks(arrival, draws, batched=False, hold=hold, deadline=deadline)
     if draws.settled:
         return Prospect(lone, lone)
-    batched = release_tick(arrival, draws, batched=True, hold=hold, deadline=deadline)
+    batched = release_ticks(arrival, draws, batched=True, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
 
 

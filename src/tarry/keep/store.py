@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
-from tarry.core.policy import LabelRule, Policy
+from tarry.core.policy import LabelRule, Policy, hold_of
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick, now_tick, time_at
 from tarry.keep.keys import post_key, receipt_hash
 
@@ -152,7 +152,7 @@ class Settings:
     @cached_property
     def hold_ticks(self) -> int:
         """Ticks a post waits until its label is known, where labels are held."""
-        return self.window_ticks if self.labels == "held" else 0
+        return hold_of(self.labels, self.window_ticks)
 
     def check(self, policy: Policy) -> None:
         """Labels compare posts with each other, so all posts of a store have one window and tick.
