@@ -19,7 +19,7 @@ from tarry.core.mechanism import Ask
 from tarry.core.sampler import Sampler
 from tarry.core.secure_lanes import SecureLanes
 from tarry.core.seeded_lanes import SeededLanes, event_keys
-from tarry.keep.counter_mode import ctr_reader
+from tarry.keep.keys import ctr_reader
 
 CHUNK = 1 << 15
 

@@ -9,7 +9,7 @@ from contracts.shell import wait_until
 from tarry.gateway.book import read_book
 from tarry.gateway.keyfile import read_key
 from tarry.gateway.outlets import make_outlet
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
 LONGER = SLOW.replace("1h", "2h")
@@ -66,7 +66,7 @@ def test_the_first_space_makes_database_and_key_and_a_second_joins(operator):
 
 def test_content_is_encrypted(operator):
     operator.add_space()
-    assert operator.look(place).settings.sealed
+    assert operator.look(snapshot).settings.sealed
 
 
 def test_a_store_whose_key_is_gone_gets_no_other(operator):
@@ -117,7 +117,7 @@ def test_a_new_policy_pauses_admission_and_says_until_when(operator):
     told = operator.ask("space", "policy", "talk", operator.file("longer.toml", LONGER))
 
     assert told["version"] == 2
-    closed = operator.look(place).closed
+    closed = operator.look(snapshot).closed
     assert 131 <= told["resumes_at"] / 60 - closed <= 133  # the gap, the window and a tick, from now on
     assert listed(operator)["resumes_at"] == told["resumes_at"]
     told = operator.tell("space", "policy", "talk", operator.file("again.toml", SLOW))

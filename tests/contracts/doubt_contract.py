@@ -5,8 +5,8 @@ import pytest
 from contracts.keeping import World, as_long_as
 from contracts.releaser_contract import due
 from tarry.keep.errors import LockedOut, Refused, TooLate, Unreachable
-from tarry.keep.releaser import LEASE_S
-from tarry.keep.tries import IN_DOUBT, MOST_ATTEMPTS
+from tarry.keep.posts import IN_DOUBT
+from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS
 
 __all__ = ["DoubtContract"]
 

@@ -107,7 +107,7 @@ class Keeping:
     def closed(self) -> int:
         """The last closed tick."""
         with self.vault.store.transaction("working") as transaction:
-            return transaction.one("place")["closed"]
+            return transaction.one("snapshot")["closed"]
 
 
 def everything_sent(world: World, *, actor: str, before: int, delay: int) -> tuple[int, list[Any]]:

@@ -30,9 +30,8 @@ from tarry.gateway.spaces import add_space, adopt_delays
 from tarry.gateway.stores import open_store
 from tarry.gateway.tokens import add_token
 from tarry.keep.errors import Refused
-from tarry.keep.keeper import Keeper
+from tarry.keep.keeper import Keeper, Patience
 from tarry.keep.keys import Keys
-from tarry.keep.patience import Patience
 from tarry.keep.posts import Release
 from tarry.keep.releaser import Releaser
 from tarry.testing import ListOutlet, ManualClock

@@ -12,7 +12,7 @@ from tarry.gateway.gateway import Request
 from tarry.gateway.spaces import adopt_delays, change_policy, open_space
 from tarry.gateway.together import change_together
 from tarry.keep.posts import Post
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 COARSE = Policy(epsilon="1", gap="1h", window="10m", tick="7m")  # no hour is a whole number of these ticks
 WIDE = Policy(epsilon="1", gap="30s", window="12s")
@@ -39,7 +39,7 @@ def change(house, policy, **others):
 
 def settings(house):
     with house.store.transaction("reading") as transaction:
-        return place(transaction).settings
+        return snapshot(transaction).settings
 
 
 @pytest.mark.parametrize("policy", [COARSE, WIDE, FOLLOWER], ids=["tick", "window", "labels"])

@@ -19,8 +19,8 @@ from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post
-from tarry.keep.queries import KEEPER, migrations
 from tarry.keep.releaser import Releaser
+from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.vault import Vault
 from tarry.testing import ListOutlet, ManualClock

@@ -36,7 +36,7 @@ from tarry.gateway.outlets import webhook_secret
 from tarry.gateway.spaces import add_space, change_space, new_space, open_space
 from tarry.gateway.stores import is_file
 from tarry.gateway.together import change_together
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, snapshot
 
 __all__ = ["add_arguments", "run"]
 
@@ -103,7 +103,7 @@ def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:
 
 def _add(arguments: argparse.Namespace, config: Config, store: Store) -> None:
     with store.transaction("reading") as transaction:
-        is_first = transaction.place() is None
+        is_first = transaction.snapshot() is None
     sealed = is_first and _is_to_be_encrypted(arguments)
     if arguments.unencrypted and not is_first:
         raise BadInput("--unencrypted", "is for the first space of a gateway", found="a later one")
@@ -141,7 +141,7 @@ def _wanted(arguments: argparse.Namespace) -> dict[str, Any]:
 def _list(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     with store.transaction("reading") as transaction:
         spaces = read_book(transaction).spaces.values()
-        here = place(transaction) if spaces else None
+        here = snapshot(transaction) if spaces else None
     list_spaces(list(spaces), here, store.clock(), as_json=arguments.json)
 
 
@@ -149,7 +149,7 @@ def _open(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     (name,), opens = arguments.words, arguments.action == "open"
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
-        space, here = read_book(transaction).space(name), place(transaction)
+        space, here = read_book(transaction).space(name), snapshot(transaction)
     resumes = resumes_at(space, here, store.clock())
     told = "takes nothing in; what waits leaves at its time"
     if opens:

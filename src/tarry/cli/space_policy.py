@@ -11,7 +11,7 @@ from tarry.gateway.book import Space, read_book
 from tarry.gateway.config import Config
 from tarry.gateway.spaces import change_policy, next_version
 from tarry.gateway.straddling import check_unchanged, cost_at_once
-from tarry.keep.store import Store, arrival_tick, place
+from tarry.keep.store import Store, arrival_tick, snapshot
 
 __all__ = ["change"]
 
@@ -31,7 +31,7 @@ def change(arguments: argparse.Namespace, _: Config, store: Store) -> None:
     if arguments.dry_run:
         with store.transaction("reading") as transaction:
             later = next_version(transaction, clock, name, policy)
-            ticks = later.first_tick - arrival_tick(place(transaction), clock)
+            ticks = later.first_tick - arrival_tick(snapshot(transaction), clock)
         tell_plan(name, later, ticks * policy.tick, loss, as_json=as_json)
         return
     if loss.extra == inf and not arguments.yes:
@@ -47,6 +47,6 @@ def change(arguments: argparse.Namespace, _: Config, store: Store) -> None:
 
 def _cost(store: Store, name: str, policy: Policy) -> tuple[Space, Straddle]:
     with store.transaction("reading") as transaction:
-        space, here = read_book(transaction).space(name), place(transaction)
+        space, here = read_book(transaction).space(name), snapshot(transaction)
     here.settings.check(policy)
     return space, cost_at_once(space, policy, arrival_tick(here, store.clock()))

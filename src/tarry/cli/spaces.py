@@ -9,12 +9,12 @@ from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.straddle import Straddle
 from tarry.gateway.book import Space, Version
 from tarry.keep.clock import Clock, advance, now_tick
-from tarry.keep.store import Place
+from tarry.keep.store import Snapshot
 
 __all__ = ["list_spaces", "resumes_at", "tell_change", "tell_plan", "tell_straddle"]
 
 
-def list_spaces(spaces: Sequence[Space], here: Place | None, clock: Clock, *, as_json: bool) -> None:
+def list_spaces(spaces: Sequence[Space], here: Snapshot | None, clock: Clock, *, as_json: bool) -> None:
     """The spaces, and whether each takes posts in."""
     tick = 0 if here is None else _now_tick(here, clock)
     if as_json:
@@ -89,7 +89,7 @@ def _print_loss(loss: Straddle, nothing: str) -> None:
     print(f"the worst: {loss.at}")
 
 
-def resumes_at(space: Space, here: Place, clock: Clock) -> Fraction | None:
+def resumes_at(space: Space, here: Snapshot, clock: Clock) -> Fraction | None:
     """When the pause before a new policy is over; None: there is none.
 
     >>> from tarry.gateway.testing import small_gateway
@@ -129,5 +129,5 @@ def _begins(version: Version) -> Fraction:
     return version.first_tick * version.policy.tick
 
 
-def _now_tick(here: Place, clock: Clock) -> int:
+def _now_tick(here: Snapshot, clock: Clock) -> int:
     return now_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)

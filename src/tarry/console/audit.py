@@ -22,7 +22,7 @@ from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.console.texts import texts
 from tarry.core.errors import BadInput, TarryError
 from tarry.gateway.problems import BadRequest, refuse
-from tarry.keep.moments import moment
+from tarry.keep.clock import moment
 
 __all__ = ["ROUTES", "add_audits"]
 

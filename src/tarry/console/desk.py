@@ -19,8 +19,8 @@ from tarry.gateway.book import SCOPES, Space, Version
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
 from tarry.gateway.tokens import find_token
+from tarry.keep.clock import moment
 from tarry.keep.errors import Unavailable
-from tarry.keep.moments import moment
 
 if TYPE_CHECKING:
     from tarry.gateway.door import Door

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from tarry.console.desk_figures import Standing
 from tarry.gateway.book import Space
-from tarry.keep.moments import moment
+from tarry.keep.clock import moment
 
 __all__ = ["Card", "Held", "Waiting", "cards"]
 

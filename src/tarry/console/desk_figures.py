@@ -15,10 +15,9 @@ from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.metrics import last_hour
 from tarry.gateway.report import report
-from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
+from tarry.keep.clock import MICROS, Clock, advance, last_past_tick, moment
 from tarry.keep.closing import hour_ticks
-from tarry.keep.moments import moment
-from tarry.keep.store import Row, Transaction, place
+from tarry.keep.store import Row, Transaction, snapshot
 
 __all__ = ["Ledger", "Line", "Parked", "Standing", "health", "look", "parked"]
 
@@ -58,7 +57,7 @@ def look(transaction: Transaction, clock: Clock) -> Standing:
     ...     look(transaction, gateway.clock).parked
     []
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     tick, hour = here.settings.tick, hour_ticks(here.settings)
     now = advance(here.anchor, clock.read(here.now)).time
     last, overdue = last_past_tick(now, tick), transaction.one("overdue")
@@ -93,7 +92,7 @@ class Ledger:
     def count(self, transaction: Transaction, clock: Clock) -> int:
         """How many there were. It goes through all accounts, so it is remembered until the hour is over."""
         with self._lock:
-            here = place(transaction)
+            here = snapshot(transaction)
             if (hour := here.closed // hour_ticks(here.settings)) != self._hour:
                 self._hour, self._spent = hour, report(transaction, clock).spent
             return self._spent

@@ -18,7 +18,7 @@ from tarry.gateway.migrations import applied, check_not_newer
 from tarry.gateway.stores import ROOMS
 from tarry.keep.errors import Unavailable
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, snapshot
 
 __all__ = ["back_up", "restore"]
 
@@ -75,7 +75,7 @@ def restore(store: Store, path: str | Path) -> dict[str, int]:
     True
     """
     with _copy_of(Path(path)) as source, source.transaction("reading") as transaction:
-        if transaction.place() is None or not place(transaction).settings.paused:
+        if transaction.snapshot() is None or not snapshot(transaction).settings.paused:
             fix = "tarry backup makes one of it"
             raise BadInput("a backup", _IS_BACKUP, found="a database that is in use", fix=fix)
         tables = _tables(source)

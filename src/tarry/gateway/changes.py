@@ -9,9 +9,10 @@ from tarry.gateway.tokens import add_token, revoke_token
 from tarry.keep.admission import CLOSED
 from tarry.keep.clock import Clock
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
+from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Status
-from tarry.keep.receipts import Receipts
+from tarry.keep.rows import post_by_key
 from tarry.keep.store import Row, Store, Transaction
 
 __all__ = ["NOT_PARKED", "Changes"]
@@ -32,7 +33,7 @@ class Changes:
     store: Store
     keys: Keys
     clock: Clock
-    receipts: Receipts
+    receipts: Gate
     refresh: Callable[[], Book]
 
     def replace(
@@ -79,7 +80,7 @@ class Changes:
         self.refresh().space(space)
         with self.store.transaction("working") as transaction:
             rows = transaction.all("waiting_on", space=space, target=target)
-            return sum(self.receipts.withdraw_within(transaction, row) for row in rows)
+            return sum(self.receipts.withdraw_within(transaction, row["id"]) for row in rows)
 
     def adopt_delays(self, space: str, *, actor: str, delayed: bool) -> int:
         """Let an account opt in or out, ahead of time; the first tick at which it holds."""
@@ -117,8 +118,8 @@ class Changes:
     def _check_parked(self, space: str, post: int) -> None:
         """A post of another space is as good as none."""
         with self.store.transaction("reading") as transaction:
-            row = transaction.one("by_id", id=post)
-        if row is None or row["outlet"] != space:
+            row = post_by_key(transaction, post)
+        if row is None or row.outlet != space:
             raise NoSuchPost(NOT_PARKED)
-        if row["state"] != "parked":
-            raise TooLate(str(row["state"]))
+        if row.state.public != "parked":
+            raise TooLate(row.state.public)

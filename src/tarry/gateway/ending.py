@@ -10,10 +10,9 @@ from dataclasses import replace
 from tarry.core.errors import NotPossible
 from tarry.gateway.book import Book, Space, read_book
 from tarry.gateway.straddling import first_quiet
-from tarry.keep.clock import Clock
+from tarry.keep.clock import Clock, moment
 from tarry.keep.closing import RECEIPT_DAYS
-from tarry.keep.moments import moment
-from tarry.keep.store import Place, Transaction, arrival_tick, place
+from tarry.keep.store import Snapshot, Transaction, arrival_tick, snapshot
 
 __all__ = ["check_removable", "end_space", "remove_space"]
 
@@ -30,7 +29,7 @@ def end_space(transaction: Transaction, clock: Clock, name: str) -> Space:
     space = read_book(transaction).space(name)
     if space.has_ended:
         raise NotPossible(f"space {name!r} has ended already")
-    tick = arrival_tick(place(transaction), clock)
+    tick = arrival_tick(snapshot(transaction), clock)
     transaction.tell("end_space", name=name, tick=tick)
     transaction.tell("turn_page")
     return replace(space, is_open=False, ended_tick=tick)
@@ -46,7 +45,7 @@ def check_removable(transaction: Transaction, clock: Clock, name: str) -> Space:
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: space 'talk' has not ended: tarry space end talk goes first
     """
-    book, here = read_book(transaction), place(transaction)
+    book, here = read_book(transaction), snapshot(transaction)
     space = book.space(name)
     if space.ended_tick is None:
         raise NotPossible(f"space {name!r} has not ended: tarry space end {name} goes first")
@@ -85,7 +84,7 @@ def remove_space(transaction: Transaction, clock: Clock, name: str) -> None:
     transaction.tell("turn_page")
 
 
-def _removable_from(transaction: Transaction, here: Place, space: Space) -> int:
+def _removable_from(transaction: Transaction, here: Snapshot, space: Space) -> int:
     """The first tick at which no promise reaches back to it, and no receipt of it is answered."""
     quiet = first_quiet(space, space.version.policy, space.ended_tick or 0)
     row = transaction.one("last_release_of", space=space.name)

@@ -18,11 +18,11 @@ from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, prepare
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.errors import Paused
+from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt
-from tarry.keep.receipts import Receipts
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, snapshot
 from tarry.keep.vault import Vault
 
 __all__ = ["Answer", "Gateway", "Request"]
@@ -83,7 +83,7 @@ class Gateway(Changes):
         # Outlets are asked for inside transactions: they look at the last reading, and never at the store.
         self.vault = Vault(store, keys, SpaceOutlets(lambda: self.book, keys, own), clock)
         self.clock: Clock = self.vault.clock
-        self.receipts = Receipts(self.vault)
+        self.receipts = Gate(self.vault)
 
     def refresh(self) -> Book:
         """Read the book again if it has changed; the newest reading."""
@@ -106,7 +106,7 @@ class Gateway(Changes):
     def resumes_at(self, space: Space) -> Fraction | None:
         """When the pause before a new policy is over, in seconds since 1970; None: there is none."""
         with self.store.transaction("reading") as transaction:
-            here = place(transaction)
+            here = snapshot(transaction)
         length, first = here.settings.tick, space.version.first_tick
         now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
         return first * length if first > max(now, here.closed + 1) else None

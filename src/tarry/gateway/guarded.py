@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.keep.account_clock import account_of
 from tarry.keep.errors import Paused, Unreachable
+from tarry.keep.lockouts import account_of
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 

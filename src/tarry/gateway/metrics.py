@@ -20,7 +20,7 @@ from tarry.gateway.problems import BadRequest, refuse
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import erased_up_to, hour_ticks
 from tarry.keep.errors import Unavailable
-from tarry.keep.store import Transaction, place
+from tarry.keep.store import Transaction, snapshot
 
 __all__ = ["create_metrics_app", "last_hour", "metrics"]
 
@@ -44,7 +44,7 @@ def metrics(gateway: Gateway) -> str:
     spaces = gateway.refresh().spaces
     released = [(_label(name), Feed(gateway.store, name).last_position()) for name in spaces]
     with gateway.store.transaction("reading") as transaction:
-        here, hour = place(transaction), last_hour(transaction)
+        here, hour = snapshot(transaction), last_hour(transaction)
         now = gateway.vault.now(transaction) / MICROS
         parked = {row["outlet"]: row["posts"] for row in transaction.all("parked_counts")}
         overdue = transaction.one("overdue")
@@ -82,7 +82,7 @@ def last_hour(transaction: Transaction) -> tuple[float, int]:
     ...     last_hour(transaction)[1]
     0
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     ticks, settings = hour_ticks(here.settings), here.settings
     hour = (erased_up_to(settings, here.closed) + 1) // ticks - 1
     rows = transaction.all("hours", before=hour + 1, most=1)

@@ -9,7 +9,7 @@ from tarry.core.errors import NotPossible
 from tarry.gateway.stores import ROOMS, is_file, open_store
 from tarry.keep.errors import Unavailable
 from tarry.keep.postgres import told_in
-from tarry.keep.queries import migrations
+from tarry.keep.rows import migrations
 
 __all__ = ["applied", "bring_up_to_date", "check_not_newer"]
 

@@ -12,8 +12,8 @@ from tarry.gateway.keyfile import make_key, read_key
 from tarry.gateway.migrations import applied, check_not_newer
 from tarry.gateway.stores import is_file, open_store
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import check_key
 from tarry.keep.store import Store
+from tarry.keep.vault import check_key
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway
@@ -91,7 +91,7 @@ def first_keys(config: Config, store: Store) -> Keys:
     True
     """
     with store.transaction("reading") as transaction:
-        is_new = transaction.place() is None
+        is_new = transaction.snapshot() is None
     if is_new and not Path(config.key_file).exists():
         return make_key(config.key_file)
     return keys_of(config, store)

@@ -15,7 +15,7 @@ from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Space, read_book
 from tarry.keep.clock import MICROS, Clock, advance
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
-from tarry.keep.store import Settings, Store, Transaction, place
+from tarry.keep.store import Store, StoreSettings, Transaction, snapshot
 
 __all__ = ["LEAST_S", "PRUNED", "What", "prune"]
 
@@ -62,7 +62,7 @@ def prune(
     if space is not None and what not in _OF_A_SPACE:
         raise BadInput(what, "belongs to all spaces", found=f"space {space!r}", fix="leave the space out")
     with store.transaction("reading") as transaction:
-        here, book = place(transaction), read_book(transaction)
+        here, book = snapshot(transaction), read_book(transaction)
     before = Fraction(advance(here.anchor, clock.read(here.now)).time, MICROS) - older_than
     spaces = list(book.spaces.values()) if space is None else [book.space(space)]
     steps = _steps(what, here.settings, before, spaces, _ALL if dry else _AT_A_TIME)
@@ -72,7 +72,9 @@ def prune(
 Step = Callable[[Transaction], int]
 
 
-def _steps(what: What, settings: Settings, before: Fraction, spaces: list[Space], most: int) -> list[Step]:
+def _steps(
+    what: What, settings: StoreSettings, before: Fraction, spaces: list[Space], most: int
+) -> list[Step]:
     """What to do, each until it changes nothing."""
     tick = max(0, ticks_up(before, settings.tick) - 1)
     if what == "feed":

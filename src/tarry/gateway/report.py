@@ -14,7 +14,7 @@ from tarry.core.promise import MEANINGLESS
 from tarry.gateway.book import NO_SPACE, Book, read_book
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import hour_ticks
-from tarry.keep.store import Place, Transaction, place
+from tarry.keep.store import Snapshot, Transaction, snapshot
 
 __all__ = ["Ahead", "Hour", "Report", "complete_hours", "report"]
 
@@ -79,9 +79,9 @@ def report(transaction: Transaction, clock: Clock) -> Report:
     ...     report(transaction, gateway.clock).parked
     {}
     """
-    if transaction.place() is None:
+    if transaction.snapshot() is None:
         raise NotPossible(NO_SPACE)
-    here = place(transaction)
+    here = snapshot(transaction)
     tick, hour = here.settings.tick, hour_ticks(here.settings)
     now = advance(here.anchor, clock.read(here.now)).time
     seconds = Fraction(now, MICROS)
@@ -110,12 +110,12 @@ def report(transaction: Transaction, clock: Clock) -> Report:
     )
 
 
-def complete_hours(transaction: Transaction, here: Place, most: int) -> tuple[Hour, ...]:
+def complete_hours(transaction: Transaction, here: Snapshot, most: int) -> tuple[Hour, ...]:
     """Admissions by the hour, of hours that are over and wholly counted: none of them changes any more.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> with small_gateway().store.transaction("reading") as transaction:
-    ...     complete_hours(transaction, place(transaction), 24)
+    ...     complete_hours(transaction, snapshot(transaction), 24)
     ()
     """
     settings, hour = here.settings, hour_ticks(here.settings)

@@ -8,8 +8,9 @@ from tarry.gateway.book import NO_SPACE
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.prospects import status_of
-from tarry.keep.store import Place, Transaction, place
+from tarry.keep.posts import status_of
+from tarry.keep.rows import unfinished_posts
+from tarry.keep.store import Snapshot, Transaction, snapshot
 
 __all__ = ["MayHaveLeft", "may_have_left", "resume"]
 
@@ -39,13 +40,13 @@ def may_have_left(transaction: Transaction, clock: Clock) -> list[MayHaveLeft]:
     ...     may_have_left(transaction, gateway.clock)
     []
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     settings, past, found = here.settings, _past(here, clock), []
-    for row in transaction.all("not_done"):
-        earliest = status_of(transaction, settings, row).earliest
-        if row["state"] == "waiting" and earliest is not None and earliest <= past:
-            told = {"post": row["id"], "space": row["outlet"], "target": row["target"]}
-            found.append(MayHaveLeft(**told, at=earliest * settings.tick))
+    for post in unfinished_posts(transaction):
+        status = status_of(transaction, settings, post)
+        if status.state == "waiting" and status.earliest is not None and status.earliest <= past:
+            at = status.earliest * settings.tick
+            found.append(MayHaveLeft(post=post.id, space=post.outlet, target=post.target, at=at))
     return sorted(found, key=lambda each: (each.at, each.post))
 
 
@@ -62,9 +63,9 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     ...     resume(transaction, gateway.keys, gateway.clock)
     0
     """
-    if transaction.place() is None:
+    if transaction.snapshot() is None:
         raise NotPossible(NO_SPACE)
-    here = place(transaction)
+    here = snapshot(transaction)
     if not here.settings.paused:
         raise NotPossible("this gateway is not paused: there is nothing to resume")
     # Before the ticks close, which would date them anew: a person needs to know when they were due.
@@ -74,5 +75,5 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     return parked + transaction.run("park_overdue", tick=closed.tick, problem=_PARKED)
 
 
-def _past(here: Place, clock: Clock) -> int:
+def _past(here: Snapshot, clock: Clock) -> int:
     return last_past_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)

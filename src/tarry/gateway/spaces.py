@@ -17,8 +17,8 @@ from tarry.gateway.straddling import first_quiet
 from tarry.keep.candidates import Adoption
 from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import own_key
-from tarry.keep.store import Settings, Transaction, arrival_tick, found, place
+from tarry.keep.store import StoreSettings, Transaction, arrival_tick, found, snapshot
+from tarry.keep.vault import own_key
 
 __all__ = [
     "add_space",
@@ -62,9 +62,9 @@ def add_space(
     space = new_space(name, policy, title=title, circle=circle, outlet=outlet, adoption=adoption)
     if name in read_book(transaction).spaces:
         raise BadInput("a new space", "has a name of its own", found=f"another space {name!r}")
-    found(transaction, Settings.of(policy, sealed=sealed), clock)
+    found(transaction, StoreSettings.of(policy, sealed=sealed), clock)
     own_key(transaction, keys)
-    here = place(transaction)
+    here = snapshot(transaction)
     here.settings.check(policy)
     transaction.tell(
         "insert_space",
@@ -186,7 +186,7 @@ def next_version(
     """
     space = read_book(transaction).space(name)
     _check_goes_on(space)
-    here = place(transaction)
+    here = snapshot(transaction)
     here.settings.check(policy)
     if write_policy(policy) == space.version.text:
         raise BadInput("a new version", "differs from the one that holds", found="the same policy")
@@ -218,7 +218,7 @@ def adopt_delays(
     if not actor:
         raise BadInput("an account", "has a name", found="none")
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
-    tick = arrival_tick(place(transaction), clock)
+    tick = arrival_tick(snapshot(transaction), clock)
     first = max(first_quiet(each, each.version.policy, tick) for each in circle)
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
@@ -252,7 +252,7 @@ def forget_account(
     circle = [each for each in book.spaces.values() if each.circle == space.circle]
     hashed = keys.actor(f"{space.circle}/{actor}")
     account = keys.account(hashed)
-    choices, closed = transaction.all("choices", account=account), place(transaction).closed
+    choices, closed = transaction.all("choices", account=account), snapshot(transaction).closed
     past = [row for row in choices if row["first_tick"] <= closed]
     defaults = {each.adoption == "opt-out" for each in circle if each.adoption != "everyone"}
     if not at_once and any(defaults - {bool(row["delayed"])} for row in choices[max(0, len(past) - 1) :]):

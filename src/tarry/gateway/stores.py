@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tarry.core.errors import BadInput
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.queries import KEEPER
+from tarry.keep.rows import KEEPER
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
 

@@ -4,7 +4,7 @@ from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.book import Space, Version
-from tarry.keep.store import Settings
+from tarry.keep.store import StoreSettings
 
 __all__ = ["check_unchanged", "cost_at_once", "first_quiet", "on_their_way"]
 
@@ -43,13 +43,13 @@ def on_their_way(space: Space, policy: Policy, tick: int) -> list[Version]:
     >>> [[each.number for each in on_their_way(space, versions[0].policy, at)] for at in (899, 900, 2000)]
     [[1], [1, 2], [2]]
     """
-    found, end, terms = [], tick, Settings.of(policy)
+    found, end, terms = [], tick, StoreSettings.of(policy)
     for version in reversed(space.versions):
         old = version.policy
         # Where tick, window or labels were others, everything was over before they changed.
         if (
             version.first_tick <= end
-            and Settings.of(old) == terms
+            and StoreSettings.of(old) == terms
             and end + quiet_ticks(old, policy) > tick
         ):
             found.append(version)

@@ -11,11 +11,10 @@ from tarry.core.policy_file import write_policy
 from tarry.core.ticks import ticks_up
 from tarry.gateway.book import Book, Space, Version, read_book
 from tarry.gateway.straddling import first_quiet
-from tarry.keep.clock import Clock, advance, last_past_tick
+from tarry.keep.clock import Clock, advance, last_past_tick, moment
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.moments import moment
-from tarry.keep.store import Place, Settings, Transaction, anchor_row, place
+from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, snapshot
 
 __all__ = ["change_together"]
 
@@ -37,10 +36,10 @@ def change_together(
     """
     book = read_book(transaction)
     settings = _check_choice(book, policies)
-    if place(transaction).settings.paused:
+    if snapshot(transaction).settings.paused:
         raise NotPossible("this gateway was brought back from a backup: tarry resume goes first")
     close_ticks(transaction, keys, clock)
-    here = place(transaction)
+    here = snapshot(transaction)
     _check_quiet(transaction, here, book, policies)
     anchor = advance(here.anchor, clock.read(here.now))
     closed = last_past_tick(anchor.time, settings.tick)
@@ -65,7 +64,7 @@ def change_together(
     return changed
 
 
-def _check_choice(book: Book, policies: Mapping[str, Policy]) -> Settings:
+def _check_choice(book: Book, policies: Mapping[str, Policy]) -> StoreSettings:
     """One policy for each space, all with one tick, window and label mode."""
     for name in policies:
         book.space(name)
@@ -78,13 +77,15 @@ def _check_choice(book: Book, policies: Mapping[str, Policy]) -> Settings:
             found=f"{running[0]!r} open",
             fix=f"tarry space pause {running[0]}",
         )
-    settings = [Settings.of(policy) for policy in policies.values()]
+    settings = [StoreSettings.of(policy) for policy in policies.values()]
     for policy in policies.values():
         settings[0].check(policy)
     return settings[0]
 
 
-def _check_quiet(transaction: Transaction, here: Place, book: Book, policies: Mapping[str, Policy]) -> None:
+def _check_quiet(
+    transaction: Transaction, here: Snapshot, book: Book, policies: Mapping[str, Policy]
+) -> None:
     """Nothing waits, nothing is left to erase, and no story that was promised reaches over the change."""
     busy = transaction.one("busy_until")
     if busy is not None and busy["waiting"]:
@@ -100,7 +101,7 @@ def _check_quiet(transaction: Transaction, here: Place, book: Book, policies: Ma
         raise NotPossible(f"what has left may still be compared with what comes next: try again after {at}")
 
 
-def _last_arrival(transaction: Transaction, here: Place) -> int | None:
+def _last_arrival(transaction: Transaction, here: Snapshot) -> int | None:
     """No arrival was later. It is erased itself; its release, and the hour it came in, are known."""
     row = transaction.one("last_known")
     release, hour = (None, None) if row is None else (row["release"], row["hour"])
@@ -108,7 +109,7 @@ def _last_arrival(transaction: Transaction, here: Place) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _recount(transaction: Transaction, here: Place, book: Book, settings: Settings) -> None:
+def _recount(transaction: Transaction, here: Snapshot, book: Book, settings: StoreSettings) -> None:
     """What was counted in ticks of the old length, in ticks of the new one."""
 
     def moved(tick: int) -> int:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Place, Row
+from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
+from tarry.keep.store import Kind, Row, Snapshot
 
 if TYPE_CHECKING:
     import psycopg
@@ -163,12 +163,12 @@ class PostgresTransaction:
         self._pipeline.sync()
         return cursor.rowcount
 
-    def place(self) -> Place | None:
-        """Where the store stands; None before it is founded."""
-        row = self.one("place")
-        return None if row is None else Place.of(tuple(row.values()))
+    def snapshot(self) -> Snapshot | None:
+        """The current tick and settings; None before the store is founded."""
+        row = self.one("snapshot")
+        return None if row is None else Snapshot.of(row)
 
-    def remember(self, place: Place) -> None:
+    def remember(self, snapshot: Snapshot) -> None:
         """Nothing: others write here all the time, and nobody could say whether they have."""
 
     def tell(self, name: str, /, **values: object) -> None:

@@ -20,8 +20,8 @@ from typing import Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Place, Row
+from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
+from tarry.keep.store import Kind, Row, Snapshot
 
 __all__ = ["SqliteStore"]
 
@@ -36,7 +36,7 @@ _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
 class _Connection(sqlite3.Connection):
     """With what its last admission left behind."""
 
-    remembered: Place | None = None
+    remembered: Snapshot | None = None
     remembered_at: tuple[int, int] | None = None
 
 
@@ -268,23 +268,23 @@ class SqliteTransaction:
         """How many rows a change has touched."""
         return self._ask(name, values).rowcount
 
-    def place(self) -> Place | None:
-        """Where the store stands; None before it is founded."""
+    def snapshot(self) -> Snapshot | None:
+        """The current tick and settings; None before the store is founded."""
         connection = self._connection
         self._version = self._execute("PRAGMA data_version").fetchone()[0]
         if connection.remembered_at == (self._version, connection.total_changes):
             return connection.remembered
-        row = self.one("place")
-        return None if row is None else Place.of(tuple(row))
+        row = self.one("snapshot")
+        return None if row is None else Snapshot.of(row)
 
-    def remember(self, place: Place) -> None:
+    def remember(self, snapshot: Snapshot) -> None:
         """Spare the next transaction the question, unless anybody has written since.
 
         One counter tells of other connections, the other of this one.
         """
         connection = self._connection
         connection.remembered_at = self._version, connection.total_changes
-        connection.remembered = place
+        connection.remembered = snapshot
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""

@@ -28,7 +28,7 @@ from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, found
 
 #: A user id that would be found again in any encoding.
 USER = "user-9f3b1c7d5e"
@@ -226,7 +226,7 @@ def test_it_does_not_start_with_another_kind_of_store(tmp_path, sealed, personal
     with SqliteStore(settings.database).transaction("closing") as transaction:
         found(
             transaction,
-            Settings.of(POLICY, sealed=sealed, personal=personal),
+            StoreSettings.of(POLICY, sealed=sealed, personal=personal),
             settings.clock,
             policy=policy,
         )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarry.keep.moments import moment as told_moment
+from tarry.keep.clock import moment as told_moment
 from tarry.keep.outlets.telling import told_content
 
 

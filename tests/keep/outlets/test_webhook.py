@@ -19,7 +19,7 @@ from contracts.outlet_contract import SOONEST, Keeping, OutletCase, OutletContra
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlets.webhook import Webhook, verify_webhook
-from tarry.keep.tries import MOST_ATTEMPTS
+from tarry.keep.releaser import MOST_ATTEMPTS
 
 SECRET = bytes(range(32))
 LONG_S, SOON_S = 20, 0.3

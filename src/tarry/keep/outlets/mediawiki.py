@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.accounts import Account, Accounts
 from tarry.keep.outlets.wiki_change import WikiChange, marked, read_change, read_text

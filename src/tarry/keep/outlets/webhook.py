@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.outlets.http_call import call
 from tarry.keep.outlets.telling import told_content
