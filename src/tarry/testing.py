@@ -14,7 +14,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 
 __all__ = ["ListOutlet", "ManualClock", "memory_store", "memory_vault"]
@@ -69,7 +69,7 @@ def memory_store(
     store = SqliteStore(":memory:")
     if policy is not None:
         with store.transaction("closing") as transaction:
-            found(transaction, StoreSettings.of(policy, personal=personal), clock or ManualClock())
+            begin_store(transaction, StoreSettings.of(policy, personal=personal), clock or ManualClock())
     return store
 
 

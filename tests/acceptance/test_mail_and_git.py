@@ -24,7 +24,7 @@ from tarry.keep.outlets.git import Git, waiting_push
 from tarry.keep.outlets.mail import Mail
 from tarry.keep.posts import Post
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 
 pytestmark = pytest.mark.needs("git")
@@ -138,7 +138,7 @@ def vault(tmp_path):
     store = SqliteStore(tmp_path / "store.sqlite")
     clock = FastClock(store.path)
     with store.transaction("closing") as transaction:
-        found(transaction, StoreSettings.of(POLICY, personal=True), clock)
+        begin_store(transaction, StoreSettings.of(POLICY, personal=True), clock)
     yield Vault(store, KEYS, {"mail": Mail(), "git": Git()}, clock)
     store.close()
 

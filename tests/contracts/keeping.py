@@ -17,7 +17,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.releaser import Releaser
 from tarry.keep.states import TRANSITIONS
-from tarry.keep.store import Store, StoreSettings, Transaction, found, snapshot
+from tarry.keep.store import Store, StoreSettings, Transaction, begin_store, snapshot
 from tarry.keep.vault import Vault
 from tarry.testing import ListOutlet, ManualClock
 
@@ -121,7 +121,7 @@ class World:
         self._reopen, self._stores = reopen, [reopen()]
         with self.store.transaction("closing") as transaction:
             settings = StoreSettings.of(self.policy, personal=personal, sealed=sealed)
-            found(transaction, settings, self.clock)
+            begin_store(transaction, settings, self.clock)
             watch_states(transaction)
         self._enter()
 

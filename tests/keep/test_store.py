@@ -7,7 +7,7 @@ import pytest
 from contracts.keeping import WINDOW, lively_policy
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES, Policy
-from tarry.keep.store import StoreSettings, found, snapshot
+from tarry.keep.store import StoreSettings, begin_store, snapshot
 from tarry.testing import ManualClock, memory_store
 
 
@@ -40,11 +40,11 @@ def test_a_store_is_founded_once():
     """A new store takes clock and settings; an old one keeps its own."""
     store, clock = memory_store(), ManualClock()
     with store.transaction("closing") as transaction:
-        found(transaction, StoreSettings.of(lively_policy(), personal=True), clock, "a policy")
+        begin_store(transaction, StoreSettings.of(lively_policy(), personal=True), clock, "a policy")
         first = snapshot(transaction)
     clock.sleep(100)
     with store.transaction("closing") as transaction:
-        found(transaction, StoreSettings.of(lively_policy("follower")), clock)
+        begin_store(transaction, StoreSettings.of(lively_policy("follower")), clock)
 
         assert snapshot(transaction) == first
     assert first.settings == StoreSettings.of(lively_policy(), personal=True)

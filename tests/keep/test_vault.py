@@ -12,7 +12,7 @@ from tarry.keep.adopt import adopt
 from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Open, Sealed, Vault, check_key
 from tarry.testing import ManualClock
 
@@ -25,7 +25,7 @@ def store(request, tmp_path):
     where = new_database(request, request.param, tmp_path)
     store = (PostgresStore if where.startswith("postgres") else SqliteStore)(where)
     with store.transaction("closing") as transaction:
-        found(transaction, StoreSettings.of(POLICY), ManualClock())
+        begin_store(transaction, StoreSettings.of(POLICY), ManualClock())
     yield store
     store.close()
 

@@ -17,6 +17,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.migrations import applied, check_not_newer
 from tarry.gateway.stores import ROOMS
 from tarry.keep.errors import Unavailable
+from tarry.keep.keys import make_durable
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store, snapshot
 
@@ -52,7 +53,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     try:
         counts = _write(store, draft)
         os.link(draft, path)  # whole or not at all, and never over another one
-        _make_durable(path.parent)
+        make_durable(path.parent)
     except FileExistsError:
         raise BadInput("a backup", "is written to a new file", found="one that came meanwhile") from None
     except OSError as error:
@@ -198,11 +199,3 @@ def _is_server(store: Store) -> bool:
 
 def _mark(store: Store) -> str:
     return "%s" if _is_server(store) else "?"
-
-
-def _make_durable(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

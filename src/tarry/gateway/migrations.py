@@ -8,7 +8,7 @@ from pathlib import Path
 from tarry.core.errors import NotPossible
 from tarry.gateway.stores import ROOMS, is_file, open_store
 from tarry.keep.errors import Unavailable
-from tarry.keep.postgres import told_in
+from tarry.keep.postgres import read_dsn
 from tarry.keep.rows import migrations
 
 __all__ = ["applied", "bring_up_to_date", "check_not_newer"]
@@ -68,7 +68,7 @@ def _applied_in_server(dsn: str) -> list[int]:
         import psycopg  # noqa: PLC0415 - an extra
     except ImportError:
         return []  # opening the store tells what to install
-    told_in(dsn)
+    read_dsn(dsn)
     try:
         with psycopg.connect(dsn, connect_timeout=10) as connection:
             row = connection.execute("SELECT to_regclass('migrations') IS NOT NULL").fetchone()

@@ -17,7 +17,7 @@ from tarry.gateway.straddling import first_quiet
 from tarry.keep.candidates import Adoption
 from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
-from tarry.keep.store import StoreSettings, Transaction, arrival_tick, found, snapshot
+from tarry.keep.store import StoreSettings, Transaction, arrival_tick, begin_store, snapshot
 from tarry.keep.vault import own_key
 
 __all__ = [
@@ -62,7 +62,7 @@ def add_space(
     space = new_space(name, policy, title=title, circle=circle, outlet=outlet, adoption=adoption)
     if name in read_book(transaction).spaces:
         raise BadInput("a new space", "has a name of its own", found=f"another space {name!r}")
-    found(transaction, StoreSettings.of(policy, sealed=sealed), clock)
+    begin_store(transaction, StoreSettings.of(policy, sealed=sealed), clock)
     own_key(transaction, keys)
     here = snapshot(transaction)
     here.settings.check(policy)

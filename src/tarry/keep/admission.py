@@ -8,8 +8,8 @@ from tarry.core.release import after_parents
 from tarry.keep.candidates import Candidate, Terms, check_period
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
-from tarry.keep.lockouts import Standstill, standstill
-from tarry.keep.posts import Prospect, Receipt, behind_parents, prospect, prospect_of, status_of
+from tarry.keep.lockouts import Standstill, clock_of, standstill
+from tarry.keep.posts import Post, Prospect, Receipt, behind_parents, prospect, prospect_of, status_of
 from tarry.keep.rows import (
     PostRow,
     Timing,
@@ -211,7 +211,7 @@ class _Clerk:
 
     def _arrive(self, each: Candidate) -> Prospect:
         arrival, deadline, shift = self._tick, each.terms.policy.deadline_tick, 0
-        if each.clock is not None and (lockout := self._lockout(each.clock)):
+        if self._now.lockout is not None and (lockout := self._lockout(each.post)):
             shift = lockout.ahead(arrival)
         if shift and deadline is not None:
             deadline = max(deadline - shift, arrival)  # a public one stays where it is
@@ -237,11 +237,12 @@ class _Clerk:
         )
         return ticks.later(shift) if shift else ticks
 
-    def _lockout(self, clock: bytes) -> Standstill | None:
-        """Of the account that a post needs."""
-        if clock not in self._lockouts:
+    def _lockout(self, post: Post) -> Standstill | None:
+        """The lockout of the account that a post needs."""
+        clock = clock_of(self._vault, post.outlet, post.options)
+        if clock is not None and clock not in self._lockouts:
             self._lockouts[clock] = standstill(self._transaction, clock)
-        return self._lockouts[clock]
+        return None if clock is None else self._lockouts[clock]
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
@@ -266,7 +267,7 @@ class _Clerk:
     def _inherit(self, each: Candidate, old: Timing) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
         ticks = prospect(old, self._settings)
-        lockout = None if each.clock is None else self._lockout(each.clock)
+        lockout = None if self._now.lockout is None else self._lockout(each.post)
         shift = 0 if lockout is None or ticks.earliest is None else lockout.behind(ticks.earliest)
         self._transaction.tell("bequeath_post", id=old.id, closed=self._now.closed)
         kept = {"id": old.id, "ticks": shift if ticks.release is None else 0}

@@ -14,7 +14,6 @@ from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
 from tarry.keep.clock import moment
 from tarry.keep.keys import new_receipt, post_key, receipt_hash
-from tarry.keep.lockouts import clock_of
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
@@ -62,7 +61,6 @@ class Candidate(NamedTuple):
     content: bytes
     options: bytes
     body: bytes | None  # hash of a request that may come again
-    clock: bytes | None  # hash of the account whose clock it goes by, if it needs one
 
 
 def prepare(
@@ -107,7 +105,6 @@ def prepare(
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
         body,
-        clock_of(vault, post.outlet, post.options),
     )
 
 

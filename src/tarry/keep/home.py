@@ -23,10 +23,9 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.adopt import adopt
 from tarry.keep.gate import Gate
-from tarry.keep.keys import Keys, key_in, new_key
-from tarry.keep.private_file import replace_private, write_private
+from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, found, snapshot
+from tarry.keep.store import StoreSettings, begin_store, snapshot
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
@@ -197,16 +196,22 @@ class Home:
         if policy is None and not self.is_founded():
             raise NotPossible(f"there is no store in {self.state} yet: tarry run makes one")
         keys, store = self._keys(), SqliteStore(self.store_path)
-        if policy is not None:
-            sealed = find_spec("cryptography") is not None
-            settings = StoreSettings.of(policy, personal=True, sealed=sealed)
-            with store.transaction("closing") as transaction:
-                found(transaction, settings, store.clock(), write_policy(policy))
+        if policy is None:
+            with store.transaction("reading") as transaction:
+                policy = read_policy(snapshot(transaction).policy or "")
+        else:
+            self._adopt(store, keys, policy)
+        return Gate(Vault(store, keys, self.outlets()), policy)
+
+    def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
+        text, sealed = write_policy(policy), find_spec("cryptography") is not None
+        with store.transaction("closing") as transaction:
+            begin_store(
+                transaction, StoreSettings.of(policy, personal=True, sealed=sealed), store.clock(), text
+            )
+            if snapshot(transaction).policy != text:
                 again = f"move {self.policy_path} away and leave out --policy: it is written there again"
                 adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
-        with store.transaction("reading") as transaction:
-            policy = read_policy(snapshot(transaction).policy or "")
-        return Gate(Vault(store, keys, self.outlets()), policy)
 
     @contextmanager
     def keeping(self, inherited: int | None = None) -> Iterator["Keeping | None"]:

@@ -1,4 +1,4 @@
-"""Keyed hashes: what the store knows people by. The key lies outside the database.
+"""Keyed hashes: what the store knows people by. The key lies outside the database, in a private file.
 
 Labels compare actors and targets for equality and never need their names, so the store has no names to
 lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
@@ -6,8 +6,10 @@ lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
 from threading import Lock
 
 from tarry.core.entropy import forks
@@ -18,11 +20,14 @@ __all__ = [
     "Keys",
     "ctr_reader",
     "key_in",
+    "make_durable",
     "new_key",
     "new_receipt",
     "post_key",
     "receipt_hash",
+    "replace_private",
     "under_receipt",
+    "write_private",
 ]
 
 KEY_BYTES = 32
@@ -230,3 +235,71 @@ def ctr_reader() -> Callable[[int], bytes]:
             return update(bytes(size))
 
     return read
+
+
+# --- private files: for their owner alone, whole or not there at all, on the disk when written ------------
+
+
+def write_private(path: Path, content: bytes) -> bool:
+    """Make a new private file; False if there is one already, which is left alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "key")
+    ...     write_private(path, b"first"), write_private(path, b"second"), path.read_bytes()
+    (True, False, b'first')
+    """
+    with _draft(path, content) as draft:
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+    make_durable(path.parent)
+    return True
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a private file, in the place of the one that is there.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "policy.toml")
+    ...     replace_private(path, b"new")
+    ...     path.stat().st_mode & 0o777 == 0o600
+    True
+    """
+    with _draft(path, content) as draft:
+        draft.replace(path)
+    make_durable(path.parent)
+
+
+def make_durable(folder: Path) -> None:
+    """Write the names in a folder to the disk.
+
+    >>> make_durable(Path("/tmp"))
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _draft(path: Path, content: bytes) -> Iterator[Path]:
+    """A private file beside it, gone afterwards whatever happens."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        yield draft
+    except OSError as error:
+        if error.filename is None:  # a full disk does not say what could not be written
+            error.filename = str(path)
+        raise
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()

@@ -24,7 +24,7 @@ from tarry.core.entropy import Entropy
 from tarry.core.ticks import ticks_up
 from tarry.keep.clock import MICROS
 from tarry.keep.outlet import Outlet
-from tarry.keep.rows import LegacyAccount, Timing, Waiting, read_all, read_one
+from tarry.keep.rows import LegacyAccount, Timing, WaitingPost, read_all, read_one
 from tarry.keep.sharing import PERSONAL
 from tarry.keep.store import Transaction, arrival_tick, snapshot
 from tarry.keep.vault import Vault
@@ -156,7 +156,7 @@ def look_for_kin(vault: Vault, outlet: str, options: Mapping[str, Any]) -> Kin:
     if account is None:
         return Kin(None, {})
     with vault.store.transaction("reading") as transaction:
-        waiting = {name: read_all(transaction, Waiting, "waiting_at", outlet=name)
+        waiting = {name: read_all(transaction, WaitingPost, "waiting_at", outlet=name)
                    for name in _with_accounts(vault)}  # fmt: skip
     return Kin(
         account, {post.id: _needs(vault, name, post, account) for name in waiting for post in waiting[name]}
@@ -193,7 +193,7 @@ def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Timing,
     if now.settings.sharing.has_one_clock:
         first = _move_everything(transaction, due, now.closed)
     else:
-        first = _move_kin(transaction, vault, kin, Waiting(post.id, post.release, None), due)
+        first = _move_kin(transaction, vault, kin, WaitingPost(post.id, post.release, None), due)
     if name is not None:
         again = (lockout or Standstill(0, 0, 0)).again(arrival_tick(now, vault.clock), first, due)
         transaction.tell("lock_out", account=name, **again._asdict())
@@ -207,7 +207,7 @@ def _move_everything(transaction: Transaction, due: int, closed: int) -> int:
     return due if first is None else first
 
 
-def _move_kin(transaction: Transaction, vault: Vault, kin: Kin, post: Waiting, due: int) -> int:
+def _move_kin(transaction: Transaction, vault: Vault, kin: Kin, post: WaitingPost, due: int) -> int:
     """The same for what waits for one account."""
     waiting = _waiting_for(transaction, vault, kin, post)
     # What waits for another post is not due, however old its own release may be.
@@ -222,11 +222,11 @@ def _move_kin(transaction: Transaction, vault: Vault, kin: Kin, post: Waiting, d
     return first
 
 
-def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: Waiting) -> list[Waiting]:
+def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: WaitingPost) -> list[WaitingPost]:
     """This post, and all that wait for its account, at whichever outlet, also those being delivered."""
     waiting = {post.id: post}
     for name in () if kin.account is None else _with_accounts(vault):
-        for each in read_all(transaction, Waiting, "waiting_at", outlet=name):
+        for each in read_all(transaction, WaitingPost, "waiting_at", outlet=name):
             known = kin.known.get(each.id)
             if _needs(vault, name, each, kin.account) if known is None else known:  # it has come in since
                 waiting[each.id] = each
@@ -237,7 +237,7 @@ def _with_accounts(vault: Vault) -> list[str]:
     return [name for name in tuple(vault.outlets) if vault.outlets[name].logs_in]
 
 
-def _needs(vault: Vault, outlet: str, post: Waiting, account: str | None) -> bool:
+def _needs(vault: Vault, outlet: str, post: WaitingPost, account: str | None) -> bool:
     try:
         options = json.loads(vault.seal.open(post.id, "options", post.options or b""))
     except Exception:  # noqa: BLE001 - whatever the cipher says: it is parked when its turn comes

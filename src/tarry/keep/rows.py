@@ -27,7 +27,7 @@ __all__ = [
     "Spent",
     "StoredPayload",
     "Timing",
-    "Waiting",
+    "WaitingPost",
     "find_heirloom",
     "has_answer",
     "migrations",
@@ -109,7 +109,7 @@ def read_all(transaction: Transaction, record: Callable[..., R], name: str, /, *
 
     >>> from tarry.testing import memory_store
     >>> with memory_store().transaction("reading") as transaction:
-    ...     read_all(transaction, Waiting, "waiting_at", outlet="feed")
+    ...     read_all(transaction, WaitingPost, "waiting_at", outlet="feed")
     []
     """
     return [record(**row) for row in transaction.all(name, **values)]
@@ -298,10 +298,10 @@ class Claimed(NamedTuple):
     attempts: int
 
 
-class Waiting(NamedTuple):
+class WaitingPost(NamedTuple):
     """A post that is still to leave by some outlet.
 
-    >>> Waiting(id=7, release=60, options=b"{}").held_up
+    >>> WaitingPost(id=7, release=60, options=b"{}").held_up
     False
     """
 

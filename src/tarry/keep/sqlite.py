@@ -257,16 +257,16 @@ class SqliteTransaction:
 
     def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        row: Row | None = self._ask(name, values).fetchone()
+        row: Row | None = self._answer(name, values).fetchone()
         return row
 
     def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return self._ask(name, values).fetchall()
+        return self._answer(name, values).fetchall()
 
     def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        return self._ask(name, values).rowcount
+        return self._answer(name, values).rowcount
 
     def snapshot(self) -> Snapshot | None:
         """The current tick and settings; None before the store is founded."""
@@ -301,14 +301,14 @@ class SqliteTransaction:
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
-        self._ask(name, values)
+        self._answer(name, values)
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
         statement, pick = self._statements[name]
         self._cursor.executemany(statement, map(pick, rows))
 
-    def _ask(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+    def _answer(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
         statement, pick = self._statements[name]
         return self._execute(statement, pick(values))
 
@@ -320,13 +320,13 @@ def _why(error: Exception) -> str:
 
 def _statements(script: str) -> list[str]:
     """The statements of a script, one by one: `executescript` would end the transaction first."""
-    found, rest = [], ""
+    statements, rest = [], ""
     for line in script.splitlines(keepends=True):
         rest += line
         if sqlite3.complete_statement(rest):
-            found.append(rest)
+            statements.append(rest)
             rest = ""
-    return found
+    return statements
 
 
 class _Statements(dict[str, tuple[str, _Pick]]):

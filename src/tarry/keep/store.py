@@ -27,7 +27,7 @@ __all__ = [
     "Transaction",
     "anchor_row",
     "arrival_tick",
-    "found",
+    "begin_store",
     "snapshot",
 ]
 
@@ -235,7 +235,7 @@ class Snapshot(NamedTuple):
         return self._replace(latest=tick, oldest=tick if self.oldest is None else self.oldest)
 
 
-def found(
+def begin_store(
     transaction: Transaction, settings: StoreSettings, clock: Clock, policy: str | None = None
 ) -> None:
     """Give a new store its clock and settings; an old one keeps its own.
@@ -243,16 +243,16 @@ def found(
     >>> from tarry.testing import ManualClock, memory_store
     >>> store = memory_store()
     >>> with store.transaction("closing") as transaction:
-    ...     found(transaction, StoreSettings.of(Policy(epsilon="1", gap="11m")), ManualClock())
+    ...     begin_store(transaction, StoreSettings.of(Policy(epsilon="1", gap="11m")), ManualClock())
     ...     snapshot(transaction).settings.window_ticks
     300
     """
     if transaction.snapshot() is not None:
         return
     anchor = Anchor.at(clock.read(transaction.wall()))
-    transaction.tell("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
+    transaction.tell("begin_clock", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
     transaction.tell(
-        "settle_in",
+        "begin_settings",
         tick=str(settings.tick),
         window_ticks=settings.window_ticks,
         labels=settings.labels,
@@ -271,7 +271,7 @@ def snapshot(transaction: Transaction) -> Snapshot:
     'held'
     """
     if (now := transaction.snapshot()) is None:
-        raise BadInput("this store is empty", "call found() first")
+        raise BadInput("this store is empty", "call begin_store() first")
     return now
 
 

@@ -28,7 +28,7 @@ from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, found
+from tarry.keep.store import StoreSettings, begin_store
 
 #: A user id that would be found again in any encoding.
 USER = "user-9f3b1c7d5e"
@@ -224,7 +224,7 @@ def test_it_does_not_start_with_another_kind_of_store(tmp_path, sealed, personal
     settings = settings_in(tmp_path / "a")
     make_key(settings.key_file)
     with SqliteStore(settings.database).transaction("closing") as transaction:
-        found(
+        begin_store(
             transaction,
             StoreSettings.of(POLICY, sealed=sealed, personal=personal),
             settings.clock,

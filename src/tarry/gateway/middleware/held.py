@@ -34,7 +34,7 @@ from tarry.keep.keeper import Keeper
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.rows import KEEPER
-from tarry.keep.store import StoreSettings, Transaction, found, snapshot
+from tarry.keep.store import StoreSettings, Transaction, begin_store, snapshot
 from tarry.keep.vault import Sealed, Vault
 
 __all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]
@@ -176,7 +176,7 @@ class Hold:
         Sealed(keys.seal)  # tells what is missing before anything is founded
         with store.transaction("closing") as transaction:
             text = write_policy(self.policy)
-            found(transaction, StoreSettings.of(self.policy, sealed=True), clock, text)
+            begin_store(transaction, StoreSettings.of(self.policy, sealed=True), clock, text)
             _check_store(transaction)
             adopt(transaction, keys, clock, self.policy)
         self.vault = Vault(store, keys, {OUTLET: ViewOutlet(call)}, clock)

@@ -14,12 +14,12 @@ SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        NULL AS now
 FROM clock c, settings s
 
--- name: found
+-- name: begin_clock
 -- A new store: its clock.
 INSERT INTO clock (one, time, wall, steady, boot, closed)
 VALUES (1, :time, :wall, :steady, :boot, :closed)
 
--- name: settle_in
+-- name: begin_settings
 -- A new store: its settings.
 INSERT INTO settings (one, tick, window_ticks, labels, personal, sealed, policy)
 VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
