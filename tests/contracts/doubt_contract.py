@@ -117,6 +117,22 @@ class DoubtContract:
         assert status.problem.isprintable()
         assert 0 < len(status.problem) <= 500
 
+    @pytest.mark.parametrize("last", [None, Refused("no such page"), Unreachable("not now")])
+    def test_a_late_word_does_not_end_the_doubt_of_an_earlier_try(self, new_world, last):
+        """A worker that was taken for dead tells how its own try ended, and not how the one before did."""
+        world = new_world()
+        (receipt,) = due(world, outlet="once")
+        try_again(world, Unreachable("it hung up", sent=True), "once")
+        world.gate.unpark_post(receipt.post)
+        world.outlets["once"].broken = last
+        claim = world.releaser.claim("once")
+        world.clock.sleep(LEASE_S)
+        world.releaser.sweep()
+        world.releaser.mark(claim, world.releaser.deliver(claim))
+        status = world.gate.status(receipt.secret)
+
+        assert (status.state, status.in_doubt) == ("parked", True)
+
     def test_an_error_that_nobody_foresaw_leaves_it_in_doubt(self, new_world):
         """It does not tell how far the outlet had come."""
         world = new_world()

@@ -1,7 +1,9 @@
 """Keyed hashes: equal for equal names under one key, and otherwise unlike anything."""
 
 import json
+import os
 import pickle
+import stat
 import subprocess
 import sys
 import textwrap
@@ -12,7 +14,15 @@ from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
 from tarry.core.secure_lanes import SecureLanes
-from tarry.keep.keys import Keys, ctr_reader, new_key, new_receipt, receipt_hash
+from tarry.keep.keys import (
+    Keys,
+    ctr_reader,
+    new_key,
+    new_receipt,
+    receipt_hash,
+    replace_private,
+    write_private,
+)
 
 KEYS, OTHERS = Keys(bytes(32)), Keys(bytes([1] * 32))
 
@@ -131,3 +141,21 @@ def test_counter_mode_without_its_package(monkeypatch):
 
     with pytest.raises(BadInput, match=r"needs the package cryptography.*pip install 'tarry\[fast\]'"):
         ctr_reader()
+
+
+def test_a_private_file_is_on_the_disk_when_it_is_written(tmp_path, monkeypatch):
+    """Its content first, and then its name: a power cut leaves all of it or nothing."""
+    seen, real = [], os.fsync
+
+    def note(descriptor):
+        seen.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    written = [write_private(tmp_path / "key", content) for content in (b"first", b"second")]
+    replace_private(tmp_path / "policy", b"third")
+
+    assert (written, (tmp_path / "key").read_bytes()) == ([True, False], b"first")
+    assert seen == [False, True, False, False, True]
+    assert {path.name for path in tmp_path.iterdir()} == {"key", "policy"}
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
