@@ -99,7 +99,7 @@ def test_a_backup_in_place_of_the_database_starts_paused(house, tmp_path):
     other = House(str(tmp_path / "b.db"), house.clock, spaces=())
 
     post = Post(actor="ann", target="p1", outlet="", content=b"")
-    with pytest.raises(Paused, match="brought back from a backup"):
+    with pytest.raises(Paused, match="restored from a backup"):
         other.gateway.admit([Request(space="talk", posts=[post])])
     published = other.feed()
     other.jump(ALL_GONE)

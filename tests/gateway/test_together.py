@@ -84,7 +84,7 @@ def test_every_space_is_named_and_paused(house):
         house.change(lambda t: change_together(t, house.gateway.keys, house.clock, {"talk": WIDE}))
     with pytest.raises(NoSuchSpace):
         change(house, WIDE, nowhere=WIDE)
-    with pytest.raises(BadInput, match="has the tick, window and labels of its store"):
+    with pytest.raises(BadInput, match="must have the same tick, window and labels"):
         change(house, WIDE, talk=COARSE)
     assert settings(house).window_ticks == POLICY.window_ticks
 

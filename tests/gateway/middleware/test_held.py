@@ -265,7 +265,7 @@ def test_another_policy_waits_until_nothing_is_on_its_way(tmp_path):
     hold = Hold(settings, lambda call, release: 200)
     hold.admit(some_call(), "/posts")
 
-    with pytest.raises(BadInput, match="changes only while nothing is on its way"):
+    with pytest.raises(BadInput, match="the policy cannot change while posts wait under another one"):
         Hold(other, lambda call, release: 200)
     let_out(hold, seconds=40)
     Hold(other, lambda call, release: 200)
