@@ -18,7 +18,7 @@ from tarry.core.lanes import SecureLanes, SeededLanes, event_keys
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.sampler import Sampler
-from tarry.keep.counter_mode import ctr_reader
+from tarry.keep.keys import ctr_reader
 
 CHUNK = 1 << 15
 

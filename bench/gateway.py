@@ -27,9 +27,8 @@ from keep_peers import installed
 import keep as ours
 from tarry.gateway.database import open_store
 from tarry.keep.keeper import Keeper
-from tarry.keep.releaser import Claim, Releaser
+from tarry.keep.releaser import Claim, Outcome, Releaser
 from tarry.keep.store import Store
-from tarry.keep.tries import Outcome
 from tarry.keep.vault import Vault
 
 BASE = "tarry without the insert"

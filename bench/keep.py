@@ -33,10 +33,10 @@ from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Release
-from tarry.keep.queries import queries
 from tarry.keep.releaser import Releaser
+from tarry.keep.rows import queries
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, Store, found
+from tarry.keep.store import Store, StoreSettings, begin_store
 from tarry.keep.vault import Vault
 
 POLICY = Policy(epsilon="1", gap="1h", window="5m", tick="1s")
@@ -64,7 +64,7 @@ class Sink(Outlet):
 
 def vault(store: Store, policy: Policy = POLICY) -> Vault:
     with store.transaction("closing") as transaction:
-        found(transaction, Settings.of(policy), store.clock())
+        begin_store(transaction, StoreSettings.of(policy), store.clock())
     return Vault(store, Keys(bytes(32)), {"sink": Sink()})
 
 

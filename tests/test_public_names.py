@@ -74,7 +74,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.space_policy.change_policy_of": PRINTS,
     "tarry.keep.clock.Clock": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
-    "tarry.keep.seal.Seal": PROTOCOL,
+    "tarry.keep.vault.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,
     "tarry.keep.store.Transaction": PROTOCOL,
     "tarry.cli.options.add_policy": OPTIONS,

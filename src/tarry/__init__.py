@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tarry.core.policy import Policy
     from tarry.core.policy_file import read_policy, write_policy
     from tarry.core.promise import Promise, promise
-    from tarry.core.release import Draws, draw_pair, release_tick
+    from tarry.core.release import Draws, draw_pair, release_ticks
     from tarry.core.verify import Verdict, verify
     from tarry.study.audit import Report, audit
     from tarry.study.question import Question
@@ -80,7 +80,7 @@ __all__ = [
     "promise",
     "pseudonym_ledger",
     "read_policy",
-    "release_tick",
+    "release_ticks",
     "two_sided_bound",
     "verify",
     "write_policy",
@@ -101,7 +101,7 @@ _HOMES = {
     "policy": ("Policy",),
     "policy_file": ("read_policy", "write_policy"),
     "promise": ("Promise", "promise"),
-    "release": ("Draws", "draw_pair", "release_tick"),
+    "release": ("Draws", "draw_pair", "release_ticks"),
     "verify": ("Verdict", "verify"),
 }
 _HOME = {name: f"tarry.core.{module}" for module, names in _HOMES.items() for name in names}

@@ -23,7 +23,7 @@ from tarry.keep.gate import Gate
 from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 from tarry.testing import ListOutlet
 
@@ -64,7 +64,7 @@ class Place:
     def __init__(self, where):
         store = open_store(where)
         with store.transaction("closing") as transaction:
-            found(transaction, Settings.of(POLICY), store.clock())
+            begin_store(transaction, StoreSettings.of(POLICY), store.clock())
         store.close()
         self.where, self.outlet, self.told = where, ListOutlet(), []
         self._gate = Gate(self._vault(), POLICY)

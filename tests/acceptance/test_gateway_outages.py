@@ -20,8 +20,7 @@ from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.releaser import Releaser
-from tarry.keep.tries import MOST_ATTEMPTS
+from tarry.keep.releaser import MOST_ATTEMPTS, Releaser
 from tarry.testing import ManualClock
 
 MISSED = re.compile("[0-9]+ ticks were missed; what fell due leaves now")

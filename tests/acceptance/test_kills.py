@@ -22,7 +22,7 @@ import pytest
 from acceptance import keeper_process
 from acceptance.keeper_process import KEYS, LEASE_S, POLICY
 from tarry.keep.clock import SystemClock
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, begin_store
 
 KILLS = int(os.environ.get("TARRY_KILLS", "200"))
 PAUSE_S = 0.1  # the longest between a start and the next kill
@@ -68,7 +68,7 @@ def run(folder, where, dice):
     """Kill and start again, let the last two keepers finish, and look."""
     store = keeper_process.open_store(where)
     with store.transaction("closing") as transaction:
-        found(transaction, Settings.of(POLICY), store.clock())
+        begin_store(transaction, StoreSettings.of(POLICY), store.clock())
     with processes(folder, where) as ask:
         kill_at_random(ask, dice)
         keepers = [ask("keep", "last"), ask("keep", "last")]

@@ -22,7 +22,7 @@ from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 from tarry.places.git.outlet import Git, waiting_push
 from tarry.places.mail.outlet import Mail
@@ -138,7 +138,7 @@ def vault(tmp_path):
     store = SqliteStore(tmp_path / "store.sqlite")
     clock = FastClock(store.path)
     with store.transaction("closing") as transaction:
-        found(transaction, Settings.of(POLICY, personal=True), clock)
+        begin_store(transaction, StoreSettings.of(POLICY, personal=True), clock)
     yield Vault(store, KEYS, {"mail": Mail(), "git": Git()}, clock)
     store.close()
 

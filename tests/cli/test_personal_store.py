@@ -12,7 +12,7 @@ from tarry.core.promise import promise
 from tarry.keep.home import default_policy
 
 RUN = ["run", "--target", "x", "--", "true"]
-CHANGES = "tarry run: the policy of a store changes only while nothing is on its way, found posts that "
+CHANGES = "tarry run: the policy cannot change "
 
 
 @pytest.fixture
@@ -74,9 +74,11 @@ def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet
         "again), or "
     )
     assert waiting.startswith(
-        f"{CHANGES}wait under another: {back}withdraw them, or wait for them: it changes after 2026-01-0"
+        f"{CHANGES}while posts wait under another one: {back}withdraw them, or wait for them: it changes after 2026-01-0"
     )
-    assert left.startswith(f"{CHANGES}have just left under another: {back}try again after 2026-01-0")
+    assert left.startswith(
+        f"{CHANGES}so soon after posts have left under another one: {back}try again after 2026-01-0"
+    )
     assert (again, quiet.home.gate().policy.epsilon) == ("waiting", 2)
 
 

@@ -15,7 +15,7 @@ def old(operator):
     operator.add_space("talk", FAST)
 
     def publish(transaction):
-        row = transaction.one("place")
+        row = transaction.one("snapshot")
         for position, age in enumerate((2 * YEAR_S, YEAR_S, 0), 1):
             at = row["time"] - age * MICROS
             transaction.tell("publish", **RELEASE, position=position, id=str(position), at=at)

@@ -9,7 +9,7 @@ from contracts.shell import wait_until
 from tarry.gateway.catalog import read_catalog
 from tarry.gateway.keyfile import read_key
 from tarry.gateway.outlets import make_outlet
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
 LONGER = SLOW.replace("1h", "2h")
@@ -67,7 +67,7 @@ def test_the_first_space_makes_database_and_key_and_a_second_joins(operator):
 
 def test_content_is_encrypted(operator):
     operator.add_space()
-    assert operator.look(place).settings.sealed
+    assert operator.look(snapshot).settings.sealed
 
 
 def test_a_store_whose_key_is_gone_gets_no_other(operator):
@@ -118,7 +118,7 @@ def test_a_new_policy_pauses_admission_and_says_until_when(operator):
     told = operator.ask("space", "policy", "talk", operator.file("longer.toml", LONGER))
 
     assert told["version"] == 2
-    closed = operator.look(place).closed
+    closed = operator.look(snapshot).closed
     assert 131 <= told["resumes_at"] / 60 - closed <= 133  # the gap, the window and a tick, from now on
     assert listed(operator)["resumes_at"] == told["resumes_at"]
     told = operator.tell("space", "policy", "talk", operator.file("again.toml", SLOW))
@@ -228,9 +228,10 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     coarse = operator.file("coarse.toml", COARSE)
     refusal = operator.refusal("space", "policy", "talk", coarse)
     assert (
-        "has the tick, window and labels of its store, found tick 2m, window 10m, labels 'held'" in refusal
+        "this policy has tick 2m, window 10m, labels 'held', and its store tick 1m, window 10m, labels 'held': "
+        in refusal
     )
-    assert refusal.endswith("this store has tick 1m, window 10m, labels 'held'")
+    assert refusal.endswith("all policies of a store must have the same tick, window and labels")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
     assert "waits until every space is paused" in operator.refusal(*both)
     for name in ("talk", "reviews"):

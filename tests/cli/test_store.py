@@ -8,7 +8,7 @@ from contracts.operating import SLOW
 from contracts.shell import ALL_GONE
 from tarry.gateway.database import open_store
 from tarry.gateway.keyfile import read_key
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)
 WORDS = "the words that I type"
@@ -94,7 +94,7 @@ def test_a_gateways_store_is_encrypted(operator, bare):
 
     assert (code, json.loads(out)["posts"]) == (0, 0)
     assert ("VACUUM FULL" in err) is operator.database.startswith("postgresql")
-    assert operator.look(place).settings.is_encrypted
+    assert operator.look(snapshot).settings.is_encrypted
     assert operator.ask("status")["encrypted"] is True
     assert "contents  encrypted" in operator.tell("status")
 

@@ -16,8 +16,7 @@ from tarry.gateway.testing import small_gateway
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unreachable
 from tarry.keep.posts import Post
-from tarry.keep.releaser import Releaser
-from tarry.keep.tries import MOST_ATTEMPTS
+from tarry.keep.releaser import MOST_ATTEMPTS, Releaser
 
 OURS = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
 FIELDS = {"target": "cats", "content": "They do not care."}

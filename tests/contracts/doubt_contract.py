@@ -5,8 +5,8 @@ import pytest
 from contracts.keeping import World, as_long_as
 from contracts.releaser_contract import due
 from tarry.keep.errors import LockedOut, Refused, TooLate, Unreachable
-from tarry.keep.releaser import LEASE_S
-from tarry.keep.tries import IN_DOUBT, MOST_ATTEMPTS
+from tarry.keep.posts import IN_DOUBT
+from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS
 
 __all__ = ["DoubtContract"]
 
@@ -116,6 +116,22 @@ class DoubtContract:
         assert status.state == ("parked" if error is Refused else "waiting")
         assert status.problem.isprintable()
         assert 0 < len(status.problem) <= 500
+
+    @pytest.mark.parametrize("last", [None, Refused("no such page"), Unreachable("not now")])
+    def test_a_late_word_does_not_end_the_doubt_of_an_earlier_try(self, new_world, last):
+        """A worker that was taken for dead tells how its own try ended, and not how the one before did."""
+        world = new_world()
+        (receipt,) = due(world, outlet="once")
+        try_again(world, Unreachable("it hung up", sent=True), "once")
+        world.gate.unpark_post(receipt.post)
+        world.outlets["once"].broken = last
+        claim = world.releaser.claim("once")
+        world.clock.sleep(LEASE_S)
+        world.releaser.sweep()
+        world.releaser.mark(claim, world.releaser.deliver(claim))
+        status = world.gate.status(receipt.secret)
+
+        assert (status.state, status.in_doubt) == ("parked", True)
 
     def test_an_error_that_nobody_foresaw_leaves_it_in_doubt(self, new_world):
         """It does not tell how far the outlet had come."""

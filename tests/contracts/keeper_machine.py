@@ -19,12 +19,12 @@ from tarry.core.release import Draws
 from tarry.keep.clock import last_past_tick, now_tick
 from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
-from tarry.keep.posts import Receipt, is_doubt
+from tarry.keep.posts import Receipt
 from tarry.keep.releaser import LEASE_S, Claim, Releaser
-from tarry.keep.store import Place, Store
+from tarry.keep.store import Snapshot, Store
 
 if TYPE_CHECKING:
-    from tarry.keep.tries import Outcome
+    from tarry.keep.releaser import Outcome
 
 __all__ = ["KeeperMachine", "Low"]
 
@@ -400,14 +400,13 @@ class KeeperMachine(RuleBasedStateMachine):
         """Stored states, release ticks and claims are those of the model."""
         expected = {
             entry.id: (
-                entry.state,
+                entry.stored,
                 entry.release,
                 entry.parent and entry.parent.id,
                 entry.claim,
                 entry.until,
                 entry.attempts,
                 entry.problem,
-                entry.state == "parked" and entry.doubt,
                 entry.content if entry.state in ("waiting", "parked") else None,
                 entry.state in ("waiting", "parked"),
             )
@@ -417,7 +416,6 @@ class KeeperMachine(RuleBasedStateMachine):
             post: (
                 *(row[name] for name in ("state", "release", "parent", "claim", "until", "attempts")),
                 row["problem"] is not None,
-                row["state"] == "parked" and is_doubt(row["problem"]),
                 row["content"],
                 row["pseudonym"] is not None,
             )
@@ -436,11 +434,11 @@ class KeeperMachine(RuleBasedStateMachine):
         assert {post: row["pseudonym"] for post, row in self.world.rows("legacies").items()} == expected
 
     @invariant()
-    def place_matches(self):
-        """Where the store is said to stand is what its rows tell."""
+    def snapshot_matches(self):
+        """The snapshot that a connection remembers is what its rows tell."""
         with self.world.store.transaction("reading") as transaction:
-            said, row = transaction.place(), transaction.one("place")
-        assert said._replace(now=None) == Place.of([row[name] for name in row.keys()])._replace(now=None)  # noqa: SIM118 - of a row
+            said, row = transaction.snapshot(), transaction.one("snapshot")
+        assert said._replace(now=None) == Snapshot.of(row)._replace(now=None)
 
     @invariant()
     def ledger_matches(self):

@@ -7,9 +7,9 @@ from fractions import Fraction
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
-from tarry.core.release import Draws, release_tick
-from tarry.keep.releaser import LEASE_S
-from tarry.keep.tries import Outcome
+from tarry.core.release import Draws, release_ticks
+from tarry.keep.releaser import LEASE_S, Outcome
+from tarry.keep.states import State
 
 __all__ = ["HOUR", "Entry", "Event", "KeeperModel"]
 
@@ -48,11 +48,19 @@ class Entry:
     until: int | None = None
     once: bool = False
     attempts: int = 0
-    problem: bool = False  # whether it is known that, and why, the last try failed
-    doubt: bool = False  # parked although it may have left
+    problem: bool = False  # whether a person can read why the last try failed
+    doubt: bool = False  # whether it may have left
     deliveries: int = 0
     lapses: int = 0  # claims that were given away
     put_back: int = 0  # times a person has unparked it
+
+    @property
+    def stored(self) -> State:
+        """Its state as the store has it."""
+        state = "delivering" if self.state == "waiting" and self.claim is not None else self.state
+        if self.doubt:
+            return State.IN_DOUBT if state == "waiting" else State(f"{state}_in_doubt")
+        return State(state)
 
 
 class KeeperModel:
@@ -94,7 +102,7 @@ class KeeperModel:
 
     def ticks(self, event: Event, label: bool) -> int:
         """The release tick under a label."""
-        return event.shift + release_tick(event.arrival, event.draws, batched=label, hold=self.hold)
+        return event.shift + release_ticks(event.arrival, event.draws, batched=label, hold=self.hold)
 
     def prospect(self, entry: Entry) -> tuple[int, int]:
         """The two ticks of which the release will be one."""
@@ -162,11 +170,12 @@ class KeeperModel:
     def changeable(self, entry: Entry) -> bool:
         """Whether its author may change it: no delivery is under way, and none may have happened."""
         idle = entry.state == "waiting" and entry.claim is None
-        return idle and (entry.attempts == 0 or entry.problem)
+        return idle and not entry.doubt
 
     def withdraw(self, entry: Entry) -> None:
         """Its author takes it back."""
         entry.state, entry.claim, entry.until, entry.problem = "withdrawn", None, None, False
+        entry.doubt = False
 
     def unpark(self, entry: Entry) -> None:
         """A person puts it back."""
@@ -265,10 +274,11 @@ class KeeperModel:
             if entry.claim is None:
                 continue
             entry.lapses += 1
+            if not entry.once or entry.doubt:  # a late word would end no doubt
+                entry.claim = None
             if entry.once:
-                entry.state, entry.problem, entry.doubt = "parked", True, True
-            else:
-                entry.claim, entry.problem = None, False
+                entry.state = "parked"
+            entry.doubt, entry.problem = True, entry.once
         self._park_children()
 
     def _park_children(self) -> None:
@@ -284,7 +294,7 @@ class KeeperModel:
             entry = self.entries[outcome.post]
             if entry.claim != token or entry.state not in ("waiting", "parked"):
                 continue
-            doubt = outcome.sent or (entry.attempts > 1 and not entry.problem)
+            doubt = bool(outcome.problem) and (outcome.sent or (entry.doubt and entry.state == "waiting"))
             if not outcome.problem or outcome.parked:
                 entry.doubt = doubt
                 entry.state = "parked" if outcome.problem else "released"
@@ -293,7 +303,7 @@ class KeeperModel:
                     entry.release = min(entry.release, self.closed)
             elif entry.state == "waiting":
                 delay = min(300, 2 ** (outcome.attempt - 1)) * MICROS // 2
-                entry.claim, entry.problem = None, not doubt
+                entry.claim, entry.problem, entry.doubt = None, not doubt, doubt
                 entry.until = now + delay
         if any(outcome.parked for outcome in outcomes):
             self._park_children()

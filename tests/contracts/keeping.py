@@ -1,5 +1,6 @@
 """One store with everything around it, and laws so stiff that each release can be told beforehand."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 
 from tarry.core.entropy import Entropy, Secure
@@ -10,15 +11,31 @@ from tarry.core.policy import LABEL_RULES, LabelRule, Policy
 from tarry.keep.admission import accept
 from tarry.keep.candidates import Candidate, Terms, prepare
 from tarry.keep.closing import Closed, close_ticks
+from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.releaser import Releaser
-from tarry.keep.store import Settings, Store, found, place
+from tarry.keep.states import TRANSITIONS
+from tarry.keep.store import Store, StoreSettings, Transaction, begin_store, snapshot
 from tarry.keep.vault import Vault
 from tarry.testing import ListOutlet, ManualClock
 
-__all__ = ["BATCHED", "UNBATCHED", "WINDOW", "World", "as_long_as", "lively_policy", "stiff_policy"]
+__all__ = [
+    "ARROWS",
+    "BATCHED",
+    "SEEN_CHANGES",
+    "UNBATCHED",
+    "WINDOW",
+    "World",
+    "as_long_as",
+    "lively_policy",
+    "stiff_policy",
+]
+
+#: Every change of a post's state that may happen, and those that have happened in this process.
+ARROWS = {(old, new) for old, news in TRANSITIONS.items() for new in news}
+SEEN_CHANGES: set[tuple[str, str]] = set()
 
 WINDOW = 3
 _GAP = 8
@@ -67,6 +84,22 @@ def _policy(labels: LabelRule, **others: object) -> Policy:
     return Policy(epsilon="1", labels=labels, **{"gap": f"{_GAP}s", **others})
 
 
+def watch_states(transaction: Transaction) -> None:
+    """From now on every change of a post's state is written down, in a table of the tests' own."""
+    connection = transaction._connection
+    connection.execute("CREATE TABLE IF NOT EXISTS state_changes (old TEXT, new TEXT)")
+    name = "CREATE TRIGGER watch AFTER UPDATE ON posts"
+    note = "INSERT INTO state_changes VALUES (OLD.state, NEW.state)"
+    if isinstance(connection, sqlite3.Connection):
+        name = name.replace("TRIGGER", "TRIGGER IF NOT EXISTS")
+        connection.execute(f"{name} WHEN OLD.state <> NEW.state BEGIN {note}; END")
+        return
+    body = f"'BEGIN {note}; RETURN NULL; END'"
+    connection.execute(f"CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS {body}")
+    connection.execute("DROP TRIGGER IF EXISTS watch ON posts")
+    connection.execute(f"{name} FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION note()")
+
+
 class World:
     """A store, its gate, its releaser, its clock and two outlets: "list", and "once" (at most once).
 
@@ -87,8 +120,9 @@ class World:
         self.keys = Keys(bytes(range(32)))
         self._reopen, self._stores = reopen, [reopen()]
         with self.store.transaction("closing") as transaction:
-            settings = Settings.of(self.policy, personal=personal, sealed=sealed)
-            found(transaction, settings, self.clock)
+            settings = StoreSettings.of(self.policy, personal=personal, sealed=sealed)
+            begin_store(transaction, settings, self.clock)
+            watch_states(transaction)
         self._enter()
 
     def _enter(self) -> None:
@@ -108,9 +142,16 @@ class World:
         self._enter()
 
     def leave(self) -> None:
-        """Close what was opened."""
-        for store in self._stores:
-            store.close()
+        """Close what was opened; whatever has happened, states have changed in allowed ways alone."""
+        try:
+            changes = {(row["old"], row["new"]) for row in self.dump("state_changes")}
+        except Unavailable:  # the test has taken the store away
+            changes = set()
+        finally:
+            for store in self._stores:
+                store.close()
+        assert changes <= ARROWS, changes - ARROWS
+        SEEN_CHANGES.update(changes)
 
     def gate_under(self, policy: Policy) -> Gate:
         """A gate of the same store under another policy."""
@@ -167,7 +208,7 @@ class World:
     def closed(self) -> int:
         """The last closed tick."""
         with self.store.transaction("working") as transaction:
-            return place(transaction).closed
+            return snapshot(transaction).closed
 
     @property
     def now(self) -> int:

@@ -9,8 +9,8 @@ from contracts.keeping import WINDOW, World, stiff_policy
 from tarry.keep.errors import LockedOut, TooLate, Unreachable
 from tarry.keep.lockouts import look_for_kin
 from tarry.keep.posts import Release
-from tarry.keep.releaser import LEASE_S, Releaser
-from tarry.keep.tries import MOST_ATTEMPTS
+from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
+from tarry.keep.states import State
 from tarry.testing import ListOutlet
 
 __all__ = ["LockoutContract", "LoginOutlet"]
@@ -73,7 +73,7 @@ def moved(before, after) -> list[int]:
 
 def go_on(world: World, ticks: int = 12) -> None:
     """The clock jumps to where the next post is to leave; then ticks pass as they do."""
-    releases = [row["release"] for row in world.dump("posts") if row["state"] == "waiting"]
+    releases = [row["release"] for row in world.dump("posts") if State(row["state"]).is_on_its_way]
     world.clock.sleep(max(0, min(filter(None, releases)) - world.closed - 2))
     world.close()
     world.pass_ticks(ticks)

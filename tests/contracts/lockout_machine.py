@@ -20,13 +20,12 @@ from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
 from tarry.core.release import Draws
 from tarry.keep.errors import LockedOut, TooLate
-from tarry.keep.posts import Receipt
-from tarry.keep.prospects import prospect_of
+from tarry.keep.posts import Receipt, prospect_of
 from tarry.keep.releaser import Claim, Releaser
 from tarry.keep.store import Store
 
 if TYPE_CHECKING:
-    from tarry.keep.tries import Outcome
+    from tarry.keep.releaser import Outcome
 
 __all__ = ["LockoutMachine"]
 

@@ -7,9 +7,8 @@ import pytest
 from contracts.keeping import WINDOW, World
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Receipt, Release
-from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.releaser import LEASE_S, Outcome, Releaser
 from tarry.keep.store import Transaction
-from tarry.keep.tries import Outcome
 from tarry.testing import ListOutlet
 
 

@@ -8,8 +8,7 @@ import pytest
 from contracts.keeping import UNBATCHED, WINDOW, World, stiff_policy
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.releaser import LEASE_S, Releaser
-from tarry.keep.tries import MOST_ATTEMPTS, Outcome
+from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Outcome, Releaser
 
 
 def due(world: World, count: int = 1, outlet: str = "list") -> list:
@@ -392,7 +391,7 @@ class ReleaserContract:
         world.outlets["once"].broken = RuntimeError("it broke")
         world.pass_ticks(WINDOW + 1)
 
-        with pytest.raises(BadInput, match="is repeated"):
+        with pytest.raises(BadInput, match="cannot be put back: repeat it"):
             world.gate.unpark_post(post)
 
     # --- odd ends ---------------------------------------------------------------------------------

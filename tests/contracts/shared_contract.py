@@ -172,7 +172,7 @@ class SharedContract:
         before = {table: world.dump(table) for table in ("posts", "arrivals", "clock", "ledger")}
         for _ in range(2):
             for post in (world.candidate(), world.candidate("bob", secret="b" * 64, body=b"body")):
-                with pytest.raises(Paused, match="brought back from a backup"):
+                with pytest.raises(Paused, match="restored from a backup"):
                     world.send([post])
             with pytest.raises(Paused):
                 world.admit()

@@ -20,6 +20,7 @@ from contracts.recording_contract import RecordingContract
 from contracts.releaser_contract import ReleaserContract
 from contracts.repeats_contract import RepeatsContract
 from contracts.requests_contract import RequestsContract
+from contracts.rule_contract import RuleContract
 from contracts.shared_contract import SharedContract
 from contracts.standstill_contract import StandstillContract
 
@@ -38,6 +39,7 @@ class StoreContract(
     StandstillContract,
     RecordingContract,
     SharedContract,
+    RuleContract,
 ):
     """What every store's test class inherits; `reopen` is all it adds."""
 

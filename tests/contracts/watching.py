@@ -28,9 +28,8 @@ from tarry.gateway.limits import Limits
 from tarry.gateway.monitoring import metrics, read_status
 from tarry.gateway.space_changes import add_space, adopt_delays
 from tarry.keep.errors import Refused
-from tarry.keep.keeper import Keeper
+from tarry.keep.keeper import Keeper, Patience
 from tarry.keep.keys import Keys
-from tarry.keep.patience import Patience
 from tarry.keep.posts import Release
 from tarry.keep.releaser import Releaser
 from tarry.testing import ListOutlet, ManualClock

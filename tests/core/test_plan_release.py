@@ -17,7 +17,7 @@ from tarry.core.mechanism import LawPair, shifted_pair
 from tarry.core.plan import plan
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
-from tarry.core.release import draw_pair, release_tick
+from tarry.core.release import draw_pair, release_ticks
 from tarry.core.verify import Size, verify
 
 SECOND = 1_000_000
@@ -103,7 +103,7 @@ EVERY_POLICY = [
 @pytest.mark.parametrize(("law", "labels"), EVERY_POLICY)
 @pytest.mark.parametrize("texts", [True, False], ids=["texts", "numbers"])
 def test_a_history_is_released_as_its_events_one_by_one(law, labels, texts):
-    """Each event leaves when `draw_pair` and `release_tick` say, given the event's own stream."""
+    """Each event leaves when `draw_pair` and `release_ticks` say, given the event's own stream."""
     policy, history, source = policy_of(law, labels, **GAPS), busy(texts=texts), Seeded(5, draw=2)
     releases = plan_release(policy, history, source)
     alone = []
@@ -111,7 +111,7 @@ def test_a_history_is_released_as_its_events_one_by_one(law, labels, texts):
         actor, target, time = history.actors[i].item(), history.targets[i].item(), int(history.times[i])
         draws = draw_pair(policy, target, history.tracks[i], source.stream(actor, target, time, occurrence))
         label, arrival = bool(releases.batched[i]), int(releases.arrival[i])
-        alone.append(release_tick(arrival, draws, batched=label, hold=policy.hold_ticks))
+        alone.append(release_ticks(arrival, draws, batched=label, hold=policy.hold_ticks))
 
     assert releases.release.tolist() == alone
     assert labels == "none" or 0 < releases.batched.sum() < len(history)
@@ -319,7 +319,7 @@ def test_an_arrival_after_the_deadline_is_refused():
     """A history that goes on after the public deadline contradicts the policy."""
     history = History(actor=[1, 1], target=[1, 2], time=[100 * SECOND, 100 * SECOND + 1])
 
-    with pytest.raises(BadInput, match="an arrival comes no later than the deadline, found row 1 after it"):
+    with pytest.raises(BadInput, match="must come by the deadline, tick 100, not at tick 101"):
         plan_release(policy_of(deadline_at=Fraction(100)), history, Seeded(1))
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,14 @@ from tarry.core.laws import LAWS
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.plugins import load
 from tarry.core.policy import Policy
-from tarry.core.release import Draws, coupled_draws, draw_pair, release_tick
+from tarry.core.release import (
+    Draws,
+    after_parents,
+    coupled_draws,
+    draw_pair,
+    needs_second_draw,
+    release_ticks,
+)
 
 ASK = Ask(share=Fraction(1, 2), start=3, weight=Fraction(1, 4), delta=Fraction(1, 20))
 QUARTERS = LawPair(
@@ -100,31 +108,66 @@ def test_draws_answer_by_label(draws):
 @given(TICKS, DRAWS, st.booleans(), TICKS)
 def test_a_release_is_arrival_hold_and_delay(arrival, draws, batched, hold):
     """Without parents and deadline nothing shortens or lengthens the drawn delay."""
-    release = release_tick(arrival, draws, batched=batched, hold=hold)
+    release = release_ticks(arrival, draws, batched=batched, hold=hold)
 
     assert release == arrival + hold + draws.ticks(batched=batched)
 
 
-@given(TICKS, DRAWS, st.booleans(), st.lists(TICKS, max_size=4), st.none() | TICKS)
+@given(TICKS, DRAWS, st.booleans(), st.lists(st.tuples(TICKS, DRAWS), max_size=4), st.none() | TICKS)
 def test_parents_come_first_and_the_deadline_last(arrival, draws, batched, parents, deadline):
     """A release is the maximum of its own time and its parents', then the minimum with the deadline."""
-    own = release_tick(arrival, draws, batched=batched, hold=7)
-    expected = max([own, *parents])
-    if deadline is not None:
-        deadline += arrival
-        expected = min(expected, deadline)
-
-    assert expected == release_tick(
-        arrival, draws, batched=batched, hold=7, parents=iter(parents), deadline=deadline
+    own, *above = (
+        release_ticks(at, drawn, batched=batched, hold=7) for at, drawn in [(arrival, draws), *parents]
     )
+    expected = max([own, *above])
+    if deadline is not None:
+        deadline += max([arrival, *(at for at, _ in parents)])
+        expected = min(expected, deadline)
+    own, *above = (
+        release_ticks(at, drawn, batched=batched, hold=7, deadline=deadline)
+        for at, drawn in [(arrival, draws), *parents]
+    )
+
+    assert expected == after_parents(own, *above)
+
+
+@given(st.lists(st.tuples(TICKS, DRAWS, st.booleans(), TICKS), min_size=1), TICKS, st.none() | TICKS)
+def test_a_row_is_released_as_an_array_of_them_is(rows, hold, deadline):
+    """The keeper and a replay call the same functions: one with a number, the other with columns."""
+    arrival, draws, batched, above = zip(*rows, strict=True)
+    deadline = None if deadline is None else deadline + max(arrival)
+    both = Draws(np.array([d.unbatched for d in draws]), np.array([d.batched for d in draws]))
+    columns = release_ticks(
+        np.array(arrival), both, batched=np.array(batched), hold=hold, deadline=deadline
+    )
+    alone = [
+        release_ticks(at, drawn, batched=label, hold=hold, deadline=deadline)
+        for at, drawn, label, _ in rows
+    ]
+
+    assert columns.tolist() == alone
+    assert after_parents(columns, np.array(above)).tolist() == [
+        after_parents(tick, parent) for tick, parent in zip(alone, above, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_second_draws_are_needed_where_a_row_needs_one(name):
+    """Of an array exactly the rows that would draw twice by themselves."""
+    delays = np.arange(12)
+
+    assert np.broadcast_to(needs_second_draw(PAIRS[name], delays), 12).tolist() == [
+        needs_second_draw(PAIRS[name], delay) for delay in range(12)
+    ]
 
 
 @given(TICKS, DRAWS, TICKS, st.integers(0, 10**6), st.lists(TICKS, max_size=4))
 def test_a_label_still_open_at_the_deadline_does_not_matter(arrival, draws, hold, late, parents):
     """A post whose hold ends at the deadline or after it leaves at the deadline under either label."""
     deadline = max(arrival, arrival + hold - late)
+    parents = [min(parent, deadline) for parent in parents]  # these leave by the deadline too
     releases = {
-        release_tick(arrival, draws, batched=label, hold=hold, parents=parents, deadline=deadline)
+        after_parents(release_ticks(arrival, draws, batched=label, hold=hold, deadline=deadline), *parents)
         for label in (True, False)
     }
 
@@ -160,5 +203,5 @@ def test_the_same_stream_gives_the_same_draws():
 
 def test_an_arrival_after_the_deadline_is_refused():
     """Nothing is released before it arrived."""
-    with pytest.raises(BadInput, match="no later than the deadline"):
-        release_tick(120, Draws(0, 0), batched=False, deadline=110)
+    with pytest.raises(BadInput, match=r"must come by the deadline, tick 110, not at tick 120"):
+        release_ticks(120, Draws(0, 0), batched=False, deadline=110)

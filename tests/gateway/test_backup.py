@@ -16,7 +16,7 @@ from tarry.gateway.testing import new_token
 from tarry.keep.errors import Paused
 from tarry.keep.posts import Post
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 TABLES = [
     *("adoptions", "arrivals", "book", "clock", "hours", "ledger", "legacies", "lockouts", "outlook"),
@@ -36,7 +36,7 @@ def house(request, tmp_path):
     house.jump(12)
     house.gateway.receipts.withdraw(house.admit().secret)
     with house.store.transaction("closing") as transaction:  # for an hour
-        closed = place(transaction).closed
+        closed = snapshot(transaction).closed
         lockout = {"since": closed, "until": closed + 3600, "resumes": closed + 3601}
         transaction.tell("lock_out", account=house.gateway.keys.login("somebody"), **lockout)
     yield house
@@ -99,7 +99,7 @@ def test_a_backup_in_place_of_the_database_starts_paused(house, tmp_path):
     other = House(str(tmp_path / "b.db"), house.clock, spaces=())
 
     post = Post(actor="ann", target="p1", outlet="", content=b"")
-    with pytest.raises(Paused, match="brought back from a backup"):
+    with pytest.raises(Paused, match="restored from a backup"):
         other.gateway.admit([Submission(space="talk", posts=[post])])
     published = other.feed()
     other.jump(ALL_GONE)

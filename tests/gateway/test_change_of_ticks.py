@@ -12,7 +12,7 @@ from tarry.gateway.gateway import Submission
 from tarry.gateway.policy_changes import change_all_policies, change_policy
 from tarry.gateway.space_changes import adopt_delays, open_space
 from tarry.keep.posts import Post
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 
 COARSE = Policy(epsilon="1", gap="1h", window="10m", tick="7m")  # no hour is a whole number of these ticks
 WIDE = Policy(epsilon="1", gap="30s", window="12s")
@@ -39,7 +39,7 @@ def change(house, policy, **others):
 
 def settings(house):
     with house.store.transaction("reading") as transaction:
-        return place(transaction).settings
+        return snapshot(transaction).settings
 
 
 @pytest.mark.parametrize("policy", [COARSE, WIDE, FOLLOWER], ids=["tick", "window", "labels"])
@@ -84,7 +84,7 @@ def test_every_space_is_named_and_paused(house):
         house.change(lambda t: change_all_policies(t, house.gateway.keys, house.clock, {"talk": WIDE}))
     with pytest.raises(NoSuchSpace):
         change(house, WIDE, nowhere=WIDE)
-    with pytest.raises(BadInput, match="has the tick, window and labels of its store"):
+    with pytest.raises(BadInput, match="must have the same tick, window and labels"):
         change(house, WIDE, talk=COARSE)
     assert settings(house).window_ticks == POLICY.window_ticks
 

@@ -146,7 +146,7 @@ class HttpContract(GateContract, KinshipContract, ClosingContract, ReleaserContr
         for _ in range(3):  # an odd number of requests in each round: the servers take turns at each
             world.gate.ask("POST", "/v1/spaces/list/pause")
             for _ in range(2):
-                with pytest.raises(Paused, match="has paused it"):
+                with pytest.raises(Paused, match="is paused by its operator"):
                     world.admit()
                 assert world.gate.admit(early, idempotency_key="k").secret == known
             world.gate.ask("POST", "/v1/spaces/list/open")

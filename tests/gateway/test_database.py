@@ -24,7 +24,7 @@ from tarry.gateway.testing import small_gateway
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.queries import KEEPER, migrations
+from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
 from tarry.testing import ManualClock
 

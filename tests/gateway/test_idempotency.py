@@ -45,7 +45,7 @@ def test_after_erasure_the_answer_is_the_release_time_alone(site):
     again = site.post(headers=KEY).json()
     (item,) = site.feed()["items"]
 
-    assert site.rows("place")[0]["oldest"] is None
+    assert site.rows("snapshot")[0]["oldest"] is None
     assert again["receipt"] == first["receipt"]
     assert again["state"] == "released"
     assert {again["release_at"], again["earliest_at"], again["latest_at"]} == {item["at"]}

@@ -41,7 +41,7 @@ def test_anything_else_is_no_key(path, content):
     write(path, content)
 
     with pytest.raises(
-        BadInput, match=r"^the key file holds 32 bytes, raw or as 64 hexadecimal digits, found"
+        BadInput, match=r"^the key file must hold 32 bytes, raw or as 64 hexadecimal digits: "
     ):
         read_key(path)
 

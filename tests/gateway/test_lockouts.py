@@ -15,6 +15,7 @@ from tarry.keep.keeper import _failed
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
+from tarry.keep.sharing import SHARED
 from tarry.testing import ManualClock
 
 LONGEST = 120  # ticks until everything has left
@@ -86,7 +87,7 @@ def test_what_is_told_of_it_names_nobody(site, wiki):
             break
     (outcome,) = site.releaser.deliver(claim)
     site.releaser.mark(claim, [outcome])
-    told = _failed(claim, outcome)
+    told = _failed(claim, outcome, SHARED)
 
     assert told == f"a delivery by talk failed ({NO_LOGIN}): all that waits for this account moves later"
     assert set(site.ask(receipt).json()) == {"state", "release_at", "earliest_at", "latest_at"}

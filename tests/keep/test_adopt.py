@@ -16,7 +16,7 @@ from tarry.keep.errors import NoSuchPost, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 from tarry.keep.vault import Vault
 from tarry.testing import ManualClock, memory_vault
 
@@ -68,7 +68,7 @@ class Place:
     def here(self):
         """Where the store stands."""
         with self.vault.store.transaction("reading") as transaction:
-            return place(transaction)
+            return snapshot(transaction)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_waiting_post_holds_the_policy(own):
     own.admit()
     before = own.here
 
-    with pytest.raises(BadInput, match="found posts that wait under another: give that one, or withdraw"):
+    with pytest.raises(BadInput, match="while posts wait under another one: give that one, or withdraw"):
         own.adopt(STRICTER)
     assert own.here == before
 
@@ -116,7 +116,7 @@ def test_a_waiting_post_names_the_moment_of_the_change(own):
         own.adopt(STRICTER)
     own.leave()
     own.tick(int(moment_in(told, "it changes after ") - own.clock.wall / 10**6))
-    with pytest.raises(BadInput, match="have just left"):
+    with pytest.raises(BadInput, match="so soon after posts have left"):
         own.adopt(STRICTER)
     own.clock.sleep(0.001)
 
@@ -138,7 +138,7 @@ def test_who_is_refused_is_told_how_to_go_on(own):
     own.admit()
     vault = own.vault
     with (
-        pytest.raises(BadInput, match="under another: look in the drawer, or withdraw them"),
+        pytest.raises(BadInput, match="under another one: look in the drawer, or withdraw them"),
         vault.store.transaction("closing") as transaction,
     ):
         adopt(transaction, vault.keys, own.clock, STRICTER, instead="look in the drawer")
@@ -151,7 +151,7 @@ def test_a_policy_changes_one_reach_and_a_tick_after_the_last_release(own):
     left = own.gate.status(own.receipt.secret).latest
     own.tick(left + REACH - own.here.closed)
     with pytest.raises(
-        BadInput, match="posts that have just left under another: give that one, or try again"
+        BadInput, match="so soon after posts have left under another one: give that one, or try again"
     ):
         own.adopt(STRICTER)
     own.tick()
@@ -166,7 +166,7 @@ def test_the_larger_reach_of_the_two_counts(own):
     own.leave()
     own.tick(REACH + 1)
 
-    with pytest.raises(BadInput, match="posts that have just left"):
+    with pytest.raises(BadInput, match="so soon after posts have left"):
         own.adopt(COARSER)
     own.tick(60)
     assert own.adopt(COARSER) is True
@@ -180,7 +180,7 @@ def test_the_moment_that_a_refusal_names_is_the_right_one(own):
         own.adopt(STRICTER)
     moment = moment_in(told, "try again after ")
     own.clock.sleep(moment - own.clock.wall / 10**6)
-    with pytest.raises(BadInput, match="have just left"):
+    with pytest.raises(BadInput, match="so soon after posts have left"):
         own.adopt(STRICTER)
     own.clock.sleep(0.001)
 
@@ -192,7 +192,7 @@ def test_an_arrival_that_is_not_erased_holds_the_policy(own):
     own.admit(draws=[2, 1])  # so short that its release is not known before its label is
     own.gate.withdraw(own.receipt.secret)
 
-    with pytest.raises(BadInput, match="acts under another that were taken back or parked and still count"):
+    with pytest.raises(BadInput, match="while acts that were taken back or parked under another one count"):
         own.adopt(STRICTER)
     own.tick(100)
     assert own.adopt(STRICTER) is True

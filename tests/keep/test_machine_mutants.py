@@ -8,7 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from contracts.keeper_machine import KeeperMachine
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.queries import KEEPER, queries
+from tarry.keep.rows import KEEPER, queries
 from tarry.keep.vault import Vault
 from tarry.testing import memory_store
 
@@ -17,7 +17,14 @@ MUTANTS = {
     "labels are fixed one tick early": ("held", ("label newly_labelled", "<= :ripe", "<= :ripe + 1")),
     "a window ends one tick early": ("held", ("label", "- :window AND", "- :window + 1 AND")),
     "posts leave one tick early": (None, ("claim", "(SELECT closed FROM", "(SELECT closed + 1 FROM")),
-    "a child does not wait": (None, ("claim", "IN ('waiting', 'parked')", "IN ('parked')")),
+    "a child does not wait": (
+        None,
+        (
+            "claim",
+            "p.state IN ('waiting', ",
+            "p.state IN (",
+        ),
+    ),
     "whoever marks is believed": (None, ("mark_released", "claim = :claim", ":claim = :claim")),
     "what waits for its label stays": ("held", ("shift_pending", "WHERE id", "WHERE id < 0 AND id")),
     "known releases are not moved": (None, ("shift_releases", "+ :ticks", "+ 0 * :ticks")),
@@ -33,7 +40,16 @@ MUTANTS = {
         ("park_cut_off", "once = 1", "once = 2"),
         ("return_lapsed", "once = 0", "once = 1"),
     ),
-    "what may have left is parked as if not": (None, ("mark_parked", "attempts > 1", "attempts > 99")),
+    "what may have left is parked as if not": (
+        None,
+        ("mark_parked", "'delivering_in_doubt' T", "'' T"),
+    ),
+    "what may have left waits as if not": (None, ("mark_retry", "'delivering_in_doubt' T", "'' T")),
+    "a cut off delivery leaves no doubt": (
+        None,
+        ("return_lapsed", "= 'in_doubt'", "= 'waiting'"),
+    ),
+    "what is put back has not left": (None, ("unpark", "'parked_in_doubt' THEN 'in_doubt'", "'' THEN ''")),
     "overdue posts keep their ticks": (None, ("publish_overdue", "release = :tick", "release = release")),
     "followers look at one target": ("follower", ("follows", "pseudonym <>", "pseudonym =")),
     "no request is known again": (None, ("insert_post", ":body", "NULL")),
@@ -42,7 +58,10 @@ MUTANTS = {
         ("by_ids", "WHERE p.id", "WHERE a.id NOTNULL AND p.id"),
     ),
     "hours lose their last arrivals": (None, ("arrivals_by_hour", "<= :erasable", "< :erasable")),
-    "the outlook shows what was withdrawn": (None, ("look_ahead", "= 'waiting'", "<> 'released'")),
+    "the outlook shows what was withdrawn": (
+        None,
+        ("look_ahead", "state IN (", "state IN ('withdrawn', "),
+    ),
     "the outlook keeps what it showed": (
         None,
         ("look_ahead", "INSERT", "INSERT OR IGNORE"),

@@ -17,7 +17,7 @@ from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post
-from tarry.keep.store import place
+from tarry.keep.store import snapshot
 from tarry.keep.vault import Vault
 from tarry.testing import ManualClock
 
@@ -369,7 +369,7 @@ def test_a_place_holds_the_servers_clock(new_world):
     """Where a store stands is told with the server's time, in one question."""
     world = new_world()
     with world.store.transaction("working") as transaction:
-        assert abs(place(transaction).now - transaction.wall()) < 60_000_000
+        assert abs(snapshot(transaction).now - transaction.wall()) < 60_000_000
 
 
 @pytest.mark.parametrize("kind", ["reading", "working", "admitting", "closing"])

@@ -4,8 +4,16 @@ from dataclasses import fields
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tarry.keep.posts import Receipt, Release, Status
+from contracts.keeping import BATCHED, UNBATCHED, World, lively_policy, stiff_policy
+from tarry.core.policy import LABEL_RULES
+from tarry.core.release import Draws, release_ticks
+from tarry.keep.posts import Prospect, Receipt, Release, Status, behind_parents, prospect, prospect_of
+from tarry.keep.rows import Timing, post_by_key
+from tarry.keep.store import StoreSettings
+from tarry.testing import memory_store
 
 TICK = Fraction(60)
 
@@ -44,3 +52,63 @@ def test_a_release_has_no_arrival_actor_or_number_of_ours():
 def test_a_receipt_does_not_print_its_secret():
     """A receipt in a log gives nothing away."""
     assert "s3cret" not in repr(Receipt("s3cret", 7, status(1, 1)))
+
+
+TICKS = st.integers(0, 10**6)
+SETTINGS = StoreSettings.of(lively_policy())
+
+
+@given(TICKS, TICKS, TICKS, st.none() | TICKS.map(lambda tick: tick + 10**6))
+def test_an_open_label_leaves_two_ticks_and_a_known_one_leaves_one(arrival, lone, batched, deadline):
+    """Under an open label a post has the ticks of both labels, under a known one that of its own."""
+    draws = Draws(lone, batched)
+    both = [
+        release_ticks(arrival, draws, batched=label, hold=SETTINGS.hold_ticks, deadline=deadline)
+        for label in (False, True)
+    ]
+
+    open_label = prospect_of(arrival, draws, None, SETTINGS, deadline)
+    assert (open_label.earliest, open_label.latest) == (min(both), max(both))
+    assert open_label.release == (both[0] if both[0] == both[1] else None)
+    for label in (0, 1):
+        assert prospect_of(arrival, draws, label, SETTINGS, deadline) == Prospect(both[label], both[label])
+
+
+def test_a_row_is_read_as_far_as_it_goes():
+    """A fixed release is told, missed ticks are added to an open one, and erasure leaves the release."""
+    row = Timing(id=7, release=None, arrival=10, unbatched=0, batched=7, shift=5)
+
+    assert prospect(row, SETTINGS) == Prospect(18, 25)
+    assert prospect(row._replace(release=99), SETTINGS) == Prospect(99, 99)
+    assert prospect(Timing(id=7, release=99), SETTINGS) == Prospect(99, 99)
+
+
+@given(TICKS, TICKS, TICKS, TICKS)
+def test_not_before_another(a, b, c, d):
+    """Behind another post both ticks are the later ones, and what is not known stays unknown."""
+    mine, other = Prospect(min(a, b), max(a, b)), Prospect(min(c, d), max(c, d))
+
+    assert mine.after(other) == Prospect(max(mine.earliest, other.earliest), max(mine.latest, other.latest))
+    assert mine.after(Prospect(None, None)) == mine
+    assert Prospect(None, None).after(mine) == Prospect(None, None)
+
+
+@pytest.mark.parametrize("rule", LABEL_RULES)
+def test_a_chain_of_waiting_parents_counts_all_the_way_up(rule):
+    """A post stands behind its parent's parent too, until one of them has left."""
+    store = memory_store()
+    world = World(lambda: store, stiff_policy(rule))
+    world.admit(target="other")
+    head = world.admit(target="p1")
+    middle = world.admit(target="p1", depends_on=head.secret)
+    world.clock.sleep(4)
+    last = world.admit(target="p1", depends_on=middle.secret)
+
+    assert last.status.latest >= middle.status.latest >= head.status.latest
+    with store.transaction("working") as transaction:
+        parent = post_by_key(transaction, middle.post)
+        early = behind_parents(transaction, world.vault.settings, Prospect(0, 0), parent)
+        alone = behind_parents(transaction, world.vault.settings, Prospect(0, 0), None)
+    assert early.latest == head.status.latest
+    assert alone == Prospect(0, 0)
+    assert head.status.latest - head.status.earliest in (0, BATCHED[rule] - UNBATCHED[rule])

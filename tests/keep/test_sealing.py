@@ -12,11 +12,10 @@ from tarry.core.errors import NotPossible
 from tarry.keep import sealing
 from tarry.keep.errors import Refused, Unavailable
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import check_key
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.seal import Sealed
 from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
+from tarry.keep.vault import Sealed, check_key
 
 POSTS = 250  # more than two pages
 NEW = Keys(bytes(range(32, 64)))

@@ -11,7 +11,7 @@ import pytest
 from contracts.keeping import World
 from tarry.keep.errors import Unavailable
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Place
+from tarry.keep.store import Snapshot
 
 VISIT = """
 import sys
@@ -145,10 +145,10 @@ def asked(world) -> list[str]:
     """The statements that one look at where the store stands takes, which must tell what its rows do."""
     seen = []
     with world.store.transaction("reading") as transaction:
-        row = Place.of(tuple(transaction.one("place")))
+        row = Snapshot.of(transaction.one("snapshot"))
         transaction._connection.set_trace_callback(seen.append)
         try:
-            assert transaction.place() == row
+            assert transaction.snapshot() == row
         finally:
             transaction._connection.set_trace_callback(None)
     return seen
@@ -185,7 +185,7 @@ def test_whoever_writes_makes_the_next_one_ask(world, path):
     def half_way():
         with suppress(ZeroDivisionError), world.store.transaction("admitting") as transaction:
             transaction.tell("pause", paused=1)
-            transaction.remember(transaction.place())
+            transaction.remember(transaction.snapshot())
             raise ZeroDivisionError
 
     def later():

@@ -7,7 +7,7 @@ import pytest
 from contracts.keeping import WINDOW, lively_policy
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES, Policy
-from tarry.keep.store import Settings, found, place
+from tarry.keep.store import StoreSettings, begin_store, snapshot
 from tarry.testing import ManualClock, memory_store
 
 
@@ -15,7 +15,7 @@ from tarry.testing import ManualClock, memory_store
 def test_settings_follow_from_a_policy(rule):
     """A policy's tick, window and labels are its store's, and so is the hold."""
     policy = lively_policy(rule)
-    settings = Settings.of(policy, personal=True, sealed=True)
+    settings = StoreSettings.of(policy, personal=True, sealed=True)
 
     settings.check(policy)
     assert (settings.window_ticks, settings.hold_ticks) == (policy.window_ticks, policy.hold_ticks)
@@ -29,10 +29,10 @@ def test_settings_follow_from_a_policy(rule):
 def test_a_policy_that_would_compare_posts_differently_is_refused(other):
     """Tick, window and labels belong to the store; epsilon and gap may change."""
     same = {"epsilon": "1", "gap": "8s", "window": f"{WINDOW}s"}
-    settings = Settings.of(Policy(**same))
+    settings = StoreSettings.of(Policy(**same))
 
     settings.check(Policy(**{**same, "epsilon": "2", "gap": "1h"}))
-    with pytest.raises(BadInput, match="tick, window and labels of its store"):
+    with pytest.raises(BadInput, match="must have the same tick, window and labels"):
         settings.check(Policy(**{**same, **other}))
 
 
@@ -40,22 +40,23 @@ def test_a_store_is_founded_once():
     """A new store takes clock and settings; an old one keeps its own."""
     store, clock = memory_store(), ManualClock()
     with store.transaction("closing") as transaction:
-        found(transaction, Settings.of(lively_policy(), personal=True), clock, "a policy")
-        first = place(transaction)
+        begin_store(transaction, StoreSettings.of(lively_policy(), personal=True), clock, "a policy")
+        first = snapshot(transaction)
     clock.sleep(100)
     with store.transaction("closing") as transaction:
-        found(transaction, Settings.of(lively_policy("follower")), clock)
+        begin_store(transaction, StoreSettings.of(lively_policy("follower")), clock)
 
-        assert place(transaction) == first
-    assert first.settings == Settings.of(lively_policy(), personal=True)
+        assert snapshot(transaction) == first
+    assert first.settings == StoreSettings.of(lively_policy(), personal=True)
     assert first.policy == "a policy"
     assert first.closed * first.settings.tick < Fraction(first.anchor.time, 1_000_000)
 
 
 def test_an_empty_store_says_what_it_needs():
     """A store that nobody has founded cannot be used, and says so."""
-    with memory_store().transaction("working") as transaction, pytest.raises(BadInput, match="founded"):
-        place(transaction)
+    empty = memory_store()
+    with empty.transaction("working") as transaction, pytest.raises(BadInput, match="store is empty"):
+        snapshot(transaction)
 
 
 def test_a_block_that_fails_leaves_nothing_behind():

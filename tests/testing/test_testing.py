@@ -31,12 +31,12 @@ def test_a_memory_store_is_a_store_of_its_own():
     """Two stores in memory share nothing, and one of them survives closing."""
     first, second = memory_store(lively_policy()), memory_store()
     with first.transaction("working") as transaction:
-        assert transaction.one("place") is not None
+        assert transaction.one("snapshot") is not None
     first.close()
     with first.transaction("working") as transaction:
-        assert transaction.one("place") is not None
+        assert transaction.one("snapshot") is not None
     with second.transaction("working") as transaction:
-        assert transaction.one("place") is None
+        assert transaction.one("snapshot") is None
 
 
 def test_a_memory_vault_has_an_outlet_or_the_ones_it_is_given():

@@ -17,7 +17,7 @@ from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.core.release import draw_pair, release_tick
+from tarry.core.release import draw_pair, release_ticks
 
 __all__ = ["add_arguments", "micros_until", "run"]
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     now = Fraction(time.time_ns(), 1_000_000_000)
     arrival = ticks_up(now, policy.tick)
     _check_moment(policy, arrival * policy.tick)
-    release = release_tick(
+    release = release_ticks(
         arrival,
         draws,
         batched=arguments.batched,

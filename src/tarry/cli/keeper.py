@@ -29,11 +29,10 @@ from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
 from tarry.keep.home import Home, places
-from tarry.keep.keeper import Keeper
-from tarry.keep.patience import Patience
+from tarry.keep.keeper import Keeper, Patience
 
 if TYPE_CHECKING:
-    from tarry.keep.keeper_lock import KeeperState, Keeping
+    from tarry.keep.home import KeeperState, Keeping
 
 __all__ = ["add_arguments", "run", "unit"]
 

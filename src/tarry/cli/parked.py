@@ -27,7 +27,7 @@ from tarry.gateway.config import Config
 from tarry.gateway.database import keys_of, opened_database
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.parked import ParkedPost, change_each, exported, parked_posts, split_doubt
-from tarry.keep.receipts import Receipts
+from tarry.keep.gate import Gate
 from tarry.keep.store import Store
 
 __all__ = ["add_arguments", "run"]
@@ -92,7 +92,7 @@ def _chosen(arguments: argparse.Namespace, ids: Sequence[int], store: Store) -> 
         return parked_posts(transaction, ids=ids, space=arguments.space, target=arguments.target)
 
 
-def _receipts(config: Config, store: Store) -> Receipts:
+def _receipts(config: Config, store: Store) -> Gate:
     return Gateway(store, keys_of(config, store)).receipts
 
 
@@ -109,7 +109,7 @@ def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
         print_table(["post", "space", "target", "release", "problem"], rows)
 
 
-def _change(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[ParkedPost]) -> None:
+def _change(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[ParkedPost]) -> None:
     action, skipped = arguments.subcommand, list[ParkedPost]()
     # One that is named alone was looked at.
     if action == "retry" and not arguments.may_have_left and len(arguments.ids) != 1:
@@ -126,7 +126,7 @@ def _change(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[P
         print(f"tarry parked: {len(skipped)} may have left already: {look}", file=sys.stderr)
 
 
-def _export(arguments: argparse.Namespace, receipts: Receipts, posts: Sequence[ParkedPost]) -> None:
+def _export(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[ParkedPost]) -> None:
     path = unless_there(arguments.output, force=False)
     lines = sealed = 0
     # Born private: it holds what nobody has said yet.

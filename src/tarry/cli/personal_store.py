@@ -19,8 +19,7 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.keep.gate import Gate
-from tarry.keep.home import ME, Home
-from tarry.keep.keeper_lock import KeeperState, lock_for_child
+from tarry.keep.home import ME, Home, KeeperState, lock_for_child
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.store import Row
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from tarry.cli.options import add_json
 from tarry.gateway.config import Config, read_config
-from tarry.keep.moments import moment
+from tarry.keep.clock import moment
 
 __all__ = ["add_settings", "config_from", "utc_text"]
 

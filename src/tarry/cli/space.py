@@ -38,7 +38,7 @@ from tarry.gateway.space_changes import (
     open_space,
     remove_space,
 )
-from tarry.keep.store import Store, place
+from tarry.keep.store import Store, snapshot
 
 __all__ = ["add_arguments", "run"]
 
@@ -145,7 +145,7 @@ def _name_and_policy(text: str) -> tuple[str, Policy]:
 def _add(call: _Call) -> None:
     arguments, store = call.arguments, call.store
     with store.transaction("reading") as transaction:
-        is_first = transaction.place() is None
+        is_first = transaction.snapshot() is None
     sealed = is_first and _must_encrypt(arguments)
     if arguments.unencrypted and not is_first:
         raise BadInput("--unencrypted is for the first space of a gateway", "leave it out")
@@ -182,7 +182,7 @@ def _new_space(arguments: argparse.Namespace, policies: Mapping[str, Policy]) ->
 def _list(call: _Call) -> None:
     with call.store.transaction("reading") as transaction:
         spaces = list(read_catalog(transaction).spaces.values())
-        tick = current_tick(place(transaction), call.store.clock()) if spaces else 0
+        tick = current_tick(snapshot(transaction), call.store.clock()) if spaces else 0
     if call.arguments.json:
         print_json({"spaces": [_space_json(space, tick) for space in spaces]})
     elif not spaces:
@@ -219,7 +219,8 @@ def _open(call: _Call) -> None:
     name, opens, store = call.arguments.name, call.arguments.subcommand == "open", call.store
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
-        space, tick = read_catalog(transaction).space(name), current_tick(place(transaction), store.clock())
+        space = read_catalog(transaction).space(name)
+        tick = current_tick(snapshot(transaction), store.clock())
     resumes = resumes_at(space, tick)
     state = "takes nothing in; what waits leaves at its time"
     if opens:

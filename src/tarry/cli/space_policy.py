@@ -11,7 +11,7 @@ from tarry.core.straddle import Straddle
 from tarry.gateway.catalog import PolicyVersion, Space, read_catalog
 from tarry.gateway.policy_changes import change_policy, check_unchanged, cost_at_once, next_version
 from tarry.keep.clock import Clock, advance, now_tick
-from tarry.keep.store import Place, Store, arrival_tick, place
+from tarry.keep.store import Snapshot, Store, arrival_tick, snapshot
 
 __all__ = ["change_policy_of", "current_tick", "resumes_at"]
 
@@ -35,7 +35,7 @@ def change_policy_of(
     if dry_run:
         with store.transaction("reading") as transaction:
             later = next_version(transaction, clock, name, policy)
-            ticks = later.first_tick - arrival_tick(place(transaction), clock)
+            ticks = later.first_tick - arrival_tick(snapshot(transaction), clock)
         _print_dry_run(name, later, ticks * policy.tick, loss, as_json=as_json)
         return
     if loss.extra == inf and not unbounded:
@@ -49,13 +49,13 @@ def change_policy_of(
     _print_straddle(name, version.number, loss, as_json=as_json)
 
 
-def current_tick(here: Place, clock: Clock) -> int:
+def current_tick(here: Snapshot, clock: Clock) -> int:
     """The tick that the clock of a store stands in.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> gateway = small_gateway()
     >>> with gateway.store.transaction("reading") as transaction:
-    ...     current_tick(place(transaction), gateway.clock) > 0
+    ...     current_tick(snapshot(transaction), gateway.clock) > 0
     True
     """
     return now_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)
@@ -72,7 +72,7 @@ def resumes_at(space: Space, tick: int) -> Fraction | None:
 
 def _cost(store: Store, name: str, policy: Policy) -> tuple[Space, Straddle]:
     with store.transaction("reading") as transaction:
-        space, here = read_catalog(transaction).space(name), place(transaction)
+        space, here = read_catalog(transaction).space(name), snapshot(transaction)
     here.settings.check(policy)
     return space, cost_at_once(space, policy, arrival_tick(here, store.clock()))
 

@@ -27,10 +27,10 @@ from tarry.gateway.keyfile import make_key, read_key, swap_key
 from tarry.gateway.space_changes import forget_account
 from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import check_key
 from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
+from tarry.keep.vault import check_key
 
 __all__ = ["add_arguments", "run"]
 

@@ -1,5 +1,6 @@
-"""Labels, draws and releases over a whole history."""
+"""A whole history at once: labels, and then the two steps of `release` over arrays."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +15,7 @@ from tarry.core.labels import label_events
 from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
 from tarry.core.mechanism import Mechanism
 from tarry.core.policy import Policy
+from tarry.core.release import Draws, after_parents, needs_second_draw, release_ticks
 
 __all__ = ["Labelled", "Releases", "label_history", "plan_release", "rows_by_gap"]
 
@@ -89,39 +91,41 @@ def plan_release(
     """
     labelled = labelled or label_history(policy, history)
     arrival, batched = labelled.arrival, labelled.batched
-    delay = np.empty(len(history), dtype=np.int64)
+    release = np.empty(len(history), dtype=np.int64)
     shuffle = np.empty(len(history), dtype=np.int64)
     for gap, rows in rows_by_gap(policy, history):
         mechanism = policy.mechanism(gap)
         for part in np.array_split(rows, -(-len(rows) // _CHUNK) or 1):
             lanes = _open_lanes(entropy, history, part)
-            delay[part] = _delays(mechanism, batched[part], lanes)
+            release[part] = release_ticks(
+                arrival[part],
+                _draw_many(mechanism, batched[part], lanes),
+                batched=batched[part],
+                hold=policy.hold_ticks,
+                deadline=policy.deadline_tick,
+            )
             shuffle[part] = lanes.randbelow(1 << 62)
-    release = _after_parents(arrival + policy.hold_ticks + delay, history.parents)
-    shuffle = _after_parents(shuffle, history.parents)
-    if policy.deadline_tick is not None:
-        release = _clip(release, arrival, policy.deadline_tick)
     depth = _depths(history.parents, len(history))
+    for rows, parents in _generations(history.parents, depth):
+        for column in (release, shuffle):
+            column[rows] = after_parents(column[rows], column[parents])
     return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle, depth=depth)
 
 
-def _delays(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) -> IntArray:
-    """`release.coupled_draws` for many events, drawing the second time only where the label asks."""
-    delays = mechanism.unbatched.draw_many(lanes)
-    pair = mechanism.pair
-    if pair.label_free:
-        return delays
-    again = batched & (delays < pair.start) if pair.coupled else batched
-    which = np.flatnonzero(again)
-    delays[which] = mechanism.batched.draw_many(lanes, which)
-    return delays
+def _draw_many(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) -> Draws[IntArray]:
+    """`draw_pair` for many events. A second delay is drawn only where the label asks for it."""
+    unbatched = mechanism.unbatched.draw_many(lanes)
+    which = np.flatnonzero(batched & needs_second_draw(mechanism.pair, unbatched))
+    second = unbatched.copy()
+    second[which] = mechanism.batched.draw_many(lanes, which)
+    return Draws(unbatched, second)
 
 
 def _open_lanes(entropy: Seeded | Secure, history: History, rows: IntArray) -> Lanes:
     if isinstance(entropy, Seeded):
         return SeededLanes(entropy, history.keys[rows])
     if not isinstance(entropy, Secure):
-        raise BadInput("the entropy of a replay", "is Seeded(...) or Secure()", found=repr(entropy))
+        raise BadInput(f"the entropy of a replay must be Seeded(...) or Secure(), not {entropy!r}")
     return SecureLanes(len(rows), entropy.read)
 
 
@@ -146,16 +150,14 @@ def rows_by_gap(policy: Policy, history: History) -> list[tuple[Fraction, IntArr
     return [(gap, np.flatnonzero(gaps == i)) for gap, i in numbers.items()]
 
 
-def _after_parents(release: IntArray, parents: IntArray | None) -> IntArray:
-    """Each event no earlier than the one it refers to, all the way up the chain."""
+def _generations(parents: IntArray | None, depth: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows that have parents, and these: children first, then their children, and so on."""
     if parents is None:
-        return release
-    children = np.flatnonzero(parents >= 0)
-    while True:
-        waits = np.maximum(release[children], release[parents[children]])
-        if np.array_equal(waits, release[children]):
-            return release
-        release[children] = waits
+        return
+    order = np.argsort(depth, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
+        if len(rows) and depth[rows[0]]:
+            yield rows, parents[rows]
 
 
 def _depths(parents: IntArray | None, count: int) -> IntArray:
@@ -168,14 +170,3 @@ def _depths(parents: IntArray | None, count: int) -> IntArray:
         depth += climbing
         above = np.where(climbing, parents[above], -1)
     return depth
-
-
-def _clip(release: IntArray, arrival: IntArray, deadline: int) -> IntArray:
-    if (late := np.flatnonzero(arrival > deadline)).size:
-        raise BadInput(
-            "an arrival",
-            "comes no later than the deadline",
-            found=f"row {late[0]} after it",
-            fix="end the history at the deadline, or move the deadline",
-        )
-    return np.minimum(release, deadline)

@@ -22,7 +22,16 @@ from tarry.core.errors import BadInput, Final
 from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism
 from tarry.core.plugins import load
 
-__all__ = ["COVERS", "LABEL_RULES", "Cover", "LabelRule", "Policy", "event_share", "needs_labels"]
+__all__ = [
+    "COVERS",
+    "LABEL_RULES",
+    "Cover",
+    "LabelRule",
+    "Policy",
+    "event_share",
+    "hold_of",
+    "needs_labels",
+]
 
 LabelRule = Literal["held", "declared", "follower", "simultaneous", "none"]
 LABEL_RULES: tuple[LabelRule, ...] = get_args(LabelRule)
@@ -56,6 +65,15 @@ def needs_labels(law: str | Family) -> bool:
     (True, False)
     """
     return not isinstance(_family(law), LabelFree)
+
+
+def hold_of(labels: LabelRule, window_ticks: int) -> int:
+    """Ticks that an event waits until its label is known: the window, where labels are held.
+
+    >>> hold_of("held", 300), hold_of("follower", 300)
+    (300, 0)
+    """
+    return window_ticks if labels == "held" else 0
 
 
 @dataclass(frozen=True, init=False)
@@ -148,7 +166,7 @@ class Policy(Final):
     @property
     def hold_ticks(self) -> int:
         """Ticks an event waits until its label is known: the window, where labels are held."""
-        return self.window_ticks if self.labels == "held" else 0
+        return hold_of(self.labels, self.window_ticks)
 
     @cached_property
     def deadline_tick(self) -> int | None:

@@ -1,12 +1,14 @@
 """The two pure steps that are the whole law: draw at arrival, release once the label is known.
 
 `plan_release` runs them over a whole history; a keeper runs the same two one event at a time. What
-is simulated is what runs. There is no way here to cap, shorten or rescale a delay: each of these
+is simulated is what runs: every function here works on whole numbers and on arrays of them alike, and
+needs no numpy for the former. There is no way here to cap, shorten or rescale a delay: each of these
 breaks the promise (`docs/theory.md`), while a maximum over parents and a public deadline keep it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput
@@ -14,31 +16,42 @@ from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 
-__all__ = ["Draws", "coupled_draws", "draw_pair", "release_tick"]
+if TYPE_CHECKING:
+    from tarry.core.lanes import IntArray
+
+__all__ = ["Draws", "after_parents", "coupled_draws", "draw_pair", "needs_second_draw", "release_ticks"]
+
+#: Ticks of one event, or of many in an array.
+T = TypeVar("T", int, "IntArray")
 
 
 @dataclass(frozen=True)
-class Draws:
+class Draws(Generic[T]):
     """What an event waits under either label, drawn once and for all at its arrival.
 
     >>> Draws(unbatched=400, batched=400).settled, Draws(unbatched=0, batched=400).settled
     (True, False)
     """
 
-    unbatched: int  # ticks, if the event turns out unbatched
-    batched: int  # ticks, if it turns out batched
+    unbatched: T  # ticks, if the event turns out unbatched
+    batched: T  # ticks, if it turns out batched
 
     @property
     def settled(self) -> bool:
-        """Whether the release is known before the label is."""
-        return self.unbatched == self.batched
+        """Whether the release of one event is known before its label is."""
+        return bool(self.unbatched == self.batched)
 
-    def ticks(self, *, batched: bool) -> int:
-        """The delay under this label."""
-        return self.batched if batched else self.unbatched
+    def ticks(self, *, batched: Any) -> T:
+        """The delay under this label.
+
+        >>> Draws(unbatched=0, batched=400).ticks(batched=True)
+        400
+        """
+        delay: T = self.unbatched + batched * (self.batched - self.unbatched)
+        return delay
 
 
-def draw_pair(policy: Policy, target: object, track: object, entropy: Entropy) -> Draws:
+def draw_pair(policy: Policy, target: object, track: object, entropy: Entropy) -> Draws[int]:
     """Draw an event's delays from the laws of its own gap.
 
     >>> from tarry.core.entropy import Secure
@@ -55,45 +68,69 @@ def draw_pair(policy: Policy, target: object, track: object, entropy: Entropy) -
     return coupled_draws(pair, draw)
 
 
-def coupled_draws(pair: LawPair, draw: Callable[[Law], int]) -> Draws:
+def coupled_draws(pair: LawPair, draw: Callable[[Law], int]) -> Draws[int]:
     """One draw where it can serve both labels, two where it cannot.
-
-    Where the batched law is the unbatched one given at least `start` ticks, an unbatched draw that
-    long *is* a batched one; only a shorter one needs a second. Then most authors learn their release
-    at once, and neither label's law has changed.
 
     >>> law = Law.of_masses([0, 1])
     >>> coupled_draws(LawPair(batched=law, unbatched=law, start=1), lambda law: law.minimum)
     Draws(unbatched=1, batched=1)
     """
     unbatched = draw(pair.unbatched)
-    if pair.label_free or (pair.coupled and unbatched >= pair.start):
-        return Draws(unbatched, unbatched)
-    return Draws(unbatched, draw(pair.batched))
+    return Draws(unbatched, draw(pair.batched) if needs_second_draw(pair, unbatched) else unbatched)
 
 
-def release_tick(
-    arrival: int,
-    draws: Draws,
-    *,
-    batched: bool,
-    hold: int = 0,
-    parents: Iterable[int] = (),
-    deadline: int | None = None,
-) -> int:
-    """The tick at which an event leaves.
+def needs_second_draw(pair: LawPair, unbatched: Any) -> Any:
+    """Whether a delay drawn from the unbatched law cannot serve as a batched one.
 
-    It waits for its parents (posts it refers to: visible ones, or the author's own on the same
-    target), and a public deadline lets it out at the latest. Both look only at releases, so they
-    tell nothing new. A post whose label is still open at the deadline leaves then, under either
-    label.
+    Where the batched law is the unbatched one given at least `start` ticks, an unbatched draw that
+    long *is* a batched one; only a shorter one needs a second. Then most authors learn their release
+    at once, and neither label's law has changed.
 
-    >>> release_tick(100, Draws(0, 400), batched=False, hold=5, parents=[120], deadline=110)
+    >>> law = Law.of_masses([0, 1])
+    >>> needs_second_draw(LawPair(batched=law, unbatched=law, start=1), 1)
+    False
+    """
+    if pair.label_free:
+        return unbatched < 0  # never: no delay is negative
+    return unbatched < pair.start if pair.coupled else unbatched >= 0
+
+
+def release_ticks(
+    arrival: T, draws: Draws[T], *, batched: Any, hold: int = 0, deadline: int | None = None
+) -> T:
+    """The tick at which an event leaves, or those of many events, whose columns are then arrays.
+
+    A public deadline lets it out at the latest: that tells nothing which releases do not tell. A post
+    whose label is still open at the deadline leaves then, under either label.
+
+    >>> release_ticks(100, Draws(0, 400), batched=False, hold=15, deadline=110)
     110
     """
-    if deadline is not None and arrival > deadline:
+    release: T = arrival + hold + draws.ticks(batched=batched)
+    if deadline is None:
+        return release
+    if (late := _last(arrival, deadline)) > deadline:
         raise BadInput(
-            "an arrival", "comes no later than the deadline", found=f"tick {arrival} after {deadline}"
+            f"every arrival must come by the deadline, tick {deadline}, not at tick {late}",
+            "end the history at the deadline, or move the deadline",
         )
-    release = max([arrival + hold + (draws.batched if batched else draws.unbatched), *parents])
-    return release if deadline is None else min(release, deadline)
+    by_deadline: T = release - (release > deadline) * (release - deadline)
+    return by_deadline
+
+
+def after_parents(release: T, *parents: T) -> T:
+    """A release that waits for its parents: posts it refers to, or the author's own on the same target.
+
+    It looks only at releases, so it tells nothing new.
+
+    >>> after_parents(5, 3, 9)
+    9
+    """
+    for parent in parents:
+        release = release + (parent > release) * (parent - release)
+    return release
+
+
+def _last(ticks: Any, least: int) -> int:
+    """The last of some ticks."""
+    return ticks if isinstance(ticks, int) else int(ticks.max(initial=least))

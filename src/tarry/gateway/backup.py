@@ -21,10 +21,11 @@ from tarry.gateway.database import ROOMS, applied_migrations, check_not_newer
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
-from tarry.keep.keys import Keys
-from tarry.keep.prospects import status_of
+from tarry.keep.keys import Keys, make_durable
+from tarry.keep.posts import status_of
+from tarry.keep.rows import unfinished_posts
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Place, Store, Transaction, place
+from tarry.keep.store import Snapshot, Store, Transaction, snapshot
 
 __all__ = ["MayHaveLeft", "back_up", "may_have_left", "restore", "resume"]
 
@@ -58,7 +59,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     try:
         counts = _write(store, draft)
         os.link(draft, path)  # whole or not at all, and never over another one
-        _make_durable(path.parent)
+        make_durable(path.parent)
     except FileExistsError:
         raise BadInput(f"somebody has just made {str(path)!r}", "write the backup to a new file") from None
     except OSError as error:
@@ -81,7 +82,7 @@ def restore(store: Store, path: str | Path) -> dict[str, int]:
     True
     """
     with _copy_of(Path(path)) as source, source.transaction("reading") as transaction:
-        if transaction.place() is None or not place(transaction).settings.paused:
+        if transaction.snapshot() is None or not snapshot(transaction).settings.paused:
             raise BadInput(f"{str(path)!r} is a database in use, no backup", "tarry backup makes one of it")
         tables = _tables(source)
         with store.transaction("closing"):
@@ -112,13 +113,13 @@ def may_have_left(transaction: Transaction, clock: Clock) -> list[MayHaveLeft]:
     ...     may_have_left(transaction, gateway.clock)
     []
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     settings, past, posts = here.settings, _past(here, clock), []
-    for row in transaction.all("not_done"):
-        earliest = status_of(transaction, settings, row).earliest
-        if row["state"] == "waiting" and earliest is not None and earliest <= past:
-            at = earliest * settings.tick
-            posts.append(MayHaveLeft(post=row["id"], space=row["outlet"], target=row["target"], at=at))
+    for post in unfinished_posts(transaction):
+        status = status_of(transaction, settings, post)
+        if status.state == "waiting" and status.earliest is not None and status.earliest <= past:
+            at = status.earliest * settings.tick
+            posts.append(MayHaveLeft(post=post.id, space=post.outlet, target=post.target, at=at))
     return sorted(posts, key=lambda each: (each.at, each.post))
 
 
@@ -135,9 +136,9 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     ...     resume(transaction, gateway.keys, gateway.clock)
     0
     """
-    if transaction.place() is None:
+    if transaction.snapshot() is None:
         raise NotPossible(NO_SPACE)
-    here = place(transaction)
+    here = snapshot(transaction)
     if not here.settings.paused:
         raise NotPossible("this gateway is not paused: there is nothing to resume")
     # Before the ticks close, which would date them anew: a person needs to know when they were due.
@@ -147,7 +148,7 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     return parked + transaction.run("park_overdue", tick=closed.tick, problem=_PARKED)
 
 
-def _past(here: Place, clock: Clock) -> int:
+def _past(here: Snapshot, clock: Clock) -> int:
     return last_past_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)
 
 
@@ -261,11 +262,3 @@ def _is_server(store: Store) -> bool:
 
 def _mark(store: Store) -> str:
     return "%s" if _is_server(store) else "?"
-
-
-def _make_durable(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from tarry.gateway.catalog import Scope
 from tarry.keep.candidates import Adoption
-from tarry.keep.posts import State
+from tarry.keep.states import PublicState
 
 __all__ = [
     "SPACE",
@@ -90,7 +90,7 @@ class ReplaceIn(Struct, kw_only=True, forbid_unknown_fields=True):
 class StatusOut(Struct, kw_only=True, omit_defaults=True):
     """What the author of a post may know of it."""
 
-    state: State
+    state: PublicState
     release_at: Annotated[Moment | None, Meta(description="when it leaves or left, once that is known")]
     earliest_at: Annotated[
         Moment | None, Meta(description="the earlier of the two moments it may leave at")

@@ -17,11 +17,11 @@ from tarry.gateway.config import Config
 from tarry.gateway.keyfile import make_key, read_key
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import check_key
-from tarry.keep.postgres import PostgresStore, told_in
-from tarry.keep.queries import KEEPER, migrations
+from tarry.keep.postgres import PostgresStore, read_dsn
+from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
+from tarry.keep.vault import check_key
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway
@@ -145,7 +145,7 @@ def first_keys(config: Config, store: Store) -> Keys:
     True
     """
     with store.transaction("reading") as transaction:
-        is_new = transaction.place() is None
+        is_new = transaction.snapshot() is None
     if is_new and not Path(config.key_file).exists():
         return make_key(config.key_file)
     return keys_of(config, store)
@@ -224,7 +224,7 @@ def _applied_in_server(dsn: str) -> list[int]:
         from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
     except ImportError:
         return []  # opening the store says what to install
-    told_in(dsn)
+    read_dsn(dsn)
     try:
         with psycopg.connect(dsn, connect_timeout=10, row_factory=dict_row) as connection:
             row = connection.execute("SELECT to_regclass('migrations') IS NOT NULL AS known").fetchone()

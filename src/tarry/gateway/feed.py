@@ -13,9 +13,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import MICROS
+from tarry.keep.clock import MICROS, moment
 from tarry.keep.errors import Unavailable
-from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.store import Row, Store, Transaction

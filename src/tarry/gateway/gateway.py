@@ -29,11 +29,12 @@ from tarry.keep.admission import CLOSED, accept
 from tarry.keep.candidates import Candidate, prepare
 from tarry.keep.clock import Clock, advance, now_tick
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
+from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt, Status
-from tarry.keep.receipts import Receipts
-from tarry.keep.store import Store, Transaction, place
+from tarry.keep.rows import post_by_key
+from tarry.keep.store import Store, Transaction, snapshot
 from tarry.keep.vault import Vault
 
 __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
@@ -98,7 +99,7 @@ class Gateway:
         # Outlets are looked up inside transactions: from the last reading, never from the store.
         self.vault = Vault(store, keys, SpaceOutlets(lambda: self.catalog, keys, outlets), clock)
         self.clock: Clock = self.vault.clock
-        self.receipts = Receipts(self.vault)
+        self.receipts = Gate(self.vault)
 
     def refresh(self) -> Catalog:
         """Read the catalog again if it has changed; the newest reading."""
@@ -234,7 +235,7 @@ class Gateway:
         self.refresh().space(space)
         with self.store.transaction("working") as transaction:
             rows = transaction.all("waiting_on", space=space, target=target)
-            return sum(self.receipts.withdraw_within(transaction, row) for row in rows)
+            return sum(self.receipts.withdraw_within(transaction, row["id"]) for row in rows)
 
     def adopt_delays(self, space: str, *, actor: str, delayed: bool) -> int:
         """Let an account opt in or out of delays, ahead of time; the first tick of its choice."""
@@ -261,7 +262,7 @@ class Gateway:
     def resumes_at(self, space: Space) -> Fraction | None:
         """When the pause before a new policy is over, in seconds since 1970; None: there is no pause."""
         with self.store.transaction("reading") as transaction:
-            here = place(transaction)
+            here = snapshot(transaction)
         length, first = here.settings.tick, space.version.first_tick
         now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
         return first * length if first > max(now, here.closed + 1) else None
@@ -275,11 +276,11 @@ class Gateway:
     def _check_parked(self, space: str, post: int) -> None:
         """Refuse a post that is not parked. One of another space counts as none."""
         with self.store.transaction("reading") as transaction:
-            row = transaction.one("by_id", id=post)
-        if row is None or row["outlet"] != space:
+            row = post_by_key(transaction, post)
+        if row is None or row.outlet != space:
             raise NoSuchPost(NOT_PARKED)
-        if row["state"] != "parked":
-            raise TooLate(str(row["state"]))
+        if row.state.public != "parked":
+            raise TooLate(row.state.public)
 
 
 def _or_ended(catalog: Catalog, submission: Submission, outcome: Outcome) -> Outcome:

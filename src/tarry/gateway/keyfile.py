@@ -1,13 +1,12 @@
 """The file that holds a store's key: private, made once, and never inside the database."""
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.keep.keys import KEY_BYTES, Keys, key_in, new_key
+from tarry.keep.keys import KEY_BYTES, Keys, key_in, make_durable, new_key, write_private
 
 __all__ = ["make_key", "read_key", "swap_key"]
 
@@ -53,24 +52,10 @@ def make_key(path: str | Path) -> Keys:
     ...     read_key(f"{folder}/key").actor("ann") == keys.actor("ann")
     True
     """
-    # Whole or not at all: a key that was cut off would be lost.
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        write_private(Path(path), f"{new_key().hex()}\n".encode())
     except OSError as error:
         raise NotPossible(f"no key file can be made at {str(path)!r}: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{new_key().hex()}\n")
-            file.flush()
-            os.fsync(descriptor)
-        os.link(draft, path)
-        _make_durable(path.parent)
-    except FileExistsError:  # somebody else was quicker
-        pass
-    finally:
-        draft.unlink()
     return read_key(path)
 
 
@@ -88,12 +73,4 @@ def swap_key(path: Path, new: Path, old: Path) -> None:
     with suppress(FileExistsError):  # whoever was cut off had come that far
         os.link(path, old)
     new.replace(path)
-    _make_durable(path.parent)
-
-
-def _make_durable(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    make_durable(path.parent)

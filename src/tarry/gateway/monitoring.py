@@ -19,7 +19,7 @@ from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import erased_up_to, hour_ticks
-from tarry.keep.store import Place, Transaction, place
+from tarry.keep.store import Snapshot, Transaction, snapshot
 
 __all__ = [
     "AdmissionHour",
@@ -92,9 +92,9 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
     ...     read_status(transaction, gateway.clock).parked
     {}
     """
-    if transaction.place() is None:
+    if transaction.snapshot() is None:
         raise NotPossible(NO_SPACE)
-    here = place(transaction)
+    here = snapshot(transaction)
     tick = here.settings.tick
     now = advance(here.anchor, clock.read(here.now)).time
     accounts = _nats(transaction, read_catalog(transaction))
@@ -113,12 +113,12 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
     )
 
 
-def complete_hours(transaction: Transaction, here: Place, most: int) -> tuple[AdmissionHour, ...]:
+def complete_hours(transaction: Transaction, here: Snapshot, most: int) -> tuple[AdmissionHour, ...]:
     """Admissions by the hour, of hours that are over and wholly counted: none of them changes any more.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> with small_gateway().store.transaction("reading") as transaction:
-    ...     complete_hours(transaction, place(transaction), 24)
+    ...     complete_hours(transaction, snapshot(transaction), 24)
     ()
     """
     settings, hour = here.settings, hour_ticks(here.settings)
@@ -137,7 +137,7 @@ def last_hour(transaction: Transaction) -> AdmissionHour:
     ...     last_hour(transaction).admissions
     0
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     ticks, settings = hour_ticks(here.settings), here.settings
     hour = (erased_up_to(settings, here.closed) + 1) // ticks - 1
     rows = transaction.all("hours", before=hour + 1, most=1)
@@ -145,7 +145,7 @@ def last_hour(transaction: Transaction) -> AdmissionHour:
     return AdmissionHour(at=hour * ticks * settings.tick, admissions=int(arrivals))
 
 
-def _upcoming(transaction: Transaction, here: Place) -> tuple[UpcomingReleases, ...]:
+def _upcoming(transaction: Transaction, here: Snapshot) -> tuple[UpcomingReleases, ...]:
     length = hour_ticks(here.settings) * here.settings.tick
     return tuple(
         UpcomingReleases(
@@ -160,7 +160,7 @@ def _parked_counts(transaction: Transaction) -> dict[str, int]:
     return {row["outlet"]: row["posts"] for row in transaction.all("parked_counts")}
 
 
-def _lateness(transaction: Transaction, here: Place, now: int) -> Fraction:
+def _lateness(transaction: Transaction, here: Snapshot, now: int) -> Fraction:
     """Seconds since the first release that is due and has not happened."""
     row = transaction.one("overdue")
     if row is None or row["release"] is None:
@@ -201,7 +201,7 @@ def metrics(gateway: Gateway) -> str:
     spaces = gateway.refresh().spaces
     released = [(_label(name), Feed(gateway.store, name).last_position()) for name in spaces]
     with gateway.store.transaction("reading") as transaction:
-        here, hour, now = place(transaction), last_hour(transaction), gateway.vault.now(transaction)
+        here, hour, now = snapshot(transaction), last_hour(transaction), gateway.vault.now(transaction)
         parked, late = _parked_counts(transaction), _lateness(transaction, here, now)
     lag = now / MICROS - here.closed * float(here.settings.tick)
     families = [

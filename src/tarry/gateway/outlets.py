@@ -13,9 +13,9 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.core.plugins import load, load_all, names
 from tarry.gateway.catalog import Catalog, Space
-from tarry.keep.account_clock import account_of
 from tarry.keep.errors import Paused, Unavailable, Unreachable
 from tarry.keep.keys import Keys
+from tarry.keep.lockouts import account_of
 from tarry.keep.outlet import Delivery, Outlet, OutletKind
 from tarry.keep.posts import Release
 

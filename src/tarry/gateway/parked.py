@@ -1,6 +1,6 @@
 """The parked posts of a gateway, for an operator: listed, retried, withdrawn and exported, many at a time.
 
-A post whose problem says that it may have left is retried only by somebody who says so: it could appear
+A post that may have left is retried only by somebody who says so: it could appear
 twice. Nothing here knows who has written a post.
 """
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, TooLate
-from tarry.keep.moments import moment
-from tarry.keep.posts import is_doubt
-from tarry.keep.receipts import Receipts
-from tarry.keep.store import Transaction, place
+from tarry.keep.gate import Gate
+from tarry.keep.states import State
+from tarry.keep.store import Transaction, snapshot
 
 __all__ = ["ParkedPost", "change_each", "exported", "parked_posts", "split_doubt"]
 
@@ -24,7 +24,7 @@ class ParkedPost:
     """A post that could not be delivered, and waits for a person.
 
     >>> known = {"space": "talk", "target": "paper 3", "at": Fraction(60), "attempts": 1}
-    >>> ParkedPost(post=7, **known, problem="the webhook hung up; it may have left all the same").in_doubt
+    >>> ParkedPost(post=7, **known, problem="the webhook hung up", in_doubt=True).as_json()["may_have_left"]
     True
     """
 
@@ -34,11 +34,7 @@ class ParkedPost:
     at: Fraction  # its release, in seconds since 1970
     attempts: int
     problem: str
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether it may have left."""
-        return is_doubt(self.problem)
+    in_doubt: bool  # whether it may have left
 
     def as_json(self) -> dict[str, Any]:
         """The post as JSON."""
@@ -70,7 +66,7 @@ def parked_posts(
     rows = {int(row["id"]): row for row in transaction.all("parked")}
     if missing := sorted(set(ids) - set(rows)):
         raise NoSuchPost(f"no parked post has the id {missing[0]}: tarry parked list shows them")
-    tick = place(transaction).settings.tick
+    tick = snapshot(transaction).settings.tick
     posts = (
         ParkedPost(
             post=number,
@@ -79,6 +75,7 @@ def parked_posts(
             at=row["release"] * tick,
             attempts=row["attempts"],
             problem=row["problem"] or "",
+            in_doubt=State(row["state"]).in_doubt,
         )
         for number, row in rows.items()
         if not ids or number in ids
@@ -116,7 +113,7 @@ def change_each(change: Callable[[int], None], posts: Iterable[ParkedPost]) -> l
     return changed
 
 
-def exported(receipts: Receipts, posts: Iterable[ParkedPost]) -> Iterator[dict[str, Any]]:
+def exported(receipts: Gate, posts: Iterable[ParkedPost]) -> Iterator[dict[str, Any]]:
     """Each post with its content and options; without them where they cannot be opened.
 
     >>> from tarry.gateway.testing import small_gateway

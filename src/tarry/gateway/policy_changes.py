@@ -13,11 +13,10 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
-from tarry.keep.clock import Clock, advance, last_past_tick
+from tarry.keep.clock import Clock, advance, last_past_tick, moment
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.moments import moment
-from tarry.keep.store import Place, Settings, Transaction, anchor_row, arrival_tick, place
+from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, arrival_tick, snapshot
 
 __all__ = [
     "change_all_policies",
@@ -69,7 +68,7 @@ def next_version(
     """
     space = read_catalog(transaction).space(name)
     check_not_ended(space)
-    here = place(transaction)
+    here = snapshot(transaction)
     here.settings.check(policy)
     if write_policy(policy) == space.version.text:
         raise BadInput(f"space {name!r} has this policy already", "give another one")
@@ -142,13 +141,13 @@ def still_reaching(space: Space, policy: Policy, tick: int) -> list[PolicyVersio
     >>> [[each.number for each in still_reaching(space, versions[0].policy, at)] for at in (899, 900, 2000)]
     [[1], [1, 2], [2]]
     """
-    reaching, end, terms = [], tick, Settings.of(policy)
+    reaching, end, terms = [], tick, StoreSettings.of(policy)
     for version in reversed(space.versions):
         old = version.policy
         # Where tick, window or labels were others, everything was over before they changed.
         if (
             version.first_tick <= end
-            and Settings.of(old) == terms
+            and StoreSettings.of(old) == terms
             and end + quiet_ticks(old, policy) > tick
         ):
             reaching.append(version)
@@ -201,10 +200,10 @@ def change_all_policies(
     """
     catalog = read_catalog(transaction)
     settings = _check_choice(catalog, policies)
-    if place(transaction).settings.paused:
+    if snapshot(transaction).settings.paused:
         raise NotPossible("this gateway was brought back from a backup: run tarry resume first")
     close_ticks(transaction, keys, clock)
-    here = place(transaction)
+    here = snapshot(transaction)
     _check_quiet(transaction, here, catalog, policies)
     anchor = advance(here.anchor, clock.read(here.now))
     closed = last_past_tick(anchor.time, settings.tick)
@@ -230,7 +229,7 @@ def change_all_policies(
     return changed
 
 
-def _check_choice(catalog: Catalog, policies: Mapping[str, Policy]) -> Settings:
+def _check_choice(catalog: Catalog, policies: Mapping[str, Policy]) -> StoreSettings:
     """One policy for each space, all with one tick, window and label mode."""
     for name in policies:
         catalog.space(name)
@@ -243,14 +242,14 @@ def _check_choice(catalog: Catalog, policies: Mapping[str, Policy]) -> Settings:
             f"tick, window and labels change only while every space is paused, and {running[0]!r} is open",
             f"tarry space pause {running[0]}",
         )
-    settings = [Settings.of(policy) for policy in policies.values()]
+    settings = [StoreSettings.of(policy) for policy in policies.values()]
     for policy in policies.values():
         settings[0].check(policy)
     return settings[0]
 
 
 def _check_quiet(
-    transaction: Transaction, here: Place, catalog: Catalog, policies: Mapping[str, Policy]
+    transaction: Transaction, here: Snapshot, catalog: Catalog, policies: Mapping[str, Policy]
 ) -> None:
     """Nothing waits, nothing is left to erase, and nothing that was promised reaches over the change."""
     busy = transaction.one("busy_until")
@@ -271,7 +270,7 @@ def _check_quiet(
         )
 
 
-def _last_arrival(transaction: Transaction, here: Place) -> int | None:
+def _last_arrival(transaction: Transaction, here: Snapshot) -> int | None:
     """No arrival was later. It is erased itself; its release, and the hour it came in, are known."""
     row = transaction.one("last_known")
     release, hour = (None, None) if row is None else (row["release"], row["hour"])
@@ -279,7 +278,7 @@ def _last_arrival(transaction: Transaction, here: Place) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _recount(transaction: Transaction, here: Place, catalog: Catalog, settings: Settings) -> None:
+def _recount(transaction: Transaction, here: Snapshot, catalog: Catalog, settings: StoreSettings) -> None:
     """Convert what was counted in ticks of the old length to ticks of the new one."""
 
     def moved(tick: int) -> int:

@@ -14,7 +14,7 @@ from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Space, read_catalog
 from tarry.keep.clock import MICROS, Clock, advance
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
-from tarry.keep.store import Settings, Store, Transaction, place
+from tarry.keep.store import Store, StoreSettings, Transaction, snapshot
 
 __all__ = ["LEAST_S", "PRUNED", "What", "prune"]
 
@@ -60,7 +60,7 @@ def prune(
     if space is not None and what not in _OF_A_SPACE:
         raise BadInput(f"{what} cannot be pruned for space {space!r} alone", "leave the space out")
     with store.transaction("reading") as transaction:
-        here, catalog = place(transaction), read_catalog(transaction)
+        here, catalog = snapshot(transaction), read_catalog(transaction)
     before = Fraction(advance(here.anchor, clock.read(here.now)).time, MICROS) - older_than
     spaces = list(catalog.spaces.values()) if space is None else [catalog.space(space)]
     steps = _steps(what, here.settings, before, spaces, _ALL if dry else _AT_A_TIME)
@@ -70,7 +70,9 @@ def prune(
 Step = Callable[[Transaction], int]
 
 
-def _steps(what: What, settings: Settings, before: Fraction, spaces: list[Space], most: int) -> list[Step]:
+def _steps(
+    what: What, settings: StoreSettings, before: Fraction, spaces: list[Space], most: int
+) -> list[Step]:
     """The steps to take, each until it changes nothing."""
     tick = max(0, ticks_up(before, settings.tick) - 1)
     if what == "feed":

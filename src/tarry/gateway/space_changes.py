@@ -20,12 +20,11 @@ from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
 from tarry.gateway.outlets import make_outlet, may_take_over
 from tarry.gateway.policy_changes import check_not_ended, first_quiet, insert_version
 from tarry.keep.candidates import Adoption
-from tarry.keep.clock import Clock
+from tarry.keep.clock import Clock, moment
 from tarry.keep.closing import RECEIPT_DAYS
 from tarry.keep.keys import Keys
-from tarry.keep.moments import moment
-from tarry.keep.own_key import own_key
-from tarry.keep.store import Place, Settings, Transaction, arrival_tick, found, place
+from tarry.keep.store import Snapshot, StoreSettings, Transaction, arrival_tick, begin_store, snapshot
+from tarry.keep.vault import own_key
 
 __all__ = [
     "add_space",
@@ -69,9 +68,9 @@ def add_space(
     space = new_space(name, policy, title=title, circle=circle, outlet=outlet, adoption=adoption)
     if name in read_catalog(transaction).spaces:
         raise BadInput(f"space {name!r} already exists", "choose another name")
-    found(transaction, Settings.of(policy, sealed=sealed), clock)
+    begin_store(transaction, StoreSettings.of(policy, sealed=sealed), clock)
     own_key(transaction, keys)
-    place(transaction).settings.check(policy)
+    snapshot(transaction).settings.check(policy)
     transaction.tell(
         "insert_space",
         name=name,
@@ -175,7 +174,7 @@ def end_space(transaction: Transaction, clock: Clock, name: str) -> Space:
     space = read_catalog(transaction).space(name)
     if space.has_ended:
         raise NotPossible(f"space {name!r} has ended already: nothing was changed")
-    tick = arrival_tick(place(transaction), clock)
+    tick = arrival_tick(snapshot(transaction), clock)
     transaction.tell("end_space", name=name, tick=tick)
     transaction.tell("count_change")
     return replace(space, is_open=False, ended_tick=tick)
@@ -191,7 +190,7 @@ def check_removable(transaction: Transaction, clock: Clock, name: str) -> Space:
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: space 'talk' has not ended: run tarry space end talk first
     """
-    catalog, here = read_catalog(transaction), place(transaction)
+    catalog, here = read_catalog(transaction), snapshot(transaction)
     space = catalog.space(name)
     if space.ended_tick is None:
         raise NotPossible(f"space {name!r} has not ended: run tarry space end {name} first")
@@ -253,7 +252,7 @@ def adopt_delays(
     if space.adoption == "everyone":
         raise BadInput(f"space {name!r} delays everyone", "choose a space that lets accounts opt in or out")
     _check_actor(actor)
-    tick = arrival_tick(place(transaction), clock)
+    tick = arrival_tick(snapshot(transaction), clock)
     circle = _circle(catalog, space)
     first = max(first_quiet(each, each.version.policy, tick) for each in circle)
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
@@ -295,7 +294,7 @@ def forget_account(
 
 def _choices_in_force(transaction: Transaction, account: bytes) -> list[bool]:
     """Whether the account is delayed, by its present choice and by those that begin later."""
-    rows, closed = transaction.all("choices", account=account), place(transaction).closed
+    rows, closed = transaction.all("choices", account=account), snapshot(transaction).closed
     past = sum(row["first_tick"] <= closed for row in rows)
     return [bool(row["delayed"]) for row in rows[max(0, past - 1) :]]
 
@@ -331,7 +330,7 @@ def _update(transaction: Transaction, space: Space, *, is_open: bool) -> None:
     transaction.tell("count_change")
 
 
-def _removable_from(transaction: Transaction, here: Place, space: Space) -> int:
+def _removable_from(transaction: Transaction, here: Snapshot, space: Space) -> int:
     """The first tick at which no promise reaches back to it, and no receipt of it is answered."""
     quiet = first_quiet(space, space.version.policy, space.ended_tick or 0)
     row = transaction.one("last_release_of", space=space.name)

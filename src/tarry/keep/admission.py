@@ -1,27 +1,35 @@
 """Accepting posts: one transaction that stamps them, stores their draws, and promises a release."""
 
-import json
 from collections.abc import Sequence
 from math import ceil
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.core.policy_file import write_policy
-from tarry.keep.account_clock import Standstill, standstill
-from tarry.keep.candidates import Candidate, Terms
-from tarry.keep.checks import check_period
+from tarry.core.release import after_parents
+from tarry.keep.candidates import Candidate, Terms, check_period
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
-from tarry.keep.posts import Receipt
-from tarry.keep.prospects import Prospect, behind_parents, prospect, prospect_of, status_of, waiting_parent
-from tarry.keep.store import Place, Row, Transaction, arrival_tick, place
+from tarry.keep.lockouts import Standstill, clock_of, standstill
+from tarry.keep.posts import Post, Prospect, Receipt, behind_parents, prospect, prospect_of, status_of
+from tarry.keep.rows import (
+    PostRow,
+    Timing,
+    find_heirloom,
+    has_answer,
+    post_by_key,
+    post_by_receipt,
+    posts_by_key,
+)
+from tarry.keep.sharing import Sharing
+from tarry.keep.states import State
+from tarry.keep.store import Snapshot, Transaction, arrival_tick, snapshot
 from tarry.keep.vault import Vault
 
 __all__ = ["CLOSED", "accept"]
 
 #: What is said while an operator lets nothing in.
-CLOSED = "the operator of this space has paused it: try again later"
-_CHANGING = "the space takes nothing in while its policy changes: try again in {wait} s"
-_RESTORED = "the store was brought back from a backup and is paused: an operator looks and resumes it"
+CLOSED = "this space is paused by its operator: try again later"
+_CHANGING = "this space takes no posts while its policy changes: try again in {wait} s"
+_RESTORED = "this store was restored from a backup and is paused: wait until an operator resumes it"
 
 
 def accept(
@@ -41,15 +49,15 @@ def accept(
     ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Secure(), post)]])[0][0].status.state
     'waiting'
     """
-    here = place(transaction)
-    vault.follow(here.settings)
-    if here.settings.paused:
+    now = snapshot(transaction)
+    vault.follow(now.settings)
+    if now.settings.paused:
         raise Paused(_RESTORED)
-    if here.settings.personal:
+    if now.settings.sharing.admission == "closing":
         # Ticks missed by now must not move a post that arrives now.
         close_ticks(transaction, vault.keys, vault.clock)
-        here = place(transaction)
-    clerk = _Clerk(transaction, vault, here)
+        now = snapshot(transaction)
+    clerk = _Clerk(transaction, vault, now)
     clerk.take_turns(requests)
     answers = list(map(clerk.answer, requests))
     clerk.end()
@@ -62,10 +70,10 @@ class _Clerk:
     __slots__ = (
         "_agreed",
         "_arrivals",
-        "_here",
         "_known",
         "_lockouts",
         "_looks_back",
+        "_now",
         "_posts",
         "_settings",
         "_tick",
@@ -73,17 +81,17 @@ class _Clerk:
         "_vault",
     )
 
-    def __init__(self, transaction: Transaction, vault: Vault, here: Place) -> None:
+    def __init__(self, transaction: Transaction, vault: Vault, now: Snapshot) -> None:
         self._transaction, self._vault = transaction, vault
-        self._here, self._settings = here, here.settings
-        self._tick = arrival_tick(here, vault.clock)
+        self._now, self._settings = now, now.settings
+        self._tick = arrival_tick(now, vault.clock)
         self._agreed: Terms | None = None  # the last terms that were looked at and found to hold
         self._known: dict[int, tuple[bytes, Receipt]] = {}  # requests that have come before
         self._lockouts: dict[bytes, Standstill | None] = {}  # of the accounts that posts need
         self._posts: list[dict[str, object]] = []
         self._arrivals: list[dict[str, object]] = []
         # Whether a label or legacy depends on the actor's earlier posts: then these come in turn.
-        self._looks_back = here.heirlooms or not here.settings.waits_for_label
+        self._looks_back = now.heirlooms or not now.settings.waits_for_label
 
     def take_turns(self, requests: Sequence[Sequence[Candidate]]) -> None:
         """Keep others waiting who ask for the same, and look up which requests have come before."""
@@ -100,8 +108,8 @@ class _Clerk:
             self._transaction.lock(names)
         if self._looks_back:
             # Another post of the actor, which we have waited for, may have got a later tick.
-            self._here = place(self._transaction)
-            self._tick = arrival_tick(self._here, self._vault.clock)
+            self._now = snapshot(self._transaction)
+            self._tick = arrival_tick(self._now, self._vault.clock)
         if again:
             self._recall(again)
 
@@ -111,20 +119,19 @@ class _Clerk:
             if self._known and (receipts := self._seen(request)) is not None:
                 return receipts
             # Looked up once: a parent that goes meanwhile must not break what was half accepted.
-            parents: list[Row | None] = []
+            parents: list[PostRow | None] = []
             for each in request:
                 if each.terms is not self._agreed:
                     self._check_terms(each.terms)
-                parents.append(waiting_parent(self._transaction, self._settings, each))
+                parents.append(_waiting_parent(self._transaction, self._settings.sharing, each))
         except TarryError as refusal:
             return refusal
         return [*map(self._accept, request, parents)]
 
     def _check_terms(self, terms: Terms) -> None:
-        policy, adopted = terms.policy, self._here.policy
+        policy = terms.policy
         self._settings.check(policy)
-        if self._settings.personal and adopted is not None and adopted != write_policy(policy):
-            raise BadInput("a policy", "is the one that its store has adopted", found="another")
+        self._settings.sharing.check_policy(self._now.policy, policy)
         if not terms.is_open:
             raise Paused(CLOSED)
         if self._tick < terms.first_tick:
@@ -134,12 +141,11 @@ class _Clerk:
         self._agreed = terms
 
     def _recall(self, candidates: Sequence[Candidate]) -> None:
-        numbers = json.dumps([each.id for each in candidates])
-        rows = {row["id"]: row for row in self._transaction.all("by_ids", ids=numbers)}
+        posts = posts_by_key(self._transaction, [each.id for each in candidates])
         for each in candidates:
-            if row := rows.get(each.id):
-                status = status_of(self._transaction, self._settings, row)
-                self._known[each.id] = bytes(row["body"] or b""), Receipt(each.secret, each.id, status)
+            if post := posts.get(each.id):
+                status = status_of(self._transaction, self._settings, post)
+                self._known[each.id] = post.body or b"", Receipt(each.secret, each.id, status)
 
     def _seen(self, request: Sequence[Candidate]) -> list[Receipt] | None:
         """The receipts of a request that was accepted before."""
@@ -151,13 +157,13 @@ class _Clerk:
             raise AlreadyUsed
         return [receipt for receipt in same if receipt]
 
-    def _accept(self, each: Candidate, parent: Row | None) -> Receipt:
-        old = self._heirloom(each) if self._here.heirlooms else None
+    def _accept(self, each: Candidate, parent: PostRow | None) -> Receipt:
+        old = self._heirloom(each) if self._now.heirlooms else None
         ticks = self._arrive(each) if old is None else self._inherit(each, old)
         release = ticks.release
         if parent is not None:
-            above = prospect(parent, self._settings).release
-            release = release if release is None or above is None else max(release, above)
+            above = prospect(parent.timing, self._settings).release
+            release = release if release is None or above is None else after_parents(release, above)
             ticks = behind_parents(self._transaction, self._settings, ticks, parent)
         self._posts.append(
             {
@@ -167,7 +173,7 @@ class _Clerk:
                 "options": each.options,
                 "content": each.content,
                 "release": release,
-                "parent": parent and parent["id"],
+                "parent": parent and parent.id,
                 "receipt": each.receipt,
                 "pseudonym": each.sealed,
                 "body": each.body,
@@ -175,20 +181,20 @@ class _Clerk:
         )
         if not self._settings.waits_for_label:
             self._write()  # the next one's label may look at this one
-        receipt = Receipt(each.secret, each.id, ticks.status("waiting", self._settings.tick))
+        receipt = Receipt(each.secret, each.id, ticks.status(State.WAITING, self._settings.tick))
         if each.body is not None:
             self._known[each.id] = each.body, receipt  # the same request may come twice at once
         return receipt
 
     def end(self) -> None:
-        """Store what is left, and say where the store stands then.
+        """Store what is left, and remember the snapshot that follows from it.
 
         Nobody can who has looked back: heirs have changed more than arrivals.
         """
         remembers = bool(self._arrivals) and not self._looks_back
         self._write()
         if remembers:
-            self._transaction.remember(self._here.with_arrival(self._tick))
+            self._transaction.remember(self._now.with_arrival(self._tick))
 
     def _write(self) -> None:
         """Store what has been collected."""
@@ -196,17 +202,16 @@ class _Clerk:
         self._transaction.many("insert_arrival", self._arrivals)
         self._posts, self._arrivals = [], []
 
-    def _heirloom(self, each: Candidate) -> Row | None:
-        wanted = {"pseudonym": each.pseudonym, "closed": self._here.closed}
-        while (row := self._transaction.one("heirloom", **wanted)) is not None:
-            if self._transaction.run("take_legacy", id=row["id"]):
-                return row
+    def _heirloom(self, each: Candidate) -> Timing | None:
+        while (old := find_heirloom(self._transaction, each.pseudonym, self._now.closed)) is not None:
+            if self._transaction.run("take_legacy", id=old.id):
+                return old
             # Its author has just put something else into its place.
         return None
 
     def _arrive(self, each: Candidate) -> Prospect:
         arrival, deadline, shift = self._tick, each.terms.policy.deadline_tick, 0
-        if each.clock is not None and (lockout := self._lockout(each.clock)):
+        if self._now.lockout is not None and (lockout := self._lockout(each.post)):
             shift = lockout.ahead(arrival)
         if shift and deadline is not None:
             deadline = max(deadline - shift, arrival)  # a public one stays where it is
@@ -232,11 +237,12 @@ class _Clerk:
         )
         return ticks.later(shift) if shift else ticks
 
-    def _lockout(self, clock: bytes) -> Standstill | None:
-        """Of the account that a post needs."""
-        if clock not in self._lockouts:
+    def _lockout(self, post: Post) -> Standstill | None:
+        """The lockout of the account that a post needs."""
+        clock = clock_of(self._vault, post.outlet, post.options)
+        if clock is not None and clock not in self._lockouts:
             self._lockouts[clock] = standstill(self._transaction, clock)
-        return self._lockouts[clock]
+        return None if clock is None else self._lockouts[clock]
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
@@ -250,24 +256,39 @@ class _Clerk:
         if settings.labels == "none":
             return 0
         since = arrival - settings.window_ticks
-        if _yes(self._transaction.one("follows", **who, pseudonym=each.pseudonym, since=since)):
+        if has_answer(self._transaction, "follows", **who, pseudonym=each.pseudonym, since=since):
             return 1
         if settings.labels == "declared" and each.post.more_to_come:
             return 1
         if settings.labels == "declared":
-            return int(_yes(self._transaction.one("declared_before", **who, since=since)))
+            return int(has_answer(self._transaction, "declared_before", **who, since=since))
         return 0
 
-    def _inherit(self, each: Candidate, old: Row) -> Prospect:
+    def _inherit(self, each: Candidate, old: Timing) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
         ticks = prospect(old, self._settings)
-        lockout = None if each.clock is None else self._lockout(each.clock)
+        lockout = None if self._now.lockout is None else self._lockout(each.post)
         shift = 0 if lockout is None or ticks.earliest is None else lockout.behind(ticks.earliest)
-        self._transaction.tell("bequeath_post", id=old["id"], closed=self._here.closed)
-        kept = {"id": old["id"], "ticks": shift if ticks.release is None else 0}
+        self._transaction.tell("bequeath_post", id=old.id, closed=self._now.closed)
+        kept = {"id": old.id, "ticks": shift if ticks.release is None else 0}
         self._transaction.tell("bequeath_arrival", **kept, heir=each.id)
         return ticks.later(shift)
 
 
-def _yes(row: Row | None) -> bool:
-    return bool(row and row["answer"])
+def _waiting_parent(transaction: Transaction, sharing: Sharing, child: Candidate) -> PostRow | None:
+    """The waiting post that goes first; a visible one needs no waiting for."""
+    first = child.post.depends_on
+    if first is None:
+        return None
+    parent = (
+        post_by_key(transaction, first) if isinstance(first, int) else post_by_receipt(transaction, first)
+    )
+    if parent is not None and parent.state is State.RELEASED:
+        return None
+    if parent is None or not parent.state.is_on_its_way or not sharing.is_of_author(parent, child):
+        raise BadInput(
+            "depends_on names no post that can go first",
+            "use the receipt of your own waiting post on the same target, or the id (or receipt) of a "
+            "visible one",
+        )
+    return parent

@@ -14,9 +14,10 @@ from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import own_key
-from tarry.keep.prospects import status_of
-from tarry.keep.store import Place, Transaction, anchor_row, place
+from tarry.keep.posts import status_of
+from tarry.keep.rows import Busy, read_one, unfinished_posts
+from tarry.keep.store import Snapshot, Transaction, anchor_row, snapshot
+from tarry.keep.vault import own_key
 
 __all__ = ["adopt"]
 
@@ -35,13 +36,13 @@ def adopt(
     True
     """
     own_key(transaction, keys)
-    if place(transaction).policy == (text := write_policy(policy)):
+    if snapshot(transaction).policy == (text := write_policy(policy)):
         return False
     close_ticks(transaction, keys, clock)
-    here = place(transaction)
-    _check_nothing_is_on_its_way(transaction, here, policy, instead)
-    if policy.tick != here.settings.tick:
-        anchor = advance(here.anchor, clock.read(here.now))
+    now = snapshot(transaction)
+    _check_nothing_is_on_its_way(transaction, now, policy, instead)
+    if policy.tick != now.settings.tick:
+        anchor = advance(now.anchor, clock.read(now.now))
         closed = last_past_tick(anchor.time, policy.tick)
         transaction.tell("forget_done")  # their release ticks are of another length
         transaction.tell("recount_parked", closed=closed)
@@ -59,50 +60,43 @@ def adopt(
 
 
 def _check_nothing_is_on_its_way(
-    transaction: Transaction, here: Place, policy: Policy, instead: str
+    transaction: Transaction, now: Snapshot, policy: Policy, instead: str
 ) -> None:
-    busy, tick = transaction.one("busy_until"), here.settings.tick
-    if busy is None:
-        return
-    old = here.policy and read_policy(here.policy)
+    busy, tick = read_one(transaction, Busy, "busy_until") or Busy(), now.settings.tick
+    old = now.policy and read_policy(now.policy)
     reach = max(each.start_ticks(gap) * each.tick for each in (policy, old) if each for gap in each.gaps)
-    counted = _counted_until(here)
-    if busy["waiting"]:
-        at = _told(max(_last_waiting(transaction, here) * tick + reach + tick, counted))
-        raise _refusal(
-            "posts that wait under another",
+    counted = _counted_until(now)
+    if busy.waiting:
+        at = _local_time(max(_last_waiting(transaction, now) * tick + reach + tick, counted))
+        raise BadInput(
+            "the policy cannot change while posts wait under another one",
             f"{instead}, or withdraw them, or wait for them: it changes after {at}, and later if an outage "
             "moves them",
         )
-    last = busy["last_release"]
+    last = busy.last_release
     quiet = Fraction(0) if last is None else last * tick + reach + tick
-    if busy["arrivals"] or here.closed * tick < quiet:
-        gone = "acts under another that were taken back or parked and still count for labels"
-        raise _refusal(
-            "posts that have just left under another" if quiet >= counted else gone,
-            f"{instead}, or try again after {_told(max(quiet, counted))}",
+    if busy.arrivals or now.closed * tick < quiet:
+        gone = "while acts that were taken back or parked under another one count for labels"
+        left = "so soon after posts have left under another one"
+        raise BadInput(
+            f"the policy cannot change {left if quiet >= counted else gone}",
+            f"{instead}, or try again after {_local_time(max(quiet, counted))}",
         )
 
 
-def _counted_until(here: Place) -> Fraction:
+def _counted_until(now: Snapshot) -> Fraction:
     """When the last arrival is erased: until then labels look at it, whatever became of its post."""
-    tick = 0 if here.latest is None else erased_at(here.settings, here.latest)
-    return tick * here.settings.tick
+    tick = 0 if now.latest is None else erased_at(now.settings, now.latest)
+    return tick * now.settings.tick
 
 
-def _last_waiting(transaction: Transaction, here: Place) -> int:
+def _last_waiting(transaction: Transaction, now: Snapshot) -> int:
     """The last tick at which anything that waits may leave, as far as that is known."""
-    rows = transaction.all("not_done")
-    known = [status_of(transaction, here.settings, row).latest for row in rows if row["state"] == "waiting"]
-    return max(here.closed, *(tick or 0 for tick in known))
+    waiting = [post for post in unfinished_posts(transaction) if post.state.is_on_its_way]
+    known = [status_of(transaction, now.settings, post).latest for post in waiting]
+    return max(now.closed, *(tick or 0 for tick in known))
 
 
-def _told(at: Fraction) -> str:
+def _local_time(at: Fraction) -> str:
     """In local time; of a moment between seconds, the second after it."""
     return f"{datetime.fromtimestamp(ceil(at), tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _refusal(found: str, fix: str) -> BadInput:
-    return BadInput(
-        "the policy of a store", "changes only while nothing is on its way", found=found, fix=fix
-    )

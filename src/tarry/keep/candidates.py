@@ -5,18 +5,23 @@ as possible.
 """
 
 import json
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 from tarry.core.entropy import Entropy
+from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
-from tarry.keep.account_clock import clock_of
-from tarry.keep.checks import check_post
-from tarry.keep.keys import new_receipt, post_key, receipt_hash, under_receipt
+from tarry.keep.clock import moment
+from tarry.keep.keys import new_receipt, post_key, receipt_hash
+from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post
 from tarry.keep.vault import Vault
 
-__all__ = ["Adoption", "Candidate", "Terms", "prepare"]
+__all__ = ["Adoption", "Candidate", "Terms", "check_delivery", "check_period", "check_post", "prepare"]
+
+_MOST_CONTENT = 16 << 20
+_MOST_NAME = 4096
 
 
 #: Whose posts are delayed: everyone's, those of accounts that did not opt out, or of those that opted in.
@@ -52,11 +57,10 @@ class Candidate(NamedTuple):
     actor: bytes
     pseudonym: bytes
     sealed: bytes  # the pseudonym as it is stored while the post waits
-    draws: Draws
+    draws: Draws[int]
     content: bytes
     options: bytes
     body: bytes | None  # hash of a request that may come again
-    clock: bytes | None  # hash of the account whose clock it goes by, if it needs one
 
 
 def prepare(
@@ -96,11 +100,61 @@ def prepare(
         hashed,
         vault.keys.actor(post.actor),
         pseudonym,
-        # In one person's own store every post is the owner's, who withdraws without a receipt too.
-        pseudonym if vault.settings.personal else under_receipt(secret, pseudonym),
+        vault.settings.sharing.seal_pseudonym(secret, pseudonym),
         draw_pair(terms.policy, post.target, post.track, entropy),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
         body,
-        clock_of(vault, post.outlet, post.options),
     )
+
+
+def check_post(vault: Vault, post: Post) -> None:
+    """Refuse a post that could never be delivered, or told from another.
+
+    >>> from tarry.testing import memory_vault
+    >>> post = Post(actor="", target="paper 3", outlet="list", content=b"I agree.")
+    >>> check_post(memory_vault(Policy(epsilon="1", gap="11m")), post)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: actor must have 1 to 4096 characters, not 0
+    """
+    if (outlet := vault.outlets.get(post.outlet)) is None:
+        raise BadInput(f"unknown outlet {post.outlet!r}", f"use {', '.join(vault.outlets) or 'none'}")
+    for what, name in (("actor", post.actor), ("target", post.target)):
+        if not 0 < len(name) <= _MOST_NAME:
+            raise BadInput(f"{what} must have 1 to {_MOST_NAME} characters, not {len(name)}")
+        if "\0" in name:
+            raise BadInput(f"{what} must not contain a NUL character", "leave it out")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"{what} must be Unicode text", "leave out what is not") from None
+    check_delivery(outlet, post.options, post.content)
+
+
+def check_delivery(outlet: Outlet, options: Mapping[str, Any], content: bytes) -> None:
+    """Refuse what is too large to be kept, or what its outlet could never deliver.
+
+    >>> from tarry.testing import ListOutlet
+    >>> check_delivery(ListOutlet(), {}, b"I agree.")
+    """
+    if len(content) > _MOST_CONTENT:
+        raise BadInput(f"content must have at most 16 MiB, not {len(content)} bytes")
+    outlet.check(options)
+    outlet.check_content(options, content)
+
+
+def check_period(policy: Policy, tick: int) -> None:
+    """Refuse what comes when the policy does not hold: outside its period it protects nobody.
+
+    >>> check_period(Policy(epsilon="1", gap="11m", starts_at=60), tick=9)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the policy holds from 1970-01-01T00:01:00Z on: wait until then
+    """
+    if policy.starts_at is policy.ends_at is policy.deadline_at is None:
+        return
+    at = tick * policy.tick
+    if policy.starts_at is not None and at < policy.starts_at:
+        raise BadInput(f"the policy holds from {moment(policy.starts_at)} on", "wait until then")
+    for name, end in (("until", policy.ends_at), ("deadline", policy.deadline_at)):
+        if end is not None and at > end:
+            raise BadInput(f"the {name} of the policy, {moment(end)}, has passed", "renew the policy")

@@ -11,6 +11,7 @@ only the wall clock is left: then it runs with that.
 import os
 import secrets
 import time
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from threading import Event
@@ -24,12 +25,14 @@ __all__ = [
     "SystemClock",
     "advance",
     "last_past_tick",
+    "moment",
     "now_tick",
     "time_at",
 ]
 
 MICROS = 1_000_000
 _LEAN = 16
+_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Reading(NamedTuple):
@@ -116,6 +119,17 @@ def last_past_tick(micros: int, tick: Fraction) -> int:
     (0, 1)
     """
     return now_tick(micros, tick) - 1
+
+
+def moment(at: Fraction | float) -> str:
+    """A moment as everything that leaves writes it: ISO 8601 in UTC, rounded down to a microsecond.
+
+    >>> moment(Fraction(60)), moment(Fraction(1, 2))
+    ('1970-01-01T00:01:00Z', '1970-01-01T00:00:00.500000Z')
+    """
+    above, below = at.as_integer_ratio()
+    moment = _START + timedelta(microseconds=above * 1_000_000 // below)
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 class SystemClock:

@@ -75,9 +75,9 @@ class AlreadyUsed(TarryError):
 class Paused(TarryError):
     """The store, or a space in it, takes nothing in at the moment.
 
-    >>> raise Paused("the store was brought back from a backup and waits for tarry resume")
+    >>> raise Paused("this store was restored from a backup and is paused: run tarry resume")
     Traceback (most recent call last):
-    tarry.keep.errors.Paused: the store was brought back from a backup and waits for tarry resume
+    tarry.keep.errors.Paused: this store was restored from a backup and is paused: run tarry resume
     """
 
     def __init__(self, sentence: str, *, wait_s: int | None = None) -> None:

@@ -2,13 +2,17 @@
 
 The files are private to their owner. The key and the policy lie apart from the store, so that a copy of
 the one does not carry the other.
+
+A keeper holds a lock, with a note in it for other commands. The note is written over the one before it, so
+that a full disk has room for it. A keeper that ends in good order leaves it blank: what stands there while
+nobody holds the lock was left by a keeper that died.
 """
 
-import contextlib
+import fcntl
+import json
 import os
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,17 +22,28 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.adopt import adopt
 from tarry.keep.gate import Gate
-from tarry.keep.keeper_lock import KeeperState, Keeping, held_lock, read_state
-from tarry.keep.keys import Keys, key_in, new_key
+from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private
 from tarry.keep.outlet import HomeOutlets
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, found, place
+from tarry.keep.store import StoreSettings, begin_store, snapshot
 from tarry.keep.vault import Vault
 
-__all__ = ["ME", "Home", "default_policy", "places"]
+__all__ = [
+    "ME",
+    "Home",
+    "KeeperState",
+    "Keeping",
+    "default_policy",
+    "held_lock",
+    "lock_for_child",
+    "places",
+    "read_state",
+]
 
 #: The actor of one's own store: all of one's pseudonyms are one person, which is the point.
 ME = "me"
+_SIZE = 4096  # of the note
+_LONGEST = 300  # characters of a sentence: each takes twelve bytes of the note at most
 
 
 def default_policy() -> Policy:
@@ -48,10 +63,10 @@ def places(environment: Mapping[str, str]) -> dict[str, str]:
     {'TARRY_HOME': '/tmp/t'}
     """
     if (own := environment.get("TARRY_HOME")) and not Path(own).is_absolute():
-        raise BadInput("TARRY_HOME", "is an absolute path", found=repr(own), fix="begin it with a /")
-    given = {name: environment.get(name) for name in ("TARRY_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+        raise BadInput(f"TARRY_HOME must be an absolute path, not {own!r}", "begin it with a /")
+    paths = {name: environment.get(name) for name in ("TARRY_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     # The others are not ours: their specification says that relative ones are ignored.
-    return {name: path for name, path in given.items() if path and Path(path).is_absolute()}
+    return {name: path for name, path in paths.items() if path and Path(path).is_absolute()}
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,8 @@ class Home:
             return cls(Path(own), Path(own))
         user = Path(environment.get("HOME", ""))
         if not user.is_absolute():
-            found = f"HOME {str(user)!r}" if environment.get("HOME") else "no HOME"
-            raise BadInput("the place of the store", "is known", found=found, fix="set TARRY_HOME")
+            unclear = f"HOME must be an absolute path, not {str(user)!r}"
+            raise BadInput(unclear if environment.get("HOME") else "HOME is not set", "set TARRY_HOME")
         config = Path(named.get("XDG_CONFIG_HOME", user / ".config"))
         state = Path(named.get("XDG_STATE_HOME", user / ".local/state"))
         return cls(config / "tarry", state / "tarry")
@@ -137,49 +152,56 @@ class Home:
                 self.keep_policy(policy)
                 return policy, False
             policy = default_policy()
-            _write_new(self.policy_path, write_policy(policy).encode())
+            write_private(self.policy_path, write_policy(policy).encode())
             return policy, True
         except BadInput as error:
             raise error.within(str(self.policy_path)) from None
         except OSError as error:
-            found = f"{str(self.policy_path)!r}: {error.strerror}"
-            raise BadInput("the policy file", "must be a file one can read", found=found) from None
+            raise BadInput(
+                f"the policy file {str(self.policy_path)!r} cannot be read: {error.strerror}",
+                "put it right",
+            ) from None
         except UnicodeDecodeError:
-            raise BadInput("the policy file", "is UTF-8 text", found=repr(str(self.policy_path))) from None
+            raise BadInput(f"the policy file {str(self.policy_path)!r} must be UTF-8 text") from None
 
     def keep_policy(self, policy: Policy) -> None:
         """Make the policy file say what the store has adopted; where it does, it stays as it is."""
         text = write_policy(policy)
-        with contextlib.suppress(FileNotFoundError, BadInput, UnicodeDecodeError):
+        with suppress(FileNotFoundError, BadInput, UnicodeDecodeError):
             if write_policy(read_policy(self.policy_path.read_text(encoding="utf-8"))) == text:
                 return
-        with _draft(self.policy_path, text.encode()) as draft:
-            draft.replace(self.policy_path)
+        replace_private(self.policy_path, text.encode())
 
     def gate(self, policy: Policy | None = None) -> Gate:
         """The gate of the store, which is made if need be; another policy is adopted if that is safe."""
         if policy is None and not self.is_founded():
-            raise NotPossible(f"nothing was ever handed in here: {self.state} has no store")
+            raise NotPossible(f"there is no store in {self.state} yet: tarry run makes one")
         keys, store = self._keys(), SqliteStore(self.store_path)
-        if policy is not None:
-            sealed = find_spec("cryptography") is not None
-            settings = Settings.of(policy, personal=True, sealed=sealed)
-            with store.transaction("closing") as transaction:
-                found(transaction, settings, store.clock(), write_policy(policy))
-                again = f"move {self.policy_path} away and leave out --policy: it is written there again"
-                adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
-        with store.transaction("reading") as transaction:
-            policy = read_policy(place(transaction).policy or "")
+        if policy is None:
+            with store.transaction("reading") as transaction:
+                policy = read_policy(snapshot(transaction).policy or "")
+        else:
+            self._adopt(store, keys, policy)
         return Gate(Vault(store, keys, self.outlets()), policy)
 
+    def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
+        text, sealed = write_policy(policy), find_spec("cryptography") is not None
+        with store.transaction("closing") as transaction:
+            begin_store(
+                transaction, StoreSettings.of(policy, personal=True, sealed=sealed), store.clock(), text
+            )
+            if snapshot(transaction).policy != text:
+                again = f"move {self.policy_path} away and leave out --policy: it is written there again"
+                adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
+
     @contextmanager
-    def keeping(self, inherited: int | None = None) -> Iterator[Keeping | None]:
+    def keeping(self, inherited: int | None = None) -> Iterator["Keeping | None"]:
         """Be the keeper of this store for a while; None if there is one already."""
         self._make_folders()
         with held_lock(self.lock_path, inherited) as mine:
             yield mine
 
-    def keeper(self) -> KeeperState:
+    def keeper(self) -> "KeeperState":
         """Whether a keeper runs, and what it said last."""
         self._make_folders()
         return read_state(self.lock_path)
@@ -197,27 +219,142 @@ class Home:
         if not self.key_path.exists():
             if self.is_founded() and not self.key_path.exists():
                 raise NotPossible(f"the key of the store is gone: put {self.key_path} back in its place")
-            _write_new(self.key_path, new_key())
+            write_private(self.key_path, new_key())
         return Keys(key_in(self.key_path.read_bytes()))
 
 
-def _write_new(path: Path, content: bytes) -> None:
-    """Whole or not at all, private, and never over an older one."""
-    with _draft(path, content) as draft, contextlib.suppress(FileExistsError):  # another was quicker
-        os.link(draft, path)
+@dataclass(frozen=True)
+class KeeperState:
+    """How the keeper of a store stands.
+
+    >>> KeeperState(runs=False).died
+    False
+    """
+
+    runs: bool
+    pid: int | None = None  # of the one that runs; None while it starts
+    died: bool = False  # none runs, and the last one was not told to end
+    said: str | None = None  # the last sentence it said: about an outage or a failure, never an arrival
+
+
+class Keeping:
+    """The lock of a store, held by this process.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lock")
+    ...     with held_lock(path) as keeping:
+    ...         keeping.note(pid=7, said="all is well")
+    ...         read_state(path)
+    KeeperState(runs=True, pid=7, died=False, said='all is well')
+    """
+
+    def __init__(self, lock: int) -> None:
+        self.lock = lock
+
+    def note(self, *, pid: int | None, said: str | None = None) -> None:
+        """Tell other commands how it stands, as far as the disk lets us."""
+        self._write(json.dumps({"pid": pid, "said": said and said[:_LONGEST]}))
+
+    def end(self) -> None:
+        """In good order: nothing is left to say."""
+        self._write("")
+
+    def _write(self, note: str) -> None:
+        with suppress(OSError):
+            os.pwrite(self.lock, note.encode().ljust(_SIZE), 0)
+
+    def touch(self) -> None:
+        """Make the times of the file say nothing of when the keeper began, which is when an act came in."""
+        with suppress(OSError):
+            os.utime(self.lock)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether this is still the lock at that place: its folder may have been deleted and made anew."""
+        try:
+            return os.path.samestat(os.fstat(self.lock), path.stat())
+        except OSError:
+            return False
 
 
 @contextmanager
-def _draft(path: Path, content: bytes) -> Iterator[Path]:
-    """A private file beside it, gone afterwards whatever happens."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+def held_lock(path: Path, inherited: int | None = None) -> Iterator[Keeping | None]:
+    """Hold the lock, or the one that was `inherited` from the process before; None if another one has it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lock")
+    ...     with held_lock(path) as mine, held_lock(path) as another:
+    ...         mine is None, another is None
+    (False, True)
+    """
+    with _opened(path, inherited) as lock:
+        keeping = Keeping(lock) if _taken(lock) else None
+        yield keeping
+        if keeping is not None:
+            keeping.end()
+
+
+@contextmanager
+def lock_for_child(path: Path) -> Iterator[int | None]:
+    """The lock, for a keeper that is started meanwhile and inherits it; None if another one has it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lock")
+    ...     with lock_for_child(path):
+    ...         during = read_state(path).runs
+    ...     during, read_state(path).died
+    (True, True)
+    """
+    with _opened(path) as lock:
+        mine = _taken(lock)
+        if mine:
+            Keeping(lock).note(pid=None)
+        yield lock if mine else None
+
+
+def read_state(path: Path) -> KeeperState:
+    """Whether somebody holds the lock, and what the note says.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_state(Path(folder, "lock")).runs
+    False
+    """
+    with _opened(path) as lock:
+        runs = not _locked(lock, fcntl.LOCK_SH)
+        note = os.pread(lock, _SIZE, 0).strip()
     try:
-        draft.touch(mode=0o600)
-        draft.write_bytes(content)
-        yield draft
-    except OSError as error:
-        if error.filename is None:  # a full disk does not say what could not be written
-            error.filename = str(path)
-        raise
+        pid, said = (json.loads(note)[key] for key in ("pid", "said"))
+    except ValueError:  # none, or one that was cut short
+        return KeeperState(runs=runs, died=not runs and bool(note))
+    return KeeperState(runs=runs, pid=pid if runs else None, died=not runs, said=said)
+
+
+@contextmanager
+def _opened(path: Path, inherited: int | None = None) -> Iterator[int]:
+    if inherited is None:
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    else:
+        lock = inherited
+        os.set_inheritable(lock, False)  # noqa: FBT003 - a command that the keeper runs must not hold it
+    try:
+        yield lock
     finally:
-        draft.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool:
+    # Whoever only looks whether a keeper runs is in the way for a moment, and no keeper.
+    while not (mine := _locked(lock, fcntl.LOCK_EX)) and _locked(lock, fcntl.LOCK_SH):
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    return mine
+
+
+def _locked(lock: int, how: int) -> bool:
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

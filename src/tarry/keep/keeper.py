@@ -9,24 +9,31 @@ closes as `closing` tells.
 
 import contextlib
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
+from tarry.core.entropy import Secure
 from tarry.keep.clock import MICROS
 from tarry.keep.closing import Closed, close_ticks, hour_ticks, public_period
 from tarry.keep.errors import Unavailable
-from tarry.keep.patience import Patience
-from tarry.keep.releaser import LEASE_S, SHUT, Claim, Releaser, due_outlets
+from tarry.keep.releaser import LEASE_S, SHUT, Claim, Outcome, Releaser, due_outlets, retry_delay
+from tarry.keep.rows import Busy, read_one
+from tarry.keep.sharing import Sharing
 from tarry.keep.store import Transaction
-from tarry.keep.tries import Outcome
 from tarry.keep.vault import Vault
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "Patience"]
+
+T = TypeVar("T")
 
 _RENEW_S = LEASE_S / 4
 _SWEEP_S = 2.0
 _BRIEFLY_S = 0.5
+_AFTER_STOP_S = 0.1
+_DOUBLINGS = 5  # of the wait for a store: at most sixteen seconds
 _FEW = 3  # outlets that are tried without asking first
 _MOST_UNDER_WAY = 64  # acts in one person's own store
 
@@ -62,6 +69,10 @@ class Keeper:
         self._moment: tuple[object, ...] = ()  # the last public moment seen
         self._last: tuple[object, int] | None = None  # length and number of the last tick seen closed
 
+    @property
+    def _sharing(self) -> Sharing:
+        return self.vault.settings.sharing
+
     def stop(self) -> None:
         """End soon: what is being delivered is delivered first. Safe in a signal handler.
 
@@ -79,7 +90,7 @@ class Keeper:
 
     def keep(self, *, until_empty: bool = False) -> None:
         """The first part of `run`: all of it but the end."""
-        if not self.vault.settings.personal:
+        if not self._sharing.delivers_alone:
             self._pool = [self._thread(self._work, f"worker {n}") for n in range(self._workers)]
         self._leases = self._thread(self._hold_claims, "leases")
         for thread in (self._leases, *self._pool):
@@ -104,11 +115,11 @@ class Keeper:
             raise self._failure
 
     def _await_acts(self) -> None:
-        told = False
+        is_announced = False
         while (left := sum(act.is_alive() for act in self._acts)) and self._stops < 2:
             next(act for act in self._acts if act.is_alive()).join(_BRIEFLY_S)
-            if not told and self._stops:
-                told = True
+            if not is_announced and self._stops:
+                is_announced = True
                 self._tell(
                     f"{left} under way: waiting for the end; stop again to leave it to itself, parked"
                 )
@@ -123,7 +134,7 @@ class Keeper:
                 self._failure = error
                 self._stopping.set()
 
-        return threading.Thread(target=guarded, name=name, daemon=self.vault.settings.personal)
+        return threading.Thread(target=guarded, name=name, daemon=self._sharing.delivers_alone)
 
     # --- closing ----------------------------------------------------------------------------------
 
@@ -158,7 +169,7 @@ class Keeper:
     def _claim_within(self, transaction: Transaction, closed: Closed) -> list[Claim]:
         """What has just fallen due: claimed with the tick, it leaves the sooner."""
         claims: list[Claim] = []
-        if closed.settings.personal:
+        if closed.settings.sharing.delivers_alone:
             self._acts = [act for act in self._acts if act.is_alive()]
             room = _MOST_UNDER_WAY - len(self._acts) if self._workers else 0
             if self._last == (closed.settings.tick, closed.tick):
@@ -185,9 +196,7 @@ class Keeper:
         self._last = (length, tick)
         missed = tick - before[1] - 1 if before is not None and before[0] == length else 0
         if missed * length >= LEASE_S:  # less is a busy machine, and no outage
-            later = "every waiting release moves later by as much"
-            then = later if self.vault.settings.personal else "what fell due leaves now"
-            self._tell(f"{missed} ticks were missed; {then}")
+            self._tell(f"{missed} ticks were missed; {self._sharing.after_outage}")
 
     def _note_moment(self, closed: Closed) -> None:
         """Tidy up at public moments, needed or not: whoever notices it learns of no arrival or delivery."""
@@ -204,8 +213,7 @@ class Keeper:
 
     def _is_empty(self) -> bool:
         with self.vault.store.transaction("reading") as transaction:
-            row = transaction.one("busy_until")
-        return row is not None and not any(row[kind] for kind in ("waiting", "arrivals", "heirlooms"))
+            return (read_one(transaction, Busy, "busy_until") or Busy()).is_idle
 
     # --- delivering -------------------------------------------------------------------------------
 
@@ -229,8 +237,8 @@ class Keeper:
         outlets = list(self.vault.outlets)
         if len(outlets) <= _FEW:
             return outlets
-        found = due()
-        return [outlet for outlet in outlets if outlet in found]
+        busy = due()
+        return [outlet for outlet in outlets if outlet in busy]
 
     def _deliver_handed(self) -> None:
         """Claimed is claimed: what is not delivered now would be taken for cut off."""
@@ -242,7 +250,7 @@ class Keeper:
         self._deliver(Releaser(self.vault), claim, Patience(self._stopping, _nobody))
         self.vault.store.close()
 
-    def _deliver(self, releaser: Releaser, claim: Claim, patiently: Patience) -> None:
+    def _deliver(self, releaser: Releaser, claim: Claim, patiently: "Patience") -> None:
         self._claims.add(claim.token)
         try:
             outcomes = releaser.deliver(claim)
@@ -254,9 +262,9 @@ class Keeper:
         if claim.shut:
             self._tell(f"{claim.shut} deliveries by {claim.outlet} failed ({SHUT}): parked")
         for outcome in outcomes:
-            told = outcome.attempt == 1 or outcome.parked or outcome.locked_s is not None
-            if outcome.problem and told:  # not all tries between
-                self._tell(_failed(claim, outcome, personal=self.vault.settings.personal))
+            is_news = outcome.attempt == 1 or outcome.parked or outcome.locked_s is not None
+            if outcome.problem and is_news:  # not all tries between
+                self._tell(_failed(claim, outcome, self._sharing))
 
     def _enter(self, outlet: str) -> bool:
         """Go to work at an outlet, if there is room."""
@@ -288,7 +296,7 @@ class Keeper:
 
     def _may_hang(self, outlet: str) -> bool:
         """What is published inside the store cannot; one person's own acts do not wait for each other."""
-        return not (self.vault.settings.personal or self.vault.outlets[outlet].in_store)
+        return not (self._sharing.delivers_alone or self.vault.outlets[outlet].in_store)
 
     def _hold_claims(self) -> None:
         """Renew the claims whose delivery takes long."""
@@ -316,23 +324,59 @@ class Keeper:
     def _hand_over(self, claims: Sequence[Claim]) -> None:
         """Each act of one person to a thread of its own; others to the workers, who find them and wake."""
         self._claims.update(claim.token for claim in claims)
-        if self.vault.settings.personal:
+        if self._sharing.delivers_alone:
             acts = [self._thread(partial(self._deliver_alone, claim), "act") for claim in claims]
             self._acts += acts
             for act in acts:
                 act.start()
         with self._news:
-            if not self.vault.settings.personal:
+            if not self._sharing.delivers_alone:
                 self._busy.update(claim.outlet for claim in claims)
                 self._handed += claims
             self._closes += 1
             self._news.notify_all()
 
 
-def _failed(claim: Claim, outcome: Outcome, *, personal: bool = False) -> str:
+def _failed(claim: Claim, outcome: Outcome, sharing: Sharing) -> str:
     then = "parked" if outcome.parked else "it will be tried again"
     if outcome.locked_s is not None:  # and not whose account it is
-        then = f"{'everything of yours' if personal else 'all that waits for this account'} moves later"
+        then = f"{sharing.moved_by_lockout} moves later"
     if outcome.sent:
         then = f"it may have left; {then}"
     return f"a delivery by {claim.outlet} failed ({outcome.problem}): {then}"
+
+
+class Patience:
+    """Tries a step again and again while the store is away; says once that it is, and once that it is back.
+
+    >>> patience = Patience(threading.Event(), print)
+    >>> patience(lambda: 7)
+    7
+    """
+
+    def __init__(self, stopping: threading.Event, tell: Callable[[str], None]) -> None:
+        self._stopping, self._tell = stopping, tell
+        self._entropy = Secure()
+
+    def __call__(self, step: Callable[[], T], *, insist_s: float = 0.0) -> T | None:
+        """The answer of a step, or None when told to stop before there is one.
+
+        With `insist_s` it goes on for so long although it was told to stop.
+        """
+        tries, end = 0, time.monotonic() + insist_s
+        while True:
+            try:
+                answer = step()
+            except Unavailable as trouble:
+                if not tries:
+                    self._tell(f"{trouble}; waiting for it to come back")
+                tries += 1
+                delay = retry_delay(min(tries, _DOUBLINGS), self._entropy)
+                if self._stopping.wait(delay / MICROS):
+                    if time.monotonic() >= end:
+                        return None
+                    time.sleep(_AFTER_STOP_S)
+            else:
+                if tries:
+                    self._tell("the store is back")
+                return answer

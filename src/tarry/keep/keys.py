@@ -1,4 +1,4 @@
-"""Keyed hashes: what the store knows people by. The key lies outside the database.
+"""Keyed hashes: what the store knows people by. The key lies outside the database, in a private file.
 
 Labels compare actors and targets for equality and never need their names, so the store has no names to
 lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
@@ -6,19 +6,28 @@ lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b
 
 import os
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
 
+from tarry.core.entropy import forks
 from tarry.core.errors import BadInput
 
 __all__ = [
     "KEY_BYTES",
     "Keys",
+    "ctr_reader",
     "key_in",
+    "make_durable",
     "new_key",
     "new_receipt",
     "post_key",
     "receipt_hash",
+    "replace_private",
     "under_receipt",
+    "write_private",
 ]
 
 KEY_BYTES = 32
@@ -49,8 +58,10 @@ def key_in(content: bytes) -> bytes:
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        rule = f"holds {KEY_BYTES} bytes, raw or as {2 * KEY_BYTES} hexadecimal digits"
-        raise BadInput("the key file", rule, found="something else")
+        raise BadInput(
+            f"the key file must hold {KEY_BYTES} bytes, raw or as {2 * KEY_BYTES} hexadecimal digits",
+            "put the file back that the store was begun with",
+        )
     return key
 
 
@@ -104,7 +115,7 @@ class Keys:
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
-            raise BadInput("a store's key", f"has {KEY_BYTES} bytes", found=f"{len(key)} bytes")
+            raise BadInput(f"the key of a store must have {KEY_BYTES} bytes, not {len(key)}")
         self._key = key
         # Hashes that have taken their keys in: going on from these is half the work of beginning anew.
         self.seal = self.secret("seal")
@@ -190,3 +201,105 @@ def _hashed(begun: blake2b, message: bytes) -> bytes:
     hasher = begun.copy()
     hasher.update(message)
     return hasher.digest()
+
+
+def ctr_reader() -> Callable[[int], bytes]:
+    """Bytes of AES-256 in counter mode under a key from the operating system: faster in bulk.
+
+    Needs `cryptography` (`pip install tarry[fast]`) and says so when it is missing. A process that
+    forked takes a new key before its first byte.
+
+    >>> len(ctr_reader()(16))
+    16
+    """
+    try:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise BadInput(
+            "drawing in bulk needs the package cryptography",
+            "run pip install 'tarry[fast]', or read from os.urandom",
+        ) from None
+
+    def start() -> tuple[int, Lock, Callable[[bytes], bytes]]:
+        cipher = Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(os.urandom(16)))
+        return forks(), Lock(), cipher.encryptor().update
+
+    state = start()
+
+    def read(size: int) -> bytes:
+        nonlocal state
+        if state[0] != forks():
+            state = start()
+        _, lock, update = state
+        with lock:
+            return update(bytes(size))
+
+    return read
+
+
+# --- private files: for their owner alone, whole or not there at all, on the disk when written ------------
+
+
+def write_private(path: Path, content: bytes) -> bool:
+    """Make a new private file; False if there is one already, which is left alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "key")
+    ...     write_private(path, b"first"), write_private(path, b"second"), path.read_bytes()
+    (True, False, b'first')
+    """
+    with _draft(path, content) as draft:
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+    make_durable(path.parent)
+    return True
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a private file, in the place of the one that is there.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "policy.toml")
+    ...     replace_private(path, b"new")
+    ...     path.stat().st_mode & 0o777 == 0o600
+    True
+    """
+    with _draft(path, content) as draft:
+        draft.replace(path)
+    make_durable(path.parent)
+
+
+def make_durable(folder: Path) -> None:
+    """Write the names in a folder to the disk.
+
+    >>> make_durable(Path("/tmp"))
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _draft(path: Path, content: bytes) -> Iterator[Path]:
+    """A private file beside it, gone afterwards whatever happens."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        yield draft
+    except OSError as error:
+        if error.filename is None:  # a full disk does not say what could not be written
+            error.filename = str(path)
+        raise
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()

@@ -3,30 +3,118 @@
 Were each post tried again by itself, all that had piled up would leave in the moment the account gets in
 again, and would show that it is one person's. So the distances between releases stay as they were drawn.
 
-In one person's own store everything moves. In a store that many share, the posts of the account are found
-by opening the options of what waits. There is deliberately no column of posts that names the account, not
-even as a hash: whoever stole the database could group by it what waits. The lockout itself is written down,
-so that what arrives meanwhile is admitted behind it (`account_clock` tells) and nobody knocks too early.
+The account's clock stands still while it is locked out. What waits moves by as long as it stands still.
+What arrives meanwhile counts from the tick at which the clock goes on: its delay begins there. So an
+earlier arrival never counts from a later tick, and no two count from ticks further apart than they were
+themselves, which is all that the promise asks.
+
+In one person's own store there is one clock for everything. In a store that many share, the posts of the
+account are found by opening the options of what waits. There is deliberately no column of posts that names
+the account, not even as a hash: whoever stole the database could group by it what waits. The lockout itself
+is written down, so that what arrives meanwhile is admitted behind it and nobody knocks too early.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from tarry.core.durations import ticks_up
 from tarry.core.entropy import Entropy
-from tarry.keep.account_clock import Standstill, account_of, clock_name, standstill
 from tarry.keep.clock import MICROS
-from tarry.keep.closing import shift_everything
-from tarry.keep.store import Row, Transaction, arrival_tick, place
+from tarry.keep.outlet import Outlet
+from tarry.keep.rows import LegacyAccount, Timing, WaitingPost, read_all, read_one
+from tarry.keep.sharing import PERSONAL
+from tarry.keep.store import Transaction, arrival_tick, snapshot
 from tarry.keep.vault import Vault
 
-__all__ = ["Kin", "lockout_delay", "look_for_kin", "move_account"]
+__all__ = [
+    "Kin",
+    "Standstill",
+    "account_of",
+    "clock_of",
+    "lockout_delay",
+    "look_for_kin",
+    "move_account",
+    "standstill",
+]
 
 _LEAST_S, _MOST_S = 300, 86_400
 _MOST_MORE_S = 1800
+
+
+class Standstill(NamedTuple):
+    """A lockout, in ticks.
+
+    >>> lockout = Standstill(since=100, until=400, resumes=402)
+    >>> lockout.ahead(150), lockout.ahead(500)
+    (252, 0)
+    >>> lockout.behind(150), lockout.behind(430)
+    (300, 0)
+    """
+
+    since: int  # the first release that could not happen
+    until: int  # nobody knocks before it
+    resumes: int  # what arrives before it counts from it
+
+    def ahead(self, arrival: int) -> int:
+        """By how much a post moves that arrives now."""
+        return max(0, self.resumes - arrival)
+
+    def behind(self, release: int) -> int:
+        """By how much a post moves that has not moved with the others: all that moved are due later."""
+        return 0 if release >= self.until else max(self.until - self.since, self.until - release)
+
+    def again(self, now: int, first: int, until: int) -> "Standstill":
+        """The clock stands still once more, and what was to leave first, at tick `first`, waits until then.
+
+        `now` is the tick in which posts arrive.
+
+        >>> Standstill(100, 400, 402).again(now=401, first=400, until=700)
+        Standstill(since=400, until=700, resumes=702)
+        """
+        since = min(first, until)
+        # A try may fail some ticks after it was due. What arrived meanwhile has moved with the others, and
+        # what arrives next must not overtake it.
+        return Standstill(since, until, max(until, max(now, self.resumes) + until - since))
+
+
+def account_of(outlet: Outlet, options: Mapping[str, Any]) -> str | None:
+    """The account that a post with these options needs, if its outlet logs in and knows it.
+
+    >>> from tarry.testing import ListOutlet
+    >>> account_of(ListOutlet(), {"account": "nym"}) is None
+    True
+    """
+    try:
+        return outlet.account(options)
+    except Exception:  # noqa: BLE001 - of whatever waits: one odd row must not keep the others from moving
+        return None
+
+
+def clock_of(vault: Vault, outlet: str, options: Mapping[str, Any]) -> bytes | None:
+    """What the store knows the clock by that a post goes by; None if the post needs no account.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> clock_of(memory_vault(Policy(epsilon="1", gap="11m")), "list", {}) is None
+    True
+    """
+    sharing, delivers = vault.settings.sharing, vault.outlets[outlet]
+    needs_account = delivers.logs_in and not sharing.has_one_clock
+    return sharing.clock_name(vault.keys, account_of(delivers, options) if needs_account else None)
+
+
+def standstill(transaction: Transaction, name: bytes | None) -> Standstill | None:
+    """The lockout of a clock, if it has one whose traces are not gone yet.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("working") as transaction:
+    ...     standstill(transaction, b"somebody") is None
+    True
+    """
+    return None if name is None else read_one(transaction, Standstill, "lockout", account=name)
 
 
 def lockout_delay(wait_s: int, entropy: Entropy) -> int:
@@ -63,15 +151,19 @@ def look_for_kin(vault: Vault, outlet: str, options: Mapping[str, Any]) -> Kin:
     >>> look_for_kin(memory_vault(Policy(epsilon="1", gap="11m")), "list", {}).account is None
     True
     """
-    account = None if vault.settings.personal else account_of(vault.outlets[outlet], options)
+    one_clock = vault.settings.sharing.has_one_clock
+    account = None if one_clock else account_of(vault.outlets[outlet], options)
     if account is None:
         return Kin(None, {})
     with vault.store.transaction("reading") as transaction:
-        rows = [row for name in _with_accounts(vault) for row in transaction.all("options_at", outlet=name)]
-    return Kin(account, {row["id"]: _needs(vault, row, account) for row in rows})
+        waiting = {name: read_all(transaction, WaitingPost, "waiting_at", outlet=name)
+                   for name in _with_accounts(vault)}  # fmt: skip
+    return Kin(
+        account, {post.id: _needs(vault, name, post, account) for name in waiting for post in waiting[name]}
+    )
 
 
-def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, delay: int) -> None:
+def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Timing, delay: int) -> None:
     """Move everything that waits for the account of this post, inside a closing transaction.
 
     Afterwards nothing of it is due within the delay, nor will be what arrives. If the account is locked out
@@ -86,85 +178,86 @@ def move_account(transaction: Transaction, vault: Vault, kin: Kin, post: Row, de
     >>> vault = memory_vault(policy)
     >>> receipt = Gate(vault, policy).admit(Post(actor="ann", target="p", outlet="list", content=b"!"))
     >>> with vault.store.transaction("closing") as transaction:
-    ...     row = transaction.one("by_id", id=receipt.post)
-    ...     move_account(transaction, vault, Kin(None, {}), row, 10**12)
-    ...     transaction.one("by_id", id=receipt.post)["release"] - place(transaction).closed
+    ...     post = Timing(receipt.post, receipt.status.latest)
+    ...     move_account(transaction, vault, Kin(None, {}), post, 10**12)
+    ...     transaction.one("by_id", id=receipt.post)["release"] - snapshot(transaction).closed
     1000000
     """
-    here = place(transaction)
-    name = clock_name(vault.keys, here.settings, kin.account)
+    now = snapshot(transaction)
+    name = now.settings.sharing.clock_name(vault.keys, kin.account)
     lockout = standstill(transaction, name)
-    if lockout is not None and lockout.until > here.closed:
-        _move(transaction, [post], lockout.behind(post["release"]))
+    if lockout is not None and lockout.until > now.closed:
+        _move(transaction, [post.id], lockout.behind(post.release or 0))
         return
-    wanted = here.closed + ticks_up(Fraction(delay, MICROS), here.settings.tick)
-    first = _move_all(transaction, vault, kin, post, wanted)
+    due = now.closed + ticks_up(Fraction(delay, MICROS), now.settings.tick)
+    if now.settings.sharing.has_one_clock:
+        first = _move_everything(transaction, due, now.closed)
+    else:
+        first = _move_kin(transaction, vault, kin, WaitingPost(post.id, post.release, None), due)
     if name is not None:
-        now = arrival_tick(here, vault.clock)
-        again = (lockout or Standstill(0, 0, 0)).again(now, first, wanted)
+        again = (lockout or Standstill(0, 0, 0)).again(arrival_tick(now, vault.clock), first, due)
         transaction.tell("lock_out", account=name, **again._asdict())
 
 
-def _move_all(transaction: Transaction, vault: Vault, kin: Kin, post: Row, wanted: int) -> int:
-    """Everything moves as far as the first of it has to, to be due when it is wanted; when that was due."""
-    here = place(transaction)
-    if here.settings.personal:
-        row = transaction.one("first_due")
-        first: int = wanted if row is None or row["release"] is None else row["release"]
-        shift_everything(transaction, max(0, wanted - first), here.closed)
-        return first
-    rows = _waiting_for(transaction, vault, kin, post)
+def _move_everything(transaction: Transaction, due: int, closed: int) -> int:
+    """All that waits moves as far as the first of it has to, to be due then; when that was due."""
+    first = PERSONAL.first_due(transaction)
+    if first is not None:
+        PERSONAL.move_everything(transaction, max(0, due - first), closed)
+    return due if first is None else first
+
+
+def _move_kin(transaction: Transaction, vault: Vault, kin: Kin, post: WaitingPost, due: int) -> int:
+    """The same for what waits for one account."""
+    waiting = _waiting_for(transaction, vault, kin, post)
     # What waits for another post is not due, however old its own release may be.
-    heads = [row["release"] for row in rows if row["release"] is not None and not row["held_up"]]
-    first = min(heads, default=wanted)
-    if (ticks := wanted - first) > 0:
+    heads = [each.release for each in waiting if each.release is not None and not each.held_up]
+    first = min(heads, default=due)
+    if (ticks := due - first) > 0:
         _move_heirlooms(transaction, vault, kin, ticks)
-        _move(transaction, rows, ticks)
+        _move(transaction, [each.id for each in waiting], ticks)
         # In PostgreSQL's pages those that moved would stand out together, as one account's.
         for name in _with_accounts(vault):
             transaction.tell("mark_fresh", outlet=name)
     return first
 
 
-def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: Row) -> list[Row]:
+def _waiting_for(transaction: Transaction, vault: Vault, kin: Kin, post: WaitingPost) -> list[WaitingPost]:
     """This post, and all that wait for its account, at whichever outlet, also those being delivered."""
-    found: dict[int, Row] = {post["id"]: {**post, "held_up": False}}
+    waiting = {post.id: post}
     for name in () if kin.account is None else _with_accounts(vault):
-        for row in transaction.all("waiting_at", outlet=name):
-            is_kin = kin.known.get(row["id"])
-            if is_kin is None:  # it has come in since
-                told = transaction.one("payload", id=row["id"]) or {}
-                is_kin = _needs(vault, {**told, "id": row["id"], "outlet": name}, kin.account)
-            if is_kin:
-                found[row["id"]] = row
-    return list(found.values())
+        for each in read_all(transaction, WaitingPost, "waiting_at", outlet=name):
+            known = kin.known.get(each.id)
+            if _needs(vault, name, each, kin.account) if known is None else known:  # it has come in since
+                waiting[each.id] = each
+    return list(waiting.values())
 
 
 def _with_accounts(vault: Vault) -> list[str]:
     return [name for name in tuple(vault.outlets) if vault.outlets[name].logs_in]
 
 
-def _needs(vault: Vault, row: Row, account: str | None) -> bool:
+def _needs(vault: Vault, outlet: str, post: WaitingPost, account: str | None) -> bool:
     try:
-        options = json.loads(vault.seal.open(row["id"], "options", row["options"]))
+        options = json.loads(vault.seal.open(post.id, "options", post.options or b""))
     except Exception:  # noqa: BLE001 - whatever the cipher says: it is parked when its turn comes
         return False
-    return account_of(vault.outlets[row["outlet"]], options) == account
+    return account_of(vault.outlets[outlet], options) == account
 
 
 def _move_heirlooms(transaction: Transaction, vault: Vault, kin: Kin, ticks: int) -> None:
     """Whoever inherits from a post that was withdrawn inherits the move."""
     if kin.account is None:
         return
-    closed, login = place(transaction).closed, vault.keys.legacy_login
-    rows = [row["id"] for row in transaction.all("legacies")
-            if bytes(row["account"]) == login(row["id"], kin.account)]  # fmt: skip
-    transaction.many("shift_heirloom", [{"id": post, "ticks": ticks, "closed": closed} for post in rows])
-    transaction.many("shift_arrival", [{"id": post, "ticks": ticks} for post in rows])
+    closed, login = snapshot(transaction).closed, vault.keys.legacy_login
+    legacies = read_all(transaction, LegacyAccount, "legacies")
+    posts = [legacy.id for legacy in legacies if bytes(legacy.account) == login(legacy.id, kin.account)]
+    transaction.many("shift_heirloom", [{"id": post, "ticks": ticks, "closed": closed} for post in posts])
+    transaction.many("shift_arrival", [{"id": post, "ticks": ticks} for post in posts])
 
 
-def _move(transaction: Transaction, rows: Sequence[Row], ticks: int) -> None:
-    moved = [{"id": row["id"], "ticks": ticks} for row in rows]
+def _move(transaction: Transaction, posts: Sequence[int], ticks: int) -> None:
+    moved = [{"id": post, "ticks": ticks} for post in posts]
     transaction.many("shift_release", moved)
     transaction.many("shift_arrival", moved)
     while transaction.run("raise_children"):  # of another account, perhaps: not before what it waits for

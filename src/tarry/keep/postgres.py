@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Place, Row
+from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
+from tarry.keep.store import Kind, Row, Snapshot
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore", "statements", "told_in"]
+__all__ = ["PostgresStore", "read_dsn", "statements"]
 
 #: A server that is gone without a word is noticed within half a minute, and not after two hours; what the
 #: URL says goes first.
@@ -48,7 +48,7 @@ class PostgresStore:
             raise NotPossible(
                 "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
             ) from None
-        self.dsn, self._told = dsn, told_in(dsn)
+        self.dsn, self._parameters = dsn, read_dsn(dsn)
         self.rooms, self.statements = rooms, statements(rooms)
         self._psycopg, self._rows = psycopg, dict_row
         self._away = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
@@ -98,7 +98,7 @@ class PostgresStore:
         """This thread's connection."""
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
         if connection is None or connection.closed or self._mine.process != os.getpid():
-            where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **self._told})
+            where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **self._parameters})
             connection = self._psycopg.connect(where, autocommit=True, row_factory=self._rows)
             self._mine.connection, self._mine.process = connection, os.getpid()
             # What is acknowledged is on the disk, whatever the server's default is.
@@ -163,12 +163,12 @@ class PostgresTransaction:
         self._pipeline.sync()
         return cursor.rowcount
 
-    def place(self) -> Place | None:
-        """Where the store stands; None before it is founded."""
-        row = self.one("place")
-        return None if row is None else Place.of(tuple(row.values()))
+    def snapshot(self) -> Snapshot | None:
+        """The current tick and settings; None before the store is founded."""
+        row = self.one("snapshot")
+        return None if row is None else Snapshot.of(row)
 
-    def remember(self, place: Place) -> None:
+    def remember(self, snapshot: Snapshot) -> None:
         """Nothing: others write here all the time, and nobody could say whether they have."""
 
     def tell(self, name: str, /, **values: object) -> None:
@@ -202,10 +202,10 @@ class PostgresTransaction:
             self._connection.cursor().executemany(self._statements[name], rows)
 
 
-def told_in(dsn: str) -> dict[str, Any]:
-    """What a URL says. One that cannot be read is never quoted: there may be a password in it.
+def read_dsn(dsn: str) -> dict[str, Any]:
+    """The parameters in a URL. One that cannot be read is never quoted: there may be a password in it.
 
-    >>> told_in("postgresql://tarry@db/tarry")["host"]
+    >>> read_dsn("postgresql://tarry@db/tarry")["host"]
     'db'
     """
     from psycopg import ProgrammingError, conninfo  # noqa: PLC0415 - an extra
@@ -214,9 +214,7 @@ def told_in(dsn: str) -> dict[str, Any]:
         return dict(conninfo.conninfo_to_dict(dsn))
     except ProgrammingError:
         raise BadInput(
-            "the address of a database",
-            "is a URL such as postgresql://user@host/name",
-            found="something else",
+            "the address of the database cannot be read", "use a URL such as postgresql://user@host/name"
         ) from None
 
 

@@ -4,6 +4,10 @@ A claim is a lease. A worker that dies leaves its claims to lapse, after which a
 where a delivery must not happen twice they are parked for a person instead. A delivery that fails is
 tried again, later and later, and parked in the end: nothing is ever dropped. One account that cannot get in
 is another matter: `lockouts` tells.
+
+A try may end without anybody knowing whether it came through: a worker died, or everything was sent and no
+answer came. Such a post is *in doubt* (`states`): it may be public already, so its author cannot change it
+or take it back as if it were not; a later try shows, or a person looks.
 """
 
 import json
@@ -13,20 +17,38 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
+from tarry.core.errors import TarryError
 from tarry.keep.clock import MICROS
+from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Row, Transaction, place
-from tarry.keep.tries import CUT_OFF, Outcome, doubted, try_once
+from tarry.keep.rows import Claimed, post_by_key, read_all
+from tarry.keep.store import Transaction, snapshot
 from tarry.keep.vault import Vault
 
-__all__ = ["LEASE_S", "Claim", "Releaser", "retry_delay"]
+__all__ = [
+    "LEASE_S",
+    "MOST_ATTEMPTS",
+    "Claim",
+    "Outcome",
+    "Releaser",
+    "doubted",
+    "due_outlets",
+    "printable",
+    "retry_delay",
+    "try_once",
+]
 
 LEASE_S = 10
+MOST_ATTEMPTS = 12
 _LONGEST_DELAY_S = 300
+_MOST_TEXT = 500
+_NOT_IN = "its account cannot get in now"
+#: What a person reads of a post that cannot be opened.
 SHUT = "its content cannot be opened: the key is another one, or the store was changed"
-_PARKED_ABOVE = "what it depends on is parked: repeat that first, or withdraw this"
+#: What a person reads of a delivery whose worker died, where it must not be tried again.
+CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 
 
 @dataclass(frozen=True)
@@ -42,6 +64,27 @@ class Claim:
     posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
     shut: int = 0  # posts that were parked instead: they cannot be opened
     by: Outlet | None = field(default=None, repr=False)  # who delivers them, and no other one meanwhile
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one delivery ended.
+
+    >>> Outcome(post=1, attempt=1).problem
+    ''
+    """
+
+    post: int
+    attempt: int
+    problem: str = ""  # empty: delivered
+    parked: bool = False  # not tried again: a person looks at it
+    locked_s: int | None = None  # its account cannot get in, and is to wait for so many seconds
+    sent: bool = False  # with a problem: it may have arrived nevertheless
+
+    def __post_init__(self) -> None:
+        """Whoever wrote the text: the store takes it, and a person can read it."""
+        if self.problem:
+            object.__setattr__(self, "problem", printable(self.problem) or "it failed without a word")
 
 
 def retry_delay(attempt: int, entropy: Entropy) -> int:
@@ -88,7 +131,8 @@ class Releaser:
                 transaction.tell("renew", claim=token, until=now + LEASE_S * MICROS)
             transaction.tell("park_cut_off", now=now, problem=CUT_OFF)
             transaction.tell("return_lapsed", now=now)
-            self._park_children(transaction)
+            transaction.tell("try_again", now=now)
+            self.vault.settings.sharing.park_children(transaction)
 
     def due(self) -> set[str]:
         """The outlets where something is due."""
@@ -108,7 +152,9 @@ class Releaser:
         once = by.delivery == "at most once"
         batch = 1 if once else by.batch
         token = int.from_bytes(os.urandom(8)) >> 1
-        rows = transaction.all(
+        claimed = read_all(
+            transaction,
+            Claimed,
             "claim",
             claim=token,
             until=now + LEASE_S * MICROS,
@@ -116,18 +162,18 @@ class Releaser:
             outlet=outlet,
             most=batch if most is None else min(most, batch),
         )
-        if not rows:
+        if not claimed:
             return None
-        self.vault.follow(place(transaction).settings)
-        rows.sort(key=lambda row: (row["release"], row["id"]))
+        self.vault.follow(snapshot(transaction).settings)
+        claimed.sort(key=lambda post: (post.release, post.id))
         tick = self.vault.settings.tick
-        moments = {number: number * tick for number in {row["release"] for row in rows}}
-        posts = [(row["id"], self._leaving(row, moments[row["release"]])) for row in rows]
-        for post, release in posts:
+        moments = {number: number * tick for number in {post.release for post in claimed}}
+        leaving = [(post.id, self._leaving(post, moments[post.release])) for post in claimed]
+        for number, release in leaving:
             if release is None:  # nothing that a later try would change
-                transaction.tell("mark_parked", id=post, claim=token, problem=SHUT, doubted=doubted(SHUT))
-        opened = tuple((post, release) for post, release in posts if release is not None)
-        return Claim(token, outlet, opened, shut=len(posts) - len(opened), by=by)
+                _park(transaction, token, Outcome(number, 1, SHUT, parked=True))
+        opened = tuple((number, release) for number, release in leaving if release is not None)
+        return Claim(token, outlet, opened, shut=len(leaving) - len(opened), by=by)
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""
@@ -155,7 +201,7 @@ class Releaser:
                 elif outcome.problem:
                     self._mark_failed(transaction, claim.token, outcome)
             if any(outcome.parked for outcome in outcomes):
-                self._park_children(transaction)
+                self.vault.settings.sharing.park_children(transaction)
 
     def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
         # In one person's own store it holds up the rest until it has left, as whatever is late does there.
@@ -173,34 +219,28 @@ class Releaser:
 
     def _mark_locked_out(self, transaction: Transaction, token: int, outcome: Outcome, kin: Kin) -> None:
         if _write_failure(transaction, token, outcome):
-            row = transaction.one("by_id", id=outcome.post)
+            post = post_by_key(transaction, outcome.post)
             delay = lockout_delay(outcome.locked_s or 0, self._entropy)
-            if row is not None:
-                move_account(transaction, self.vault, kin, row, delay)
+            if post is not None:
+                move_account(transaction, self.vault, kin, post.timing, delay)
 
-    def _leaving(self, row: Row, at: Fraction) -> Release | None:
+    def _leaving(self, post: Claimed, at: Fraction) -> Release | None:
         """What leaves; None if it cannot be opened."""
-        post, seal = row["id"], self.vault.seal
+        seal = self.vault.seal
         try:
-            content = seal.open(post, "content", row["content"])
-            stored = seal.open(post, "options", row["options"])
+            content = seal.open(post.id, "content", post.content)
+            stored = seal.open(post.id, "options", post.options)
             options = {} if stored == b"{}" else json.loads(stored)
         except Exception:  # noqa: BLE001 - whatever the cipher says, one row must not stop the others
             return None
         return Release(
-            id=self.vault.keys.public_id(post),
-            target=row["target"],
+            id=self.vault.keys.public_id(post.id),
+            target=post.target,
             content=content,
             options=options,
             at=at,
-            attempt=row["attempts"],
+            attempt=post.attempts,
         )
-
-    def _park_children(self, transaction: Transaction) -> None:
-        """In one person's own store a person's act must not let out what waited for a parked post."""
-        if self.vault.settings.personal:
-            while transaction.run("park_children", problem=_PARKED_ABOVE):
-                pass
 
 
 def due_outlets(transaction: Transaction) -> set[str]:
@@ -210,13 +250,63 @@ def due_outlets(transaction: Transaction) -> set[str]:
 
 def _write_failure(transaction: Transaction, token: int, outcome: Outcome, until: int | None = None) -> int:
     """How a try failed; 0 if the claim was not ours any more."""
-    told = {"id": outcome.post, "claim": token}
     if outcome.parked:
-        both = doubted(outcome.problem)
-        problem = both if outcome.sent else outcome.problem
-        return transaction.run("mark_parked", **told, problem=problem, doubted=both)
-    if outcome.sent:  # as if its worker had died: a problem would say that it can be changed
-        return transaction.run("mark_retry", **told, problem=None, until=until)
-    if outcome.locked_s is not None:
-        return transaction.run("mark_locked_out", **told, problem=outcome.problem)
-    return transaction.run("mark_retry", **told, problem=outcome.problem, until=until)
+        return _park(transaction, token, outcome)
+    failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+    if outcome.locked_s is not None and not outcome.sent:
+        return transaction.run("mark_locked_out", **failed)
+    return transaction.run("mark_retry", **failed, sent=int(outcome.sent), until=until)
+
+
+def _park(transaction: Transaction, token: int, outcome: Outcome) -> int:
+    both = doubted(outcome.problem)
+    failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+    return transaction.run("mark_parked", **failed, sent=int(outcome.sent), doubted=both)
+
+
+def printable(text: str) -> str:
+    """A text for the store and for a person: printable, one line, bounded.
+
+    >>> printable("no file l" + chr(0xDCFC) + "gin" + chr(0) + chr(10) + "here")
+    'no file l gin here'
+    """
+    kept = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * _MOST_TEXT])
+    return " ".join(kept.split())[:_MOST_TEXT]
+
+
+def doubted(problem: str) -> str:
+    """What happened last, and that an earlier or this same try may have come through.
+
+    >>> doubted("the webhook hung up")
+    'the webhook hung up; it may have left all the same: look, then withdraw or repeat it'
+    """
+    return f"{problem}; it may have left all the same: look, then withdraw or repeat it"
+
+
+def try_once(outlet: Outlet, post: int, release: Release) -> Outcome:
+    """Hand a release to its outlet. What happens here happens in the world.
+
+    >>> from fractions import Fraction
+    >>> from tarry.testing import ListOutlet
+    >>> release = Release(id="ab", target="paper 3", content=b"I agree.", at=Fraction(60))
+    >>> try_once(ListOutlet(broken=Unreachable("it hung up", sent=True)), 7, release)
+    Outcome(post=7, attempt=1, problem='it hung up', parked=False, locked_s=None, sent=True)
+    """
+    attempt = release.attempt
+    try:
+        outlet.deliver(release)
+    except Refused as refusal:
+        return Outcome(post, attempt, _sentence(refusal), parked=True)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the post stays and a person reads why
+        last = outlet.delivery == "at most once" or attempt >= MOST_ATTEMPTS
+        # An error that no outlet should raise does not say how far it had come.
+        sent = error.sent if isinstance(error, Unreachable) else not isinstance(error, TarryError)
+        if isinstance(error, LockedOut):
+            problem, parked = str(error) or _NOT_IN, last and sent
+            return Outcome(post, attempt, problem, parked=parked, locked_s=error.wait_s, sent=sent)
+        return Outcome(post, attempt, _sentence(error), parked=last, sent=sent)
+    return Outcome(post, attempt)
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -4,13 +4,15 @@ All of it happens in one transaction, so that whoever is killed meanwhile has ch
 have the store open notice at their next transaction, and refuse to go on until they are started again.
 """
 
+from typing import NamedTuple
+
 from tarry.core.errors import NotPossible
 from tarry.keep.clock import Clock
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.own_key import own_key
-from tarry.keep.seal import Open, Seal, Sealed
-from tarry.keep.store import Place, Store, Transaction, place
+from tarry.keep.rows import StoredPayload, has_answer, read_all
+from tarry.keep.store import Snapshot, Store, Transaction, snapshot
+from tarry.keep.vault import Open, Seal, Sealed, own_key
 
 __all__ = ["change_key", "encrypt_store"]
 
@@ -43,11 +45,11 @@ def encrypt_store(store: Store, keys: Keys) -> int | None:
     """
     with store.transaction("closing") as transaction:
         own_key(transaction, keys)
-        here = place(transaction)
-        if here.settings.is_encrypted:
+        now = snapshot(transaction)
+        if now.settings.is_encrypted:
             return None
         posts = _seal_anew(transaction, Open(), Sealed(keys.seal))
-        transaction.tell("change_seal", sealed=here.settings.sealed + 1)
+        transaction.tell("change_seal", sealed=now.settings.sealed + 1)
     return posts
 
 
@@ -61,7 +63,7 @@ def change_key(
     whoever posts again what was withdrawn draws afresh, once.
 
     >>> from tarry.core.policy import Policy
-    >>> from tarry.keep.own_key import check_key
+    >>> from tarry.keep.vault import check_key
     >>> from tarry.testing import memory_vault
     >>> vault, new = memory_vault(Policy(epsilon="1", gap="11m")), Keys(bytes(range(32)))
     >>> change_key(vault.store, vault.clock, vault.keys, new)
@@ -71,12 +73,12 @@ def change_key(
     with store.transaction("closing") as transaction:
         own_key(transaction, old)
         close_ticks(transaction, old, clock)  # so that no arrival is there any more that need not be
-        here = place(transaction)
-        _check_nothing_is_lost(transaction, here, forget=forget)
+        now = snapshot(transaction)
+        _check_nothing_is_lost(transaction, now, forget=forget)
         posts = 0
-        if here.settings.is_encrypted:
+        if now.settings.is_encrypted:
             posts = _seal_anew(transaction, Sealed(old.seal), Sealed(new.seal))
-        if here.settings.personal and owner is not None:
+        if now.settings.sharing.owner_may_act and owner is not None:
             _rename_owner(transaction, owner, old, new)
         else:
             transaction.tell("forget_pseudonyms")
@@ -85,49 +87,57 @@ def change_key(
         transaction.tell("strip_legacies")
         transaction.tell("drop_unnamed_legacies")
         transaction.tell("change_key", fingerprint=new.fingerprint)
-        transaction.tell("change_seal", sealed=here.settings.sealed + 2)
+        transaction.tell("change_seal", sealed=now.settings.sealed + 2)
     return posts
 
 
-def _check_nothing_is_lost(transaction: Transaction, here: Place, *, forget: bool) -> None:
-    if here.settings.paused:
-        raise NotPossible("this store was brought back from a backup: tarry resume goes first")
-    if here.latest is not None:
+def _check_nothing_is_lost(transaction: Transaction, now: Snapshot, *, forget: bool) -> None:
+    if now.settings.paused:
+        raise NotPossible("this store was restored from a backup: run tarry resume first")
+    if now.latest is not None:
         raise NotPossible(_ARRIVALS)
-    if here.lockout is not None:
+    if now.lockout is not None:
         raise NotPossible(_LOCKED_OUT)
-    if transaction.one("tried") is not None:
+    if has_answer(transaction, "tried"):
         raise NotPossible(_TRIED)
-    accounts = transaction.one("known_accounts")
-    if not (forget or here.settings.personal) and accounts is not None and accounts["answer"]:
+    if not (forget or now.settings.sharing.owner_may_act) and has_answer(transaction, "known_accounts"):
         raise NotPossible(_ACCOUNTS)
+
+
+class _OwnPost(NamedTuple):
+    id: int
+    target: str
 
 
 def _rename_owner(transaction: Transaction, owner: str, old: Keys, new: Keys) -> None:
     """Everything in one person's own store is theirs, and the target stands beside each post."""
     accounts = {name: keys.account(keys.actor(owner)) for name, keys in (("old", old), ("new", new))}
     transaction.tell("rename_account", **accounts)
-    rows = transaction.all("own_targets")
+    posts = read_all(transaction, _OwnPost, "own_targets")
     transaction.many(
         "store_pseudonym",
-        [{"id": row["id"], "pseudonym": new.pseudonym(owner, row["target"])} for row in rows],
+        [{"id": post.id, "pseudonym": new.pseudonym(owner, post.target)} for post in posts],
     )
 
 
 def _seal_anew(transaction: Transaction, old: Seal, new: Seal) -> int:
     """Open and seal everything that waits or is parked, in the order of the random keys."""
-    after, posts = -1, 0
-    while rows := transaction.all("payloads", after=after, most=_PAGE):
+
+    def again(post: int, field: str, stored: bytes) -> bytes:
+        return new.shut(post, field, old.open(post, field, stored))
+
+    after, count = -1, 0
+    while posts := read_all(transaction, StoredPayload, "payloads", after=after, most=_PAGE):
         transaction.many(
             "store_payload",
             [
-                {"id": row["id"]}
-                | {
-                    field: new.shut(row["id"], field, old.open(row["id"], field, row[field]))
-                    for field in ("content", "options")
+                {
+                    "id": post.id,
+                    "content": again(post.id, "content", post.content),
+                    "options": again(post.id, "options", post.options),
                 }
-                for row in rows
+                for post in posts
             ],
         )
-        after, posts = rows[-1]["id"], posts + len(rows)
-    return posts
+        after, count = posts[-1].id, count + len(posts)
+    return count

@@ -20,8 +20,8 @@ from typing import Self
 
 from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
-from tarry.keep.queries import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Place, Row
+from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
+from tarry.keep.store import Kind, Row, Snapshot
 
 __all__ = ["SqliteStore"]
 
@@ -36,7 +36,7 @@ _PRAGMAS = ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY")
 class _Connection(sqlite3.Connection):
     """With what its last admission left behind."""
 
-    remembered: Place | None = None
+    remembered: Snapshot | None = None
     remembered_at: tuple[int, int] | None = None
 
 
@@ -257,34 +257,34 @@ class SqliteTransaction:
 
     def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        row: Row | None = self._ask(name, values).fetchone()
+        row: Row | None = self._answer(name, values).fetchone()
         return row
 
     def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return self._ask(name, values).fetchall()
+        return self._answer(name, values).fetchall()
 
     def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        return self._ask(name, values).rowcount
+        return self._answer(name, values).rowcount
 
-    def place(self) -> Place | None:
-        """Where the store stands; None before it is founded."""
+    def snapshot(self) -> Snapshot | None:
+        """The current tick and settings; None before the store is founded."""
         connection = self._connection
         self._version = self._execute("PRAGMA data_version").fetchone()[0]
         if connection.remembered_at == (self._version, connection.total_changes):
             return connection.remembered
-        row = self.one("place")
-        return None if row is None else Place.of(tuple(row))
+        row = self.one("snapshot")
+        return None if row is None else Snapshot.of(row)
 
-    def remember(self, place: Place) -> None:
+    def remember(self, snapshot: Snapshot) -> None:
         """Spare the next transaction the question, unless anybody has written since.
 
         One counter tells of other connections, the other of this one.
         """
         connection = self._connection
         connection.remembered_at = self._version, connection.total_changes
-        connection.remembered = place
+        connection.remembered = snapshot
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""
@@ -301,14 +301,14 @@ class SqliteTransaction:
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
-        self._ask(name, values)
+        self._answer(name, values)
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
         statement, pick = self._statements[name]
         self._cursor.executemany(statement, map(pick, rows))
 
-    def _ask(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+    def _answer(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
         statement, pick = self._statements[name]
         return self._execute(statement, pick(values))
 
@@ -320,13 +320,13 @@ def _why(error: Exception) -> str:
 
 def _statements(script: str) -> list[str]:
     """The statements of a script, one by one: `executescript` would end the transaction first."""
-    found, rest = [], ""
+    statements, rest = [], ""
     for line in script.splitlines(keepends=True):
         rest += line
         if sqlite3.complete_statement(rest):
-            found.append(rest)
+            statements.append(rest)
             rest = ""
-    return found
+    return statements
 
 
 class _Statements(dict[str, tuple[str, _Pick]]):

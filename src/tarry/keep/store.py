@@ -1,4 +1,4 @@
-"""What a store is: transactions in which the keeper asks its questions by name.
+"""What a store is: transactions in which statements are asked for by name.
 
 Four kinds of transaction. *Admitting* ones may run beside each other, *closing* a tick happens alone,
 *working* ones (claim, mark, change a post) need neither, and *reading* ones change nothing. Each is one
@@ -14,21 +14,21 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
-from tarry.core.policy import LabelRule, Policy
+from tarry.core.policy import LabelRule, Policy, hold_of
 from tarry.keep.clock import Anchor, Clock, Reading, last_past_tick, now_tick, time_at
-from tarry.keep.keys import post_key, receipt_hash
+from tarry.keep.sharing import PERSONAL, SHARED, Sharing
 
 __all__ = [
     "Kind",
-    "Place",
     "Row",
-    "Settings",
+    "Snapshot",
     "Store",
+    "StoreSettings",
     "Transaction",
+    "anchor_row",
     "arrival_tick",
-    "by_receipt",
-    "found",
-    "place",
+    "begin_store",
+    "snapshot",
 ]
 
 Kind = Literal["admitting", "closing", "working", "reading"]
@@ -50,12 +50,12 @@ class Transaction(Protocol):
         """How many rows a change has touched."""
         ...
 
-    def place(self) -> "Place | None":
-        """Where the store stands; None before it is founded."""
+    def snapshot(self) -> "Snapshot | None":
+        """The current tick and settings; None before the store is founded."""
         ...
 
-    def remember(self, place: "Place") -> None:
-        """Where the store stands now, says who has asked before and has changed it since."""
+    def remember(self, snapshot: "Snapshot") -> None:
+        """Keep what the snapshot is after this transaction, until another connection writes."""
         ...
 
     def lock(self, names: Iterable[bytes]) -> None:
@@ -110,10 +110,10 @@ class Store(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class StoreSettings:
     """What all posts of a store share.
 
-    >>> Settings.of(Policy(epsilon="1", gap="11m", window="5m")).window_ticks
+    >>> StoreSettings.of(Policy(epsilon="1", gap="11m", window="5m")).window_ticks
     300
     """
 
@@ -125,7 +125,7 @@ class Settings:
     paused: bool = False  # nothing comes in or leaves until a person says so
 
     @classmethod
-    def of(cls, policy: Policy, *, personal: bool = False, sealed: bool = False) -> "Settings":
+    def of(cls, policy: Policy, *, personal: bool = False, sealed: bool = False) -> "StoreSettings":
         """The settings a policy asks for."""
         return cls(
             tick=policy.tick,
@@ -134,6 +134,11 @@ class Settings:
             personal=personal,
             sealed=int(sealed),
         )
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """What depends on whether one person has this store, or many share it."""
+        return PERSONAL if self.personal else SHARED
 
     @property
     def is_encrypted(self) -> bool:
@@ -152,59 +157,77 @@ class Settings:
     @cached_property
     def hold_ticks(self) -> int:
         """Ticks a post waits until its label is known, where labels are held."""
-        return self.window_ticks if self.labels == "held" else 0
+        return hold_of(self.labels, self.window_ticks)
 
     def check(self, policy: Policy) -> None:
         """Labels compare posts with each other, so all posts of a store have one window and tick.
 
-        >>> Settings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
+        >>> StoreSettings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
         """
         same = self.window_ticks == policy.window_ticks and self.labels == policy.labels
         if not same or self._ratio != policy.tick.as_integer_ratio():
             raise BadInput(
-                "a policy",
-                "has the tick, window and labels of its store",
-                found=_told(Settings.of(policy)),
-                fix=f"this store has {_told(self)}",
+                f"this policy has {StoreSettings.of(policy).summary}, and its store {self.summary}",
+                "all policies of a store must have the same tick, window and labels",
             )
 
+    @property
+    def summary(self) -> str:
+        """Tick, window and labels in a few words.
 
-class Place(NamedTuple):
-    """Where the store stands: its clock, the last closed tick, its settings, and perhaps its policy.
+        >>> StoreSettings.of(Policy(epsilon="1", gap="11m")).summary
+        "tick 1s, window 5m, labels 'held'"
+        """
+        tick, window = format_duration(self.tick), format_duration(self.window_ticks * self.tick)
+        return f"tick {tick}, window {window}, labels {self.labels!r}"
+
+
+class Snapshot(NamedTuple):
+    """The store's clock, the last closed tick, its settings, and what an admission or a close need besides.
 
     >>> from tarry.testing import memory_store
     >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
-    ...     place(transaction).heirlooms
+    ...     snapshot(transaction).heirlooms
     False
     """
 
     anchor: Anchor
-    closed: int
-    settings: Settings
-    policy: str | None
-    latest: int | None  # arrival tick of any actor
-    heirlooms: bool  # whether any withdrawn post may still have an heir
-    oldest: int | None  # the first arrival tick that is not erased
-    lockout: int | None  # the first tick at which a lockout moves nothing any more
-    now: int | None  # wall clock of a database that has one
+    closed: int  # the last closed tick
+    settings: StoreSettings
+    policy: str | None = None  # of one person's own store
+    latest: int | None = None  # the last arrival tick, of any actor
+    heirlooms: bool = False  # whether any withdrawn post may still have an heir
+    oldest: int | None = None  # the first arrival tick that is not erased
+    lockout: int | None = None  # the first tick at which a lockout moves nothing any more
+    now: int | None = None  # wall clock of a database that has one
 
     @classmethod
-    def of(cls, row: Sequence[Any]) -> "Place":
-        """What the statement `place` answers, in the order of its columns.
+    def of(cls, row: Row) -> "Snapshot":
+        """What the statement `snapshot` answers."""
+        return cls(
+            anchor=Anchor(row["time"], Reading(row["wall"], row["steady"], row["boot"])),
+            closed=row["closed"],
+            settings=_settings(
+                row["tick"],
+                row["window_ticks"],
+                row["labels"],
+                personal=row["personal"],
+                sealed=row["sealed"],
+                paused=row["paused"],
+            ),
+            policy=row["policy"],
+            latest=row["latest"],
+            heirlooms=bool(row["heirlooms"]),
+            oldest=row["oldest"],
+            lockout=row["lockout"],
+            now=row["now"],
+        )
 
-        >>> stored = ("1", 300, "held", 0, 0, 0)
-        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None, None, None)).closed
-        6
-        """
-        time, wall, steady, boot, closed, *settings, policy, latest, heirlooms, oldest, lockout, now = row
-        anchor, shared = Anchor(time, Reading(wall, steady, boot)), _settings(tuple(settings))
-        return cls(anchor, closed, shared, policy, latest, bool(heirlooms), oldest, lockout, now)
-
-    def with_arrival(self, tick: int) -> "Place":
+    def with_arrival(self, tick: int) -> "Snapshot":
         """The same after an arrival at a tick that is not before any other.
 
-        >>> stored = ("1", 300, "held", 0, 0, 0)
-        >>> Place.of((7, 7, 1, "a", 6, *stored, None, None, 0, None, None, None)).with_arrival(7).oldest
+        >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11m"))
+        >>> Snapshot(Anchor(7, Reading(7, 1, "a")), 6, settings).with_arrival(7).oldest
         7
         """
         if self.latest == tick:
@@ -212,22 +235,24 @@ class Place(NamedTuple):
         return self._replace(latest=tick, oldest=tick if self.oldest is None else self.oldest)
 
 
-def found(transaction: Transaction, settings: Settings, clock: Clock, policy: str | None = None) -> None:
+def begin_store(
+    transaction: Transaction, settings: StoreSettings, clock: Clock, policy: str | None = None
+) -> None:
     """Give a new store its clock and settings; an old one keeps its own.
 
     >>> from tarry.testing import ManualClock, memory_store
     >>> store = memory_store()
     >>> with store.transaction("closing") as transaction:
-    ...     found(transaction, Settings.of(Policy(epsilon="1", gap="11m")), ManualClock())
-    ...     place(transaction).settings.window_ticks
+    ...     begin_store(transaction, StoreSettings.of(Policy(epsilon="1", gap="11m")), ManualClock())
+    ...     snapshot(transaction).settings.window_ticks
     300
     """
-    if transaction.place() is not None:
+    if transaction.snapshot() is not None:
         return
     anchor = Anchor.at(clock.read(transaction.wall()))
-    transaction.tell("found", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
+    transaction.tell("begin_clock", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
     transaction.tell(
-        "settle_in",
+        "begin_settings",
         tick=str(settings.tick),
         window_ticks=settings.window_ticks,
         labels=settings.labels,
@@ -237,60 +262,49 @@ def found(transaction: Transaction, settings: Settings, clock: Clock, policy: st
     )
 
 
-def place(transaction: Transaction) -> Place:
-    """Where the store stands.
+def snapshot(transaction: Transaction) -> Snapshot:
+    """The current tick and settings of a store that is in use.
 
     >>> from tarry.testing import memory_store
     >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
-    ...     place(transaction).settings.labels
+    ...     snapshot(transaction).settings.labels
     'held'
     """
-    if (here := transaction.place()) is None:
-        raise BadInput("a store", "has been founded", found="an empty one", fix="call found() first")
-    return here
+    if (now := transaction.snapshot()) is None:
+        raise BadInput("this store is empty", "call begin_store() first")
+    return now
 
 
-def arrival_tick(here: Place, clock: Clock) -> int:
+def arrival_tick(now: Snapshot, clock: Clock) -> int:
     """The tick of a post that arrives now: open, and not before any arrival that is stored.
 
     >>> from tarry.testing import ManualClock, memory_store
     >>> clock = ManualClock()
     >>> with memory_store(Policy(epsilon="1", gap="11m"), clock).transaction("reading") as transaction:
-    ...     here = place(transaction)
-    >>> arrival_tick(here.with_arrival(here.closed + 5), clock) - here.closed
+    ...     now = snapshot(transaction)
+    >>> arrival_tick(now.with_arrival(now.closed + 5), clock) - now.closed
     5
     """
-    now = time_at(here.anchor, clock.read(here.now))
-    return max(now_tick(now, here.settings.tick), here.closed + 1, here.latest or 0)
-
-
-def by_receipt(transaction: Transaction, receipt: str) -> Row | None:
-    """The post that a receipt names, with what is still known of its arrival.
-
-    >>> from tarry.testing import memory_store
-    >>> with memory_store(Policy(epsilon="1", gap="11m")).transaction("reading") as transaction:
-    ...     by_receipt(transaction, "no such receipt")
-    """
-    hashed = receipt_hash(receipt)
-    return transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
+    time = time_at(now.anchor, clock.read(now.now))
+    return max(now_tick(time, now.settings.tick), now.closed + 1, now.latest or 0)
 
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:
-    """The columns of an anchor."""
+    """The columns of an anchor.
+
+    >>> anchor_row(Anchor(7, Reading(7, 1, "a")))["steady"]
+    1
+    """
     reading = anchor.reading
     return {"time": anchor.time, "wall": reading.wall, "steady": reading.steady, "boot": reading.boot}
 
 
-def _told(settings: Settings) -> str:
-    tick, window = settings.tick, settings.window_ticks * settings.tick
-    return f"tick {format_duration(tick)}, window {format_duration(window)}, labels {settings.labels!r}"
-
-
 @lru_cache
-def _settings(stored: tuple[Any, ...]) -> Settings:
+def _settings(
+    tick: str, window_ticks: int, labels: LabelRule, *, personal: int, sealed: int, paused: int
+) -> StoreSettings:
     """Read at every admission, and hardly ever new."""
-    tick, window_ticks, labels, personal, sealed, paused = stored
-    return Settings(
+    return StoreSettings(
         tick=Fraction(tick),
         window_ticks=window_ticks,
         labels=labels,

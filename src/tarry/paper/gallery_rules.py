@@ -160,14 +160,14 @@ def declarations(stream: Stream) -> tuple[bool, ...]:
 # --- draws and releases --------------------------------------------------------------------------
 
 
-def best_of(draws: int) -> Callable[[LawPair, Draw], Draws]:
+def best_of(draws: int) -> Callable[[LawPair, Draw], Draws[int]]:
     """Withdraw and post again until there were so many fresh draws, and keep the shortest.
 
     >>> best_of(2)(laws(2), lambda law: law.minimum).batched
     2
     """
 
-    def shortest(pair: LawPair, draw: Draw) -> Draws:
+    def shortest(pair: LawPair, draw: Draw) -> Draws[int]:
         return Draws(
             min(draw(pair.unbatched) for _ in range(draws)), min(draw(pair.batched) for _ in range(draws))
         )

@@ -19,7 +19,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def memory_store(
     store = SqliteStore(":memory:")
     if policy is not None:
         with store.transaction("closing") as transaction:
-            found(transaction, Settings.of(policy, personal=personal), clock or ManualClock())
+            begin_store(transaction, StoreSettings.of(policy, personal=personal), clock or ManualClock())
     return store
 
 

@@ -163,7 +163,7 @@ class OutletKeeping:
     def closed(self) -> int:
         """The last closed tick."""
         with self.vault.store.transaction("working") as transaction:
-            row = transaction.one("place")
+            row = transaction.one("snapshot")
             assert row is not None
             return int(row["closed"])
 

@@ -27,7 +27,7 @@ from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Settings, found
+from tarry.keep.store import StoreSettings, begin_store
 from tarry.testing.outlets import OutletCase, OutletSuite
 
 #: A user id that would be found again in any encoding.
@@ -224,9 +224,9 @@ def test_it_does_not_start_with_another_kind_of_store(tmp_path, sealed, personal
     settings = settings_in(tmp_path / "a")
     make_key(settings.key_file)
     with SqliteStore(settings.database).transaction("closing") as transaction:
-        found(
+        begin_store(
             transaction,
-            Settings.of(POLICY, sealed=sealed, personal=personal),
+            StoreSettings.of(POLICY, sealed=sealed, personal=personal),
             settings.clock,
             policy=policy,
         )
@@ -265,7 +265,7 @@ def test_another_policy_waits_until_nothing_is_on_its_way(tmp_path):
     hold = Hold(settings, lambda call, release: 200)
     hold.admit(some_call(), "/posts")
 
-    with pytest.raises(BadInput, match="changes only while nothing is on its way"):
+    with pytest.raises(BadInput, match="the policy cannot change while posts wait under another one"):
         Hold(other, lambda call, release: 200)
     let_out(hold, seconds=40)
     Hold(other, lambda call, release: 200)

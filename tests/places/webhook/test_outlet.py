@@ -17,7 +17,7 @@ from contracts.http_receiver import HttpReceiver, says
 from contracts.keeping import as_long_as
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.tries import MOST_ATTEMPTS
+from tarry.keep.releaser import MOST_ATTEMPTS
 from tarry.places.webhook.outlet import Webhook, verify_webhook
 from tarry.testing.outlets import SOONEST, OutletCase, OutletKeeping, OutletSuite, opened, release_of
 

@@ -15,10 +15,9 @@ from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
-from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
+from tarry.keep.clock import MICROS, Clock, advance, last_past_tick, moment
 from tarry.keep.closing import hour_ticks
-from tarry.keep.moments import moment
-from tarry.keep.store import Row, Transaction, place
+from tarry.keep.store import Row, Transaction, snapshot
 
 __all__ = [
     "Card",
@@ -71,7 +70,7 @@ def look(transaction: Transaction, clock: Clock) -> Standing:
     ...     look(transaction, gateway.clock).parked
     []
     """
-    here = place(transaction)
+    here = snapshot(transaction)
     tick, hour = here.settings.tick, hour_ticks(here.settings)
     now = advance(here.anchor, clock.read(here.now)).time
     last, overdue = last_past_tick(now, tick), transaction.one("overdue")
@@ -106,7 +105,7 @@ class LedgerCount:
     def count(self, transaction: Transaction, clock: Clock) -> int:
         """How many there were. It goes through all accounts, so it is remembered until the hour is over."""
         with self._lock:
-            here = place(transaction)
+            here = snapshot(transaction)
             if (hour := here.closed // hour_ticks(here.settings)) != self._hour:
                 self._hour, self._spent = hour, read_status(transaction, clock).spent
             return self._spent

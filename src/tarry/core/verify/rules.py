@@ -18,7 +18,7 @@ from tarry.core.labels import label_events
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import LabelRule, Policy
-from tarry.core.release import Draws, coupled_draws, release_tick
+from tarry.core.release import Draws, coupled_draws, release_ticks
 from tarry.core.verify.streams import LabelFunction, Stream
 
 __all__ = [
@@ -106,7 +106,7 @@ class DelayRule:
     deadline: int | None = None
     units: int = 1
     stamp: Callable[[int, int], int] = ticks_up_units
-    draws: Callable[[LawPair, Draw], Draws] = coupled_draws
+    draws: Callable[[LawPair, Draw], Draws[int]] = coupled_draws
     release: Callable[[int, int], int] | None = None  # (stamped arrival, delay) -> what is seen
     _known: dict[tuple[int, bool], dict[Seen, Fraction]] = field(default_factory=dict, compare=False)
 
@@ -128,7 +128,7 @@ class DelayRule:
         drawn = self.draws(self.pair, draw)
         if self.release is not None:
             return self.release(arrival, drawn.ticks(batched=label))
-        return release_tick(arrival, drawn, batched=label, hold=self.hold, deadline=self.deadline)
+        return release_ticks(arrival, drawn, batched=label, hold=self.hold, deadline=self.deadline)
 
 
 class _Branch(Exception):

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs
 
 from tarry.core.errors import TarryError
 from tarry.gateway.middleware.held import HeldCall, Hold
+from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, Paused, TooLate, Unavailable
-from tarry.keep.moments import moment
 from tarry.keep.posts import Status
 
 __all__ = [

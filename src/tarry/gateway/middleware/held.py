@@ -33,10 +33,9 @@ from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
-from tarry.keep.queries import KEEPER
-from tarry.keep.seal import Sealed
-from tarry.keep.store import Settings, Transaction, found, place
-from tarry.keep.vault import Vault
+from tarry.keep.rows import KEEPER
+from tarry.keep.store import StoreSettings, Transaction, begin_store, snapshot
+from tarry.keep.vault import Sealed, Vault
 
 __all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]
 
@@ -172,12 +171,12 @@ class Hold:
         store = open_store(str(settings.database), KEEPER)
         clock = settings.clock or store.clock()
         with store.transaction("reading") as transaction:
-            is_new = transaction.one("place") is None
+            is_new = transaction.one("snapshot") is None
         keys = make_key(settings.key_file) if is_new else read_key(settings.key_file)
         Sealed(keys.seal)  # says what is missing before anything is stored
         with store.transaction("closing") as transaction:
             text = write_policy(self.policy)
-            found(transaction, Settings.of(self.policy, sealed=True), clock, text)
+            begin_store(transaction, StoreSettings.of(self.policy, sealed=True), clock, text)
             _check_store(transaction)
             adopt(transaction, keys, clock, self.policy)
         self.vault = Vault(store, keys, {OUTLET: ViewOutlet(call)}, clock)
@@ -190,7 +189,7 @@ class Hold:
         if not self.settings.accepting:
             raise Paused(_CLOSED)
         with self.vault.store.transaction("reading") as transaction:
-            if place(transaction).policy != self._text:  # another process, started since, has another
+            if snapshot(transaction).policy != self._text:  # another process, started since, has another
                 raise Paused(_CHANGED)
         return self.gate.admit(Post(actor=call.user, target=target, outlet=OUTLET, content=pack(call)))
 
@@ -229,8 +228,8 @@ def _log(sentence: str) -> None:
 
 
 def _check_store(transaction: Transaction) -> None:
-    here = place(transaction)
-    if here.settings.personal or here.policy is None:
+    here = snapshot(transaction)
+    if here.settings.sharing.owner_may_act or here.policy is None:
         raise NotPossible("this database is used for something else: give held calls one of their own")
     if not here.settings.is_encrypted:
         raise NotPossible(

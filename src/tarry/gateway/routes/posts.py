@@ -14,7 +14,7 @@ from tarry.gateway.gateway import Submission
 from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.limits import Limits, check_nesting
 from tarry.gateway.operations import operation
-from tarry.keep.moments import moment
+from tarry.keep.clock import moment
 from tarry.keep.posts import Post, Receipt, Status
 
 __all__: list[str] = []

@@ -12,7 +12,7 @@ from tarry.gateway.http_service import MAX_NUMBER, HttpService, json_response, q
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
 from tarry.keep.candidates import Adoption
-from tarry.keep.moments import moment
+from tarry.keep.clock import moment
 
 __all__: list[str] = []
 

@@ -63,21 +63,21 @@ SELECT position, id, target, content, options, at FROM releases
 WHERE space = :space AND position > :position ORDER BY position LIMIT :most
 
 -- name: parked_counts
-SELECT outlet, count(*) AS posts FROM posts WHERE state = 'parked' GROUP BY outlet
+SELECT outlet, count(*) AS posts FROM posts WHERE state IN {parked} GROUP BY outlet
 
 -- name: is_busy
 -- Whether anything waits or is parked in a space.
-SELECT 1 AS answer FROM posts WHERE outlet = :space AND state IN ('waiting', 'parked') LIMIT 1
+SELECT 1 AS answer FROM posts WHERE outlet = :space AND state IN {unfinished} LIMIT 1
 
 -- name: overdue
 -- The first release that is due and has not happened.
 SELECT min(release) AS release FROM posts
-WHERE state = 'waiting' AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
+WHERE state IN {on_its_way} AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
 
 -- name: waiting_on
 -- What waits on a target of a space.
 SELECT id, target, outlet, pseudonym FROM posts
-WHERE state IN ('waiting', 'parked') AND outlet = :space AND target = :target ORDER BY id
+WHERE state IN {unfinished} AND outlet = :space AND target = :target ORDER BY id
 
 -- name: accounts
 -- What the ledger held when the last hour ended: batched acts by account and by policy version.
@@ -91,7 +91,7 @@ SELECT (SELECT max(release) FROM posts) AS release, (SELECT max(hour) FROM hours
 -- name: recount_done
 -- Receipts of posts that left or were withdrawn, in ticks of another length, rounded up: they stay known.
 UPDATE posts SET release = (release * CAST(:times AS bigint) + CAST(:over AS bigint) - 1) / CAST(:over AS bigint)
-WHERE state IN ('released', 'withdrawn')
+WHERE state IN {done}
 
 -- name: forget_hours
 -- Hours that were counted in ticks of another length.
@@ -118,7 +118,7 @@ UPDATE tokens SET spaces = :spaces WHERE id = :id
 DELETE FROM ledger WHERE period = :period
 
 -- name: forget_receipts
-DELETE FROM posts WHERE outlet = :space AND state IN ('released', 'withdrawn')
+DELETE FROM posts WHERE outlet = :space AND state IN {done}
 
 -- name: forget_releases
 DELETE FROM releases WHERE space = :space

@@ -1,7 +1,7 @@
--- Every statement of the keeper, by name. `:name` is a parameter. What PostgreSQL says differently
--- stands in postgres.sql, what SQLite does in sqlite.sql.
+-- Every statement of the keeper, by name. `:name` is a parameter, `{name}` a group of states (states.py). What
+-- PostgreSQL says differently stands in postgres.sql, what SQLite does in sqlite.sql.
 
--- name: place
+-- name: snapshot
 -- The store's clock, its last closed tick, what all posts share; and, so that an admission need not ask
 -- again for each post, the latest arrival and whether any withdrawn post may still have an heir; and, so that
 -- closing a tick need not ask, the first arrival that is not erased yet and the first lockout to end.
@@ -14,12 +14,12 @@ SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        NULL AS now
 FROM clock c, settings s
 
--- name: found
+-- name: begin_clock
 -- A new store: its clock.
 INSERT INTO clock (one, time, wall, steady, boot, closed)
 VALUES (1, :time, :wall, :steady, :boot, :closed)
 
--- name: settle_in
+-- name: begin_settings
 -- A new store: its settings.
 INSERT INTO settings (one, tick, window_ticks, labels, personal, sealed, policy)
 VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
@@ -38,14 +38,14 @@ UPDATE settings SET tick = :tick, window_ticks = :window_ticks, labels = :labels
 -- name: busy_until
 -- How many posts wait, how many arrivals are not erased yet, how many withdrawn posts may have an heir, and
 -- the last release there was.
-SELECT (SELECT count(*) FROM posts WHERE state = 'waiting') AS waiting,
+SELECT (SELECT count(*) FROM posts WHERE state IN {on_its_way}) AS waiting,
        (SELECT count(*) FROM arrivals) AS arrivals,
        (SELECT count(*) FROM legacies) AS heirlooms,
        (SELECT max(release) FROM posts WHERE state = 'released') AS last_release
 
 -- name: forget_done
 -- Receipts of posts that left or were withdrawn, counted in ticks of another length.
-DELETE FROM posts WHERE state IN ('released', 'withdrawn')
+DELETE FROM posts WHERE state IN {done}
 
 -- name: forget_heirs
 -- Another policy begins: what was drawn under the old one is not inherited.
@@ -53,7 +53,7 @@ DELETE FROM legacies
 
 -- name: recount_parked
 -- What is parked was due before now: its release, too, was counted in ticks of another length.
-UPDATE posts SET release = :closed WHERE state = 'parked'
+UPDATE posts SET release = :closed WHERE state IN {parked}
 
 -- name: heirloom
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
@@ -64,7 +64,7 @@ WHERE l.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
 ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.id LIMIT 1
 
 -- name: legacy
-SELECT pseudonym, sealed, account, target FROM legacies WHERE id = :id
+SELECT pseudonym, sealed, target FROM legacies WHERE id = :id
 
 -- name: legacies
 SELECT id, account FROM legacies WHERE account IS NOT NULL
@@ -107,28 +107,28 @@ VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :dea
 
 -- name: by_receipt
 -- A post, and what is still known of its arrival.
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id AND p.receipt = :receipt
 
 -- name: by_id
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id
 
 -- name: not_done
 -- Every post that waits or is parked, in no order that tells anything.
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
-WHERE p.state IN ('waiting', 'parked')
+WHERE p.state IN {unfinished}
 ORDER BY p.id
 
 -- name: replace
 UPDATE posts SET content = :content, options = :options, fresh = 1
-WHERE id = :id AND state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
+WHERE id = :id AND state = 'waiting'
 
 -- name: revive
 -- The author puts something else into the place of a post that an operator has taken back.
@@ -141,21 +141,19 @@ WHERE id = :id AND state = 'withdrawn'
 SELECT pseudonym FROM arrivals WHERE id = :id
 
 -- name: withdraw
--- The content goes; the tick and the draws stay, for labels and for a repost. A delivery that was cut off, or
--- that nobody answered, may have happened: then there is no problem, and it is too late until a try has shown.
+-- The content goes; the tick and the draws stay, for labels and for a repost. While a post is in doubt it is too late,
+-- until a try has shown or a person looks.
 UPDATE posts SET state = 'withdrawn', content = NULL, options = NULL, target = '', pseudonym = NULL, claim = NULL,
                  until = NULL, problem = NULL, fresh = 1
-WHERE id = :id AND (state = 'waiting' AND claim IS NULL AND (attempts = 0 OR problem IS NOT NULL)
-                    OR state = 'parked')
+WHERE id = :id AND (state = 'waiting' OR state IN {parked})
 
 -- name: drop_parked
-DELETE FROM posts WHERE id = :id AND state = 'parked'
+DELETE FROM posts WHERE id = :id AND state IN {parked}
 
 -- name: park_children
 -- One person's own store: what depends on a parked post is parked with it. Run until it changes nothing.
-UPDATE posts SET state = 'parked', problem = :problem
-WHERE state = 'waiting' AND claim IS NULL
-  AND parent IN (SELECT p.id FROM posts p WHERE p.state = 'parked')
+UPDATE posts SET state = CASE state WHEN 'in_doubt' THEN 'parked_in_doubt' ELSE 'parked' END, problem = :problem
+WHERE state IN {ready} AND parent IN (SELECT p.id FROM posts p WHERE p.state IN {parked})
 
 -- name: adopt_children
 -- A post that is handed in again keeps what depends on it.
@@ -179,7 +177,7 @@ UPDATE settings SET fingerprint = :fingerprint
 
 -- name: tried
 -- What was tried, or is being delivered: the place may know its public id, which its key has made.
-SELECT 1 AS answer FROM posts WHERE state IN ('waiting', 'parked') AND (attempts > 0 OR claim IS NOT NULL) LIMIT 1
+SELECT 1 AS answer FROM posts WHERE state IN {unfinished} AND attempts > 0 LIMIT 1
 
 -- name: own_targets
 SELECT id, target FROM posts WHERE pseudonym IS NOT NULL
@@ -198,13 +196,16 @@ UPDATE legacies SET pseudonym = NULL, sealed = NULL, account = NULL WHERE target
 DELETE FROM legacies WHERE target IS NULL
 
 -- name: unpark
--- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. One
+-- An operator puts a parked post back: it leaves at the next chance. It was tried before: the outlet looks. What may
+-- have left still may, until the next try has shown. One
 -- that needs an account is due now, and not since it was parked, or an account that cannot get in would have to make
 -- up for the time. Others keep their moment, which every try tells alike.
 UPDATE posts SET release = CASE WHEN :anew = 1 AND release < (SELECT closed FROM clock)
                                 THEN (SELECT closed FROM clock) ELSE release END,
-                 state = 'waiting', claim = NULL, until = NULL, attempts = 1, problem = :problem
-WHERE id = :id AND state = 'parked'
+                 state = CASE state WHEN 'parked_in_doubt' THEN 'in_doubt' ELSE 'waiting' END,
+                 problem = CASE state WHEN 'parked_in_doubt' THEN NULL ELSE problem END,
+                 claim = NULL, until = NULL, attempts = 1
+WHERE id = :id AND state IN {parked}
 
 -- name: label
 -- Held labels, once the window has passed: a partner on another target at most the window away.
@@ -217,7 +218,7 @@ WHERE arrival > :labelled AND arrival <= :ripe AND label IS NULL
 
 -- name: newly_labelled
 -- Posts whose release the label has just fixed.
-SELECT a.id, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+SELECT a.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM arrivals a JOIN posts p ON p.id = a.id
 WHERE a.arrival > :labelled AND a.arrival <= :ripe AND p.release IS NULL
 
@@ -227,13 +228,13 @@ UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
 -- name: raise_children
 -- Nothing is released before the post it depends on. Run until it changes nothing.
 UPDATE posts SET release = (SELECT p.release FROM posts p WHERE p.id = posts.parent), fresh = 1
-WHERE parent IS NOT NULL AND state = 'waiting' AND release IS NOT NULL
-  AND release < (SELECT p.release FROM posts p WHERE p.id = posts.parent AND p.state = 'waiting')
+WHERE parent IS NOT NULL AND state IN {on_its_way} AND release IS NOT NULL
+  AND release < (SELECT p.release FROM posts p WHERE p.id = posts.parent AND p.state IN {on_its_way})
 
 -- name: shift_releases
 -- One person's own store: everything that waits moves later by the same number of ticks.
 UPDATE posts SET release = release + :ticks
-WHERE release IS NOT NULL AND (state = 'waiting' OR state = 'withdrawn' AND release > :closed)
+WHERE release IS NOT NULL AND (state IN {on_its_way} OR state = 'withdrawn' AND release > :closed)
 
 -- name: shift_pending
 UPDATE arrivals SET shift = shift + :ticks
@@ -261,23 +262,20 @@ DELETE FROM lockouts WHERE resumes <= :closed
 -- They were counted in ticks of another length.
 DELETE FROM lockouts
 
--- name: options_at
--- What waits at one outlet, for somebody who opens the options.
-SELECT id, outlet, options FROM posts WHERE state = 'waiting' AND outlet = :outlet
-
 -- name: waiting_at
--- The same, and whether another post stands before it.
-SELECT d.id, d.release,
-       EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')) AS held_up
-FROM posts d WHERE d.state = 'waiting' AND d.outlet = :outlet
+-- What waits at one outlet, for somebody who opens the options; and whether another post stands before it.
+SELECT d.id, d.release, d.options,
+       EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN {unfinished}) AS held_up
+FROM posts d WHERE d.state IN {on_its_way} AND d.outlet = :outlet
 
 -- name: shift_release
 -- One account's outage: what waits for it moves later by the same number of ticks.
-UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'waiting' AND release IS NOT NULL
+UPDATE posts SET release = release + :ticks, fresh = 1
+WHERE id = :id AND state IN {on_its_way} AND release IS NOT NULL
 
 -- name: mark_fresh
 -- What waits at an outlet is written anew at the next public moment.
-UPDATE posts SET fresh = 1 WHERE state = 'waiting' AND outlet = :outlet AND fresh = 0
+UPDATE posts SET fresh = 1 WHERE state IN {on_its_way} AND outlet = :outlet AND fresh = 0
 
 -- name: shift_arrival
 UPDATE arrivals SET shift = shift + :ticks
@@ -289,19 +287,19 @@ UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state 
 -- name: due_outlets
 -- Where something is due that nobody has claimed.
 SELECT DISTINCT outlet FROM posts
-WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
+WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
 
 -- name: first_due
 -- The earliest release that has not happened, of posts that wait for no other. What may run only once and
 -- has begun has happened, as far as anybody can see.
 SELECT min(d.release) AS release FROM posts d
-WHERE d.state = 'waiting' AND d.release IS NOT NULL AND (d.claim IS NULL OR d.once = 0)
-  AND NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked'))
+WHERE (d.state IN {ready} OR d.state IN {delivering} AND d.once = 0) AND d.release IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN {unfinished})
 
 -- name: publish_overdue
 -- A gateway's posts that fell due while ticks were missed appear under the tick of recovery.
 UPDATE posts SET release = :tick
-WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL AND release > :closed AND release < :tick
+WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL AND release > :closed AND release < :tick
 
 -- name: spent
 -- Batched events about to be erased, by actor and period.
@@ -371,7 +369,7 @@ DELETE FROM outlook
 -- name: look_ahead
 -- What waits, by outlet and by hour of release: taken once an hour, so that nobody can watch it move.
 INSERT INTO outlook (outlet, hour, posts)
-SELECT outlet, coalesce(release / :ticks, 0), count(*) FROM posts WHERE state = 'waiting' GROUP BY 1, 2
+SELECT outlet, coalesce(release / :ticks, 0), count(*) FROM posts WHERE state IN {on_its_way} GROUP BY 1, 2
 
 -- name: outlook
 SELECT outlet, hour, posts FROM outlook ORDER BY outlet, hour
@@ -382,15 +380,15 @@ SELECT hour, arrivals FROM hours WHERE hour < :before ORDER BY hour DESC LIMIT :
 
 -- name: parked
 -- What a person has to look at.
-SELECT id, target, outlet, release, attempts, problem FROM posts WHERE state = 'parked' ORDER BY release, id
+SELECT id, state, target, outlet, release, attempts, problem FROM posts WHERE state IN {parked} ORDER BY release, id
 
 -- name: pause
 UPDATE settings SET paused = :paused
 
 -- name: park_overdue
 -- A store that was brought back: what was to leave by now may have left before.
-UPDATE posts SET state = 'parked', claim = NULL, until = NULL, problem = :problem
-WHERE state = 'waiting' AND release IS NOT NULL AND release <= :tick
+UPDATE posts SET state = 'parked_in_doubt', claim = NULL, until = NULL, problem = :problem
+WHERE state IN {on_its_way} AND release IS NOT NULL AND release <= :tick
 
 -- name: forget_withdrawn
 -- The life of a withdrawn post is over: nobody inherits from it any more.
@@ -399,7 +397,7 @@ DELETE FROM legacies WHERE NOT EXISTS (
 
 -- name: purge
 -- Receipts are answered for a while after the release, and then forgotten.
-DELETE FROM posts WHERE state IN ('released', 'withdrawn') AND release <= :old
+DELETE FROM posts WHERE state IN {done} AND release <= :old
 
 -- name: tick
 -- The clock moves on.
@@ -407,37 +405,45 @@ UPDATE clock SET time = :time, wall = :wall, steady = :steady, boot = :boot, clo
 
 -- name: renew
 -- A worker at work keeps its claim.
-UPDATE posts SET until = :until WHERE claim = :claim AND until IS NOT NULL AND state = 'waiting'
+UPDATE posts SET until = :until WHERE claim = :claim AND until IS NOT NULL AND state IN {delivering}
+
+-- name: try_again
+-- The time to try again has come.
+UPDATE posts SET until = NULL WHERE until IS NOT NULL AND until <= :now AND state IN {ready}
 
 -- name: return_lapsed
--- A dead worker's claims come back, and the time to try again has come.
-UPDATE posts SET problem = CASE WHEN claim IS NULL THEN problem END, claim = NULL, until = NULL
-WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND (claim IS NULL OR once = 0)
+-- A dead worker's claims come back: nobody knows how far it had come.
+UPDATE posts SET state = 'in_doubt', problem = NULL, claim = NULL, until = NULL
+WHERE until IS NOT NULL AND until <= :now AND state IN {delivering} AND once = 0
 
 -- name: park_cut_off
--- What may run only once, and was cut off, waits for a person. The claim stays: if the worker was
--- merely slow it may still tell how it ended.
-UPDATE posts SET state = 'parked', until = NULL, problem = :problem
-WHERE until IS NOT NULL AND until <= :now AND state = 'waiting' AND claim IS NOT NULL AND once = 1
+-- What may run only once, and was cut off, waits for a person. The claim stays: if the worker was merely slow it may
+-- still tell how it ended; but not where an earlier try was in doubt already, which its word would not end.
+UPDATE posts SET state = 'parked_in_doubt', until = NULL, problem = :problem,
+                 claim = CASE state WHEN 'delivering' THEN claim END
+WHERE until IS NOT NULL AND until <= :now AND state IN {delivering} AND once = 1
 
 -- name: mark_parked
--- If an earlier try was cut off, or not answered, it may have happened: whatever this one says.
-UPDATE posts SET state = 'parked', claim = NULL, until = NULL,
-                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN :doubted ELSE :problem END
-WHERE id = :id AND claim = :claim AND state IN ('waiting', 'parked')
+-- If an earlier try is in doubt, or this one, it may have left: whatever this one says.
+UPDATE posts SET state = CASE WHEN :sent = 1 OR state = 'delivering_in_doubt' THEN 'parked_in_doubt' ELSE 'parked' END,
+                 problem = CASE WHEN :sent = 1 OR state = 'delivering_in_doubt' THEN :doubted ELSE :problem END,
+                 claim = NULL, until = NULL
+WHERE id = :id AND claim = :claim AND (state IN {delivering} OR state IN {parked})
 
 -- name: mark_retry
--- Without a problem it may have happened. A try that sent nothing does not show what became of an earlier one.
-UPDATE posts SET claim = NULL, until = :until,
-                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN NULL ELSE :problem END
-WHERE id = :id AND claim = :claim AND state = 'waiting'
+-- If it was sent it may have left. A try that sent nothing does not show what became of an earlier one.
+UPDATE posts SET state = CASE WHEN :sent = 1 OR state = 'delivering_in_doubt' THEN 'in_doubt' ELSE 'waiting' END,
+                 problem = CASE WHEN :sent = 1 OR state = 'delivering_in_doubt' THEN NULL ELSE :problem END,
+                 claim = NULL, until = :until
+WHERE id = :id AND claim = :claim AND state IN {delivering}
 
 -- name: mark_locked_out
--- Nothing was sent: the try does not count. If an earlier one was cut off, what became of it is still not known.
-UPDATE posts SET claim = NULL, until = NULL, attempts = attempts - 1,
-                 problem = CASE WHEN attempts > 1 AND problem IS NULL THEN NULL ELSE :problem END
-WHERE id = :id AND claim = :claim AND state = 'waiting'
+-- Nothing was sent: the try does not count. If an earlier one is in doubt, it stays so.
+UPDATE posts SET state = CASE state WHEN 'delivering_in_doubt' THEN 'in_doubt' ELSE 'waiting' END,
+                 problem = CASE state WHEN 'delivering_in_doubt' THEN NULL ELSE :problem END,
+                 claim = NULL, until = NULL, attempts = attempts - 1
+WHERE id = :id AND claim = :claim AND state IN {delivering}
 
 -- name: under_way
 -- What somebody delivers at this moment. A claim that has lapsed is a dead worker's.
-SELECT id FROM posts WHERE state = 'waiting' AND claim IS NOT NULL AND until > :now
+SELECT id FROM posts WHERE state IN {delivering} AND until > :now

@@ -2,14 +2,15 @@
 
 -- name: claim
 -- Due posts, in order of their ticks and at random inside one, none before the post it depends on.
-UPDATE posts SET claim = :claim, until = :until, once = :once, attempts = attempts + 1
+UPDATE posts SET state = CASE state WHEN 'in_doubt' THEN 'delivering_in_doubt' ELSE 'delivering' END,
+                 claim = :claim, until = :until, once = :once, attempts = attempts + 1
 WHERE id IN (
     SELECT d.id FROM posts d
-    WHERE d.state = 'waiting' AND d.until IS NULL AND d.release IS NOT NULL
+    WHERE d.state IN {ready} AND d.until IS NULL AND d.release IS NOT NULL
       AND d.release <= (SELECT closed FROM clock)
       AND d.outlet = :outlet AND (SELECT paused FROM settings) = 0
       AND (d.parent IS NULL OR NOT EXISTS (
-          SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN ('waiting', 'parked')))
+          SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN {unfinished}))
     ORDER BY d.release, d.id
     LIMIT :most
 )
@@ -22,12 +23,12 @@ UPDATE posts SET state = 'released', content = NULL, options = NULL, target = ''
                  release = CASE WHEN release > (SELECT closed FROM clock) THEN (SELECT closed FROM clock)
                                 ELSE release END
 WHERE id IN (SELECT value FROM json_each(:posts))
-  AND claim = :claim AND state IN ('waiting', 'parked')
+  AND claim = :claim AND (state IN {delivering} OR state IN {parked})
 RETURNING id
 
 -- name: by_ids
 -- Several posts at once, as by_id.
-SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.claim, p.attempts, p.problem, p.body,
+SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id IN (SELECT value FROM json_each(:ids))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
+from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.places.accounts import Account, Accounts

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from tarry.core.errors import BadInput
+from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.moments import moment
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.net.address import read_address

@@ -12,14 +12,17 @@ import tarry.gateway
 import tarry.keep
 from tarry.keep.postgres import _QUERIES as POSTGRES
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.queries import KEEPER, migrations, queries
+from tarry.keep.rows import KEEPER, migrations, queries
 from tarry.keep.sqlite import SqliteStore
 
 SOURCES = [
     path for room in (tarry.keep, tarry.gateway) for path in Path(room.__file__).parent.rglob("*.py")
 ]
 ROOMS = ("tarry.keep", "tarry.gateway")
-CALL = re.compile(r'\.(?:one|all|run|many|tell)\(\s*"(\w+)"|(?:_QUERIES|_statements)\["(\w+)"\]')
+CALL = re.compile(
+    r'(?:\.(?:one|all|run|many|tell)\(\s*|(?:read_one|read_all|has_answer)\((?:\s*[\w.]+,)+\s*)"(\w+)"'
+    r'|(?:_QUERIES|_statements)\["(\w+)"\]'
+)
 
 
 def names_in_code():

@@ -1,0 +1,364 @@
+"""The statements of a store, read from `.sql` files and asked for by name, and the records they answer.
+
+A room that keeps tables of its own beside the keeper's (the gateway does) brings a folder `sql` like the
+keeper's. The numbers of its migrations begin at a thousand of its own.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, TypeVar
+
+from tarry.keep.keys import post_key, receipt_hash
+from tarry.keep.states import GROUPS, State
+from tarry.keep.store import Row, Transaction
+
+__all__ = [
+    "KEEPER",
+    "PARAMETER",
+    "Busy",
+    "Claimed",
+    "Legacy",
+    "LegacyAccount",
+    "Payload",
+    "PostRow",
+    "Spent",
+    "StoredPayload",
+    "Timing",
+    "WaitingPost",
+    "find_heirloom",
+    "has_answer",
+    "migrations",
+    "newly_labelled",
+    "post_by_key",
+    "post_by_receipt",
+    "posts_by_key",
+    "queries",
+    "read_all",
+    "read_one",
+    "unfinished_posts",
+]
+
+#: The rooms whose tables a store holds: the keeper's alone.
+KEEPER = ("tarry.keep",)
+
+#: How a statement names a parameter; a cast has two colons.
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+R = TypeVar("R")
+
+
+@cache
+def queries(dialect: str, rooms: tuple[str, ...] = KEEPER) -> dict[str, str]:
+    """Every statement by its name; a dialect's own ones go before the common ones.
+
+    >>> queries("sqlite")["follows"].startswith("SELECT EXISTS")
+    True
+    """
+    statements: dict[str, str] = {}
+    for room in rooms:
+        statements |= _read(room, "queries.sql") | _read(room, f"{dialect}.sql")
+    return statements
+
+
+@cache
+def migrations(dialect: str, rooms: tuple[str, ...] = KEEPER) -> dict[int, str]:
+    """The numbered scripts that build a store, each applied once and never changed.
+
+    >>> list(migrations("sqlite"))[0]
+    1
+    """
+    folders = [files(room).joinpath("sql", "migrations") for room in rooms]
+    scripts = [path for folder in folders for path in folder.iterdir()]
+    named = {path.name: path for path in scripts if path.name.endswith(f".{dialect}.sql")}
+    return {int(name[:4]): named[name].read_text(encoding="utf-8") for name in sorted(named)}
+
+
+def _read(room: str, name: str) -> dict[str, str]:
+    file = files(room).joinpath("sql", name)
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    for group, states in GROUPS.items():
+        text = text.replace(f"{{{group}}}", "({})".format(", ".join(f"'{state}'" for state in states)))
+    parts = _NAME.split(text)
+    return {name: _statement(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _statement(body: str) -> str:
+    """Without the lines that explain it: they would be sent each time."""
+    return "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip()
+
+
+def read_one(
+    transaction: Transaction, record: Callable[..., R], name: str, /, **values: object
+) -> R | None:
+    """The answer of a statement, as a record that has its columns as fields; None if there is none.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     read_one(transaction, Busy, "busy_until").is_idle
+    True
+    """
+    row = transaction.one(name, **values)
+    return None if row is None else record(**row)
+
+
+def read_all(transaction: Transaction, record: Callable[..., R], name: str, /, **values: object) -> list[R]:
+    """Every row of an answer, each as such a record.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     read_all(transaction, WaitingPost, "waiting_at", outlet="feed")
+    []
+    """
+    return [record(**row) for row in transaction.all(name, **values)]
+
+
+def has_answer(transaction: Transaction, name: str, /, **values: object) -> bool:
+    """Whether a statement that asks something is answered with yes.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     has_answer(transaction, "tried")
+    False
+    """
+    row = transaction.one(name, **values)
+    return row is not None and bool(row["answer"])
+
+
+class Timing(NamedTuple):
+    """When a post leaves, as far as the store knows: its release, or its arrival with its draws.
+
+    >>> Timing(id=7, release=None, arrival=10, unbatched=0, batched=7).shift
+    0
+    """
+
+    id: int
+    release: int | None
+    arrival: int | None = None  # None once it is erased, and so is all that follows
+    unbatched: int = 0  # ticks, as drawn
+    batched: int = 0
+    deadline: int | None = None
+    shift: int = 0  # ticks by which an outage has moved it
+    label: int | None = None  # 1 batched, 0 not, None not known yet
+
+
+class PostRow(NamedTuple):
+    """A post as the store has it, without its content.
+
+    >>> PostRow(id=7, state=State.WAITING, target="paper 3", outlet="feed", timing=Timing(7, 60)).parent
+    """
+
+    id: int  # its random key
+    state: State
+    target: str
+    outlet: str
+    timing: Timing
+    parent: int | None = None  # the post that goes first
+    pseudonym: bytes | None = None  # under its receipt, but for one person's own store
+    problem: str | None = None  # why it is parked, or why the last try failed
+    body: bytes | None = None  # hash of a request that may come again
+
+    @classmethod
+    def of(cls, row: Row) -> "PostRow":
+        """What `by_id` and its like answer."""
+        return cls(
+            id=row["id"],
+            state=State(row["state"]),
+            target=row["target"],
+            outlet=row["outlet"],
+            timing=_timing(row),
+            parent=row["parent"],
+            pseudonym=None if row["pseudonym"] is None else bytes(row["pseudonym"]),
+            problem=row["problem"],
+            body=None if row["body"] is None else bytes(row["body"]),
+        )
+
+
+def _timing(row: Row) -> Timing:
+    if row["arrival"] is None:
+        return Timing(row["id"], row["release"])
+    return Timing(
+        id=row["id"],
+        release=row["release"],
+        arrival=row["arrival"],
+        unbatched=row["unbatched"],
+        batched=row["batched"],
+        deadline=row["deadline"],
+        shift=row["shift"],
+        label=row["label"],
+    )
+
+
+def post_by_key(transaction: Transaction, post: int) -> PostRow | None:
+    """The post with this key.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     post_by_key(transaction, 7)
+    """
+    row = transaction.one("by_id", id=post)
+    return None if row is None else PostRow.of(row)
+
+
+def post_by_receipt(transaction: Transaction, receipt: str) -> PostRow | None:
+    """The post that a receipt names, with what is still known of its arrival.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     post_by_receipt(transaction, "no such receipt")
+    """
+    hashed = receipt_hash(receipt)
+    row = transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
+    return None if row is None else PostRow.of(row)
+
+
+def posts_by_key(transaction: Transaction, posts: Iterable[int]) -> dict[int, PostRow]:
+    """Those of these posts that there are.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     posts_by_key(transaction, [7, 8])
+    {}
+    """
+    rows = transaction.all("by_ids", ids=json.dumps(list(posts)))
+    return {row["id"]: PostRow.of(row) for row in rows}
+
+
+def unfinished_posts(transaction: Transaction) -> list[PostRow]:
+    """Every post that waits or is parked, in no order that tells anything.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     unfinished_posts(transaction)
+    []
+    """
+    return [PostRow.of(row) for row in transaction.all("not_done")]
+
+
+def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Timing | None:
+    """The withdrawn post, still alive, that a repost inherits from.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     find_heirloom(transaction, bytes(16), closed=0)
+    """
+    row = transaction.one("heirloom", pseudonym=pseudonym, closed=closed)
+    return None if row is None else _timing(row)
+
+
+def newly_labelled(transaction: Transaction, labelled: int, ripe: int) -> list[Timing]:
+    """Posts whose release the label has just fixed: they arrived after `labelled`, and by `ripe`.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     newly_labelled(transaction, labelled=0, ripe=9)
+    []
+    """
+    return [_timing(row) for row in transaction.all("newly_labelled", labelled=labelled, ripe=ripe)]
+
+
+class Payload(NamedTuple):
+    """What a post says, as it is stored: perhaps encrypted. None once it has left or was withdrawn.
+
+    >>> Payload(content=b"I agree.", options=b"{}").options
+    b'{}'
+    """
+
+    content: bytes | None
+    options: bytes | None
+
+
+class StoredPayload(NamedTuple):
+    """The same of a post that waits or is parked, with its key.
+
+    >>> StoredPayload(id=7, content=b"I agree.", options=b"{}").id
+    7
+    """
+
+    id: int
+    content: bytes
+    options: bytes
+
+
+class Claimed(NamedTuple):
+    """A post that a worker has just taken.
+
+    >>> Claimed(id=7, target="p", outlet="feed", options=b"{}", content=b"", release=60, attempts=1).release
+    60
+    """
+
+    id: int
+    target: str
+    outlet: str
+    options: bytes
+    content: bytes
+    release: int  # tick
+    attempts: int
+
+
+class WaitingPost(NamedTuple):
+    """A post that is still to leave by some outlet.
+
+    >>> WaitingPost(id=7, release=60, options=b"{}").held_up
+    False
+    """
+
+    id: int
+    release: int | None
+    options: bytes | None  # perhaps encrypted
+    held_up: bool | int = False  # whether another post stands before it
+
+
+class Legacy(NamedTuple):
+    """What may be inherited from a withdrawn post.
+
+    >>> Legacy(pseudonym=None, sealed=b"x", target="paper 3").target
+    'paper 3'
+    """
+
+    pseudonym: bytes | None
+    sealed: bytes | None  # the pseudonym under its receipt, where an operator has withdrawn it
+    target: str | None  # likewise: its author may use the place again
+
+
+class LegacyAccount(NamedTuple):
+    """A withdrawn post that needs an account.
+
+    >>> LegacyAccount(id=7, account=b"hash").id
+    7
+    """
+
+    id: int
+    account: bytes  # a hash of the account and of the key of the post
+
+
+class Spent(NamedTuple):
+    """How many batched acts of an actor are about to be erased.
+
+    >>> Spent(actor=b"hash", period="", batched=2).batched
+    2
+    """
+
+    actor: bytes
+    period: str
+    batched: int
+
+
+class Busy(NamedTuple):
+    """How much a store has still to do.
+
+    >>> Busy(waiting=0, arrivals=3, heirlooms=0, last_release=None).is_idle
+    False
+    """
+
+    waiting: int = 0  # posts that are still to leave
+    arrivals: int = 0  # not erased yet
+    heirlooms: int = 0  # withdrawn posts that may have an heir
+    last_release: int | None = None  # tick
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits, and nothing is left to erase."""
+        return not (self.waiting or self.arrivals or self.heirlooms)
