@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -9,12 +10,50 @@ from hypothesis import settings
 from contracts.forced_draws import ForcedDraws
 
 settings.register_profile("house", derandomize=True, deadline=None, print_blob=False)
+settings.register_profile("quick", settings.get_profile("house"), max_examples=15)
 settings.load_profile("house")
 
 #: What has written the fixtures runs in an earlier version.
 collect_ignore = ["fixtures"]
 
 _DRAWS = pytest.StashKey[ForcedDraws | None]()
+_TESTS = Path(__file__).parent
+#: What whole folders and files are; single tests are marked where they stand.
+MARKS = {
+    "acceptance": "server",
+    "acceptance/test_pages_audit.py": "browser",
+    "acceptance/test_pages_board.py": "browser",
+    "acceptance/test_pages_desk.py": "browser",
+    "acceptance/test_pages_workbench.py": "browser",
+    "acceptance/test_report.py": "browser",
+    "cli/test_extras.py": "server",
+    "cli/test_keeper.py": "server",
+    "cli/test_reproduce.py": "slow",
+    "cli/test_run.py": "server",
+    "cli/test_serve.py": "server",
+    "cli/test_worker.py": "server",
+    "console/test_audit_jobs.py": "server",
+    "console/test_audit_work.py": "slow",
+    "core/verify/test_sentence.py": "slow",
+    "gateway/test_contract_over_http.py": "slow",
+    "gateway/test_feeds.py": "slow",
+    "gateway/test_leaks.py": "slow",
+    "gateway/test_schemathesis.py": "slow",
+    "gateway/test_stalls.py": "server",
+    "gateway/test_wire.py": "server",
+    "keep/outlets/test_git.py": "slow",
+    "keep/test_erasure.py": "slow",
+    "keep/test_keeper_machine.py": "slow",
+    "keep/test_lockouts.py": "slow",
+    "keep/test_machine_mutants.py": "slow",
+    "paper": "slow",
+    "statistical": "slow",
+    "study/test_charts.py": "slow",
+    "study/test_report.py": "slow",
+    "test_deploy.py": "server",
+    "test_docs.py": "slow",
+    "test_scripts.py": "server",
+}
 
 
 def pytest_addoption(parser):
@@ -30,6 +69,16 @@ def pytest_configure(config):
 def pytest_unconfigure(config):
     if forced := config.stash.get(_DRAWS, None):
         forced.undo()
+
+
+@pytest.hookimpl(tryfirst=True)  # before those are left out that -m does not want
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for place, mark in MARKS.items():
+            if item.path.is_relative_to(_TESTS / place):
+                item.add_marker(mark)
+        if "postgres" in item.nodeid.lower() or "postgres_server" in getattr(item, "fixturenames", ()):
+            item.add_marker("server")
 
 
 def pytest_runtest_setup(item):

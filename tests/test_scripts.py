@@ -19,6 +19,7 @@ from tarry.core.policy import Policy
 from tarry.core.release import Draws, draw_pair
 
 ROOT = Path(__file__).resolve().parents[1]
+NOTHING_COLLECTED = 5
 BASIC = ("bash", "cat", "cksum", "dirname", "flock", "mkdir", "touch")
 PACKAGES = "git curl systemd chromium libatomic1"
 POLICY = Policy(epsilon="1", gap="300s", window="0s", weight="1")
@@ -135,6 +136,31 @@ def test_a_test_that_hangs_is_ended(tmp_path):
     assert "Timeout" in out
 
 
+def test_what_is_marked_as_a_whole_is_there():
+    marks = run_path(str(ROOT / "tests" / "conftest.py"))["MARKS"]
+
+    assert [place for place in marks if not (ROOT / "tests" / place).exists()] == []
+
+
+def test_what_is_marked_is_left_out_of_the_quick_checks():
+    """A folder, a file, and what runs on PostgreSQL."""
+    tests = ["acceptance/test_kills.py", "acceptance/test_report.py", "keep/test_machine_mutants.py"]
+    paths = [f"tests/{test}" for test in (*tests, "keep/test_postgres.py")]
+    code, out = run_pytest(*paths, "--collect-only", "-q", "-m", "not slow and not server and not browser")
+
+    assert code == NOTHING_COLLECTED
+    assert "no tests collected" in out
+
+
+def test_an_unknown_mark_is_an_error(tmp_path):
+    odd = tmp_path / "test_odd.py"
+    odd.write_text("import pytest\n\n@pytest.mark.slowly\ndef test_it(): pass\n")
+    code, out = run_pytest(odd)
+
+    assert code == 2
+    assert "'slowly' not found in `markers` configuration option" in out
+
+
 def test_every_test_has_a_time_limit(pytestconfig):
     assert float(pytestconfig.getini("timeout")) > 0
 
@@ -187,7 +213,6 @@ def test_the_house_is_counted():
     assert counts["lines"] > counts["statements"] > counts["public names"] > counts["files"]
 
 
-@pytest.mark.server
 def test_the_files_of_one_act_are_traced():
     """From the command to the delivery, in both processes."""
     counts = house("--trace")

@@ -82,7 +82,7 @@ def test_a_port_that_is_no_port_ends_it(tmp_path):
     )
 
     assert done.returncode != 0
-    assert "--port is a whole number" in done.stderr
+    assert "--port must be a whole number" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

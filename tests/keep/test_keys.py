@@ -11,9 +11,9 @@ import textwrap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tarry.core.secure_lanes import SecureLanes
 
 from tarry.core.errors import BadInput
+from tarry.core.lanes import SecureLanes
 from tarry.keep.keys import (
     Keys,
     ctr_reader,

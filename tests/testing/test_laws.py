@@ -6,8 +6,9 @@ import pytest
 
 from tarry.core.errors import BadInput
 from tarry.core.law import Law
-from tarry.core.laws import FAMILIES
+from tarry.core.laws import LAWS
 from tarry.core.mechanism import Ask, LawPair
+from tarry.core.plugins import load
 from tarry.testing import LawCase, LawSuite
 
 ASKS = [
@@ -17,7 +18,7 @@ ASKS = [
 FREE = [Ask(share=Fraction(1), start=start, weight=Fraction(1), delta=Fraction(1, 10)) for start in (1, 5)]
 
 
-@pytest.mark.parametrize("law", [name for name in FAMILIES if name != "label-free"])
+@pytest.mark.parametrize("law", [name for name in LAWS if name != "label-free"])
 class TestOurs(LawSuite):
     """Every law that has two labels."""
 
@@ -25,13 +26,13 @@ class TestOurs(LawSuite):
 
     @pytest.fixture(autouse=True)
     def _take(self, law):
-        self.case = LawCase(family=FAMILIES[law], asks=ASKS)
+        self.case = LawCase(family=load("law", law), asks=ASKS)
 
 
 class TestLabelFree(LawSuite):
     """One law for both labels, with a chance of failing."""
 
-    case = LawCase(family=FAMILIES["label-free"], asks=FREE, label_free=True)
+    case = LawCase(family=load("law", "label-free"), asks=FREE, label_free=True)
 
 
 def _at_once_or_late(ask):

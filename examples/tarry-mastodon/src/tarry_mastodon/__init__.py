@@ -20,8 +20,10 @@ def _what_of(options: Mapping[str, Any]) -> str:
 
 OUTLET = OutletKind(
     name="mastodon",
+    outlet="tarry_mastodon.outlet:Mastodon",
     delivery="exactly once",
     words="its Mastodon server",
+    at_home=True,
     option=Option(
         flag="mastodon",
         metavar="URL",
@@ -30,8 +32,6 @@ OUTLET = OutletKind(
         name="server",
     ),
     options=(ACCOUNTS,),
-    for_space="tarry_mastodon.outlet:make_for_space",
-    for_home="tarry_mastodon.outlet:make_own",
     what_of=_what_of,
     bound_to=("server",),  # at another one nobody would find what was posted before
 )

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
@@ -36,7 +36,7 @@ from tarry_mastodon.client import Visit, account_name, read_server
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["Mastodon", "make_for_space", "make_own"]
+__all__ = ["Mastodon"]
 
 _VISIBILITIES = ("public", "unlisted")
 _LONGEST_S = 120
@@ -92,6 +92,16 @@ class Mastodon(Outlet):
             accounts.check()
         self._accounts, self._own = accounts, own
         self._timeout_s, self._tls = timeout_s, tls
+
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:
+        """The accounts file lies beside the policy, unless a post names another."""
+        return cls(Accounts(home.accounts_path), own=True)
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """All accounts are at the server that the operator has chosen."""
+        return cls(Accounts(Path(settings["accounts"]), place=settings["server"]))
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what no server takes, and an account that is not there. No server is asked."""
@@ -165,26 +175,6 @@ class Mastodon(Outlet):
         except BadInput as error:
             raise Refused(_NO_ACCOUNT) from error
         return account
-
-
-def make_for_space(settings: Mapping[str, Any], *, space: str, secret: bytes) -> Mastodon:  # noqa: ARG001
-    """The outlet of a space: all of its accounts are at the server that its operator has chosen.
-
-    >>> make_for_space({"server": "http://social.example", "accounts": "/a"}, space="talk", secret=b"")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: http://social.example is not encrypted, and a token is sent there: use https://
-    """
-    return Mastodon(Accounts(Path(settings["accounts"]), place=settings["server"]))
-
-
-def make_own(home: "Home") -> Mastodon:
-    """The outlet of one person's own store.
-
-    >>> from tarry.keep.home import Home
-    >>> make_own(Home.of({"TARRY_HOME": "/tmp/t"})).logs_in
-    True
-    """
-    return Mastodon(Accounts(home.accounts_path), own=True)
 
 
 def _read_text(content: bytes) -> str:
