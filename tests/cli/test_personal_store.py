@@ -74,7 +74,8 @@ def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet
         "again), or "
     )
     assert waiting.startswith(
-        f"{CHANGES}while posts wait under another one: {back}withdraw them, or wait for them: it changes after 2026-01-0"
+        f"{CHANGES}while posts wait under another one: {back}withdraw them, or wait for them: "
+        "it changes after 2026-01-0"
     )
     assert left.startswith(
         f"{CHANGES}so soon after posts have left under another one: {back}try again after 2026-01-0"

@@ -228,9 +228,9 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     coarse = operator.file("coarse.toml", COARSE)
     refusal = operator.refusal("space", "policy", "talk", coarse)
     assert (
-        "this policy has tick 2m, window 10m, labels 'held', and its store tick 1m, window 10m, labels 'held': "
-        in refusal
-    )
+        "this policy has tick 2m, window 10m, labels 'held', "
+        "and its store tick 1m, window 10m, labels 'held': "
+    ) in refusal
     assert refusal.endswith("all policies of a store must have the same tick, window and labels")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
     assert "waits until every space is paused" in operator.refusal(*both)
