@@ -74,7 +74,8 @@ def test_a_changed_policy_is_refused_while_something_waits_and_taken_later(quiet
         "again), or "
     )
     assert waiting.startswith(
-        f"{CHANGES}while posts wait under another one: {back}withdraw them, or wait for them: it changes after 2026-01-0"
+        f"{CHANGES}while posts wait under another one: {back}withdraw them, or wait for them: it "
+        "changes after 2026-01-0"
     )
     assert left.startswith(
         f"{CHANGES}so soon after posts have left under another one: {back}try again after 2026-01-0"
@@ -105,10 +106,10 @@ def test_the_policy_that_holds_comes_back_as_the_refusal_says(quiet):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"epsilon = 0\ngap = '1h'\n", "in {}, epsilon lies between 0.000001 and 100, found 0"),
-        (b"epsilon: 1\n", "in {}, "),
-        (b"\xff\xfe", "the policy file is UTF-8 text, found '{}'"),
-        (None, "the policy file must be a file one can read, found '{}': Is a directory"),
+        (b"epsilon = 0\ngap = '1h'\n", "{}: epsilon "),
+        (b"epsilon: 1\n", "{}: "),
+        (b"\xff\xfe", "the policy file '{}' must be UTF-8 text"),
+        (None, "the policy file '{}' cannot be read (Is a directory)"),
     ],
     ids=["a wrong number", "no TOML", "no text", "a folder"],
 )
@@ -147,10 +148,7 @@ def test_without_a_home_the_store_has_no_place(shell, monkeypatch):
     monkeypatch.delenv("TARRY_HOME")
     monkeypatch.delenv("HOME", raising=False)
 
-    assert (
-        shell.refusal("queue")
-        == "tarry queue: the place of the store is known, found no HOME: set TARRY_HOME"
-    )
+    assert shell.refusal("queue") == "tarry queue: HOME is not set: set TARRY_HOME"
 
 
 @pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper", "--install"]])
@@ -160,7 +158,7 @@ def test_a_relative_place_is_refused(shell, tmp_path, monkeypatch, words):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
     assert shell.refusal(*words) == (
-        f"tarry {words[0]}: TARRY_HOME is an absolute path, found 'here': begin it with a /"
+        f"tarry {words[0]}: TARRY_HOME must be an absolute path, not 'here': begin it with a /"
     )
     assert not (Path.cwd() / "here").exists()
     assert not (tmp_path / "config").exists()

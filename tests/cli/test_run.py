@@ -247,8 +247,8 @@ def test_no_command_releases_anything(quiet):
         (["--target", "x", "--", "/"], "a command begins with a program that can be run, found '/'"),
         (["--target", "x", "--", ""], "a command begins with a program that can be run, found ''"),
         (["--target", "x", "--env", "NOPE", "--", "true"], "a kept variable is set, found no NOPE: set it"),
-        (["--target", "", "--", "true"], "the target of a post has 1 to 4096 characters and no NUL"),
-        (["--target", "\udcff", "--", "true"], "the target of a post is Unicode text"),
+        (["--target", "", "--", "true"], "target must have 1 to 4096 characters, not 0"),
+        (["--target", "\udcff", "--", "true"], "target must be Unicode text"),
         (["--target", "x", "--after", "abcd", "--", "true"], "a post is named by its receipt, or by 4 or"),
         (
             ["--target", "x", "--policy", "nowhere", "--", "true"],

@@ -225,7 +225,7 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     coarse = operator.file("coarse.toml", COARSE)
     refusal = operator.refusal("space", "policy", "talk", coarse)
     assert (
-        "this policy has tick 2m, window 10m, labels 'held', and its store tick 1m, window 10m, labels 'held': "
+        "has tick 2m, window 10m, labels 'held', and its store tick 1m, window 10m, labels 'held'"
         in refusal
     )
     assert refusal.endswith("all policies of a store must have the same tick, window and labels")
