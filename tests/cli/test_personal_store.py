@@ -151,10 +151,7 @@ def test_without_a_home_the_store_has_no_place(shell, monkeypatch):
     monkeypatch.delenv("TARRY_HOME")
     monkeypatch.delenv("HOME", raising=False)
 
-    assert (
-        shell.refusal("queue")
-        == "tarry queue: the place of the store is known, found no HOME: set TARRY_HOME"
-    )
+    assert shell.refusal("queue") == "tarry queue: HOME is not set: set TARRY_HOME"
 
 
 @pytest.mark.parametrize("words", [RUN, ["queue"], ["keeper", "install"]])
@@ -164,7 +161,7 @@ def test_a_relative_place_is_refused(shell, tmp_path, monkeypatch, words):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
     assert shell.refusal(*words) == (
-        f"tarry {words[0]}: TARRY_HOME is an absolute path, found 'here': begin it with a /"
+        f"tarry {words[0]}: TARRY_HOME must be an absolute path, not 'here': begin it with a /"
     )
     assert not (Path.cwd() / "here").exists()
     assert not (tmp_path / "config").exists()

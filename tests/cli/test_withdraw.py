@@ -110,5 +110,5 @@ def test_handing_in_again_keeps_the_moment(quiet, told):
 def test_before_first_use_there_is_nothing_to_take_back(shell):
     """An empty home is told as what it is, and no key is missed."""
     assert shell.refusal("withdraw", "abcd") == (
-        f"tarry withdraw: nothing was ever handed in here: {shell.home.state} has no store"
+        f"tarry withdraw: there is no store in {shell.home.state} yet: tarry run makes one"
     )

@@ -53,10 +53,16 @@ class TooLate(TarryError):
 class Refused(TarryError):
     """An outlet will never take this post as it is.
 
+    `sent` means that it may have happened nevertheless, and a person has to look.
+
     >>> raise Refused("the server answered 550: no such mailbox")
     Traceback (most recent call last):
     tarry.keep.errors.Refused: the server answered 550: no such mailbox
     """
+
+    def __init__(self, sentence: str = "", *, sent: bool = False) -> None:
+        self.sent = sent
+        super().__init__(sentence)
 
 
 class AlreadyUsed(TarryError):

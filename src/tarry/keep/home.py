@@ -158,7 +158,7 @@ class Home:
             raise error.within(str(self.policy_path)) from None
         except OSError as error:
             raise BadInput(
-                f"the policy file {str(self.policy_path)!r} cannot be read: {error.strerror}",
+                f"the policy file {str(self.policy_path)!r} cannot be read ({error.strerror})",
                 "put it right",
             ) from None
         except UnicodeDecodeError:

@@ -244,7 +244,13 @@ class Releaser:
 
 
 def due_outlets(transaction: Transaction) -> set[str]:
-    """The outlets where something is due, as part of a transaction."""
+    """The outlets where something is due, as part of a transaction.
+
+    >>> from tarry.testing import memory_store
+    >>> with memory_store().transaction("reading") as transaction:
+    ...     due_outlets(transaction)
+    set()
+    """
     return {row["outlet"] for row in transaction.all("due_outlets")}
 
 
@@ -296,7 +302,7 @@ def try_once(outlet: Outlet, post: int, release: Release) -> Outcome:
     try:
         outlet.deliver(release)
     except Refused as refusal:
-        return Outcome(post, attempt, _sentence(refusal), parked=True)
+        return Outcome(post, attempt, _sentence(refusal), parked=True, sent=refusal.sent)
     except Exception as error:  # noqa: BLE001 - whatever it is, the post stays and a person reads why
         last = outlet.delivery == "at most once" or attempt >= MOST_ATTEMPTS
         # An error that no outlet should raise does not say how far it had come.

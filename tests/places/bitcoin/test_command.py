@@ -278,7 +278,7 @@ def test_one_that_became_invalid_is_parked_and_can_be_repeated(quiet, node, send
     problems = {post["id"]: post["problem"] for post in quiet.ask("queue")["posts"]}
 
     assert "nodes pass on nothing at so low a fee" in problems[first["id"]]
-    assert "what it depends on is parked" in problems[second["id"]]
+    assert "the post it depends on is parked" in problems[second["id"]]
     node.refusal = None
     for each in (first, second):
         quiet.ask("repeat", each["id"])

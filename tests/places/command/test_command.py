@@ -253,8 +253,8 @@ def test_no_command_releases_anything(quiet):
             ["--target", "x", "--env", "NOPE", "--", "true"],
             "NOPE is not set: set it, or leave out --env NOPE",
         ),
-        (["--target", "", "--", "true"], "the target of a post has 1 to 4096 characters and no NUL"),
-        (["--target", "\udcff", "--", "true"], "the target of a post is Unicode text"),
+        (["--target", "", "--", "true"], "target must have 1 to 4096 characters, not 0"),
+        (["--target", "\udcff", "--", "true"], "target must be Unicode text"),
         (
             ["--target", "x", "--after", "abcd", "--", "true"],
             "no waiting or parked post has the name 'abcd'",

@@ -210,9 +210,7 @@ class HoldPosts:
         except TimeoutError:
             if not running.cancel():  # it was the view's own
                 raise
-            raise Refused(
-                f"the view took longer than {self._timeout_s:g} s, and may or may not have done its work"
-            ) from None
+            raise Refused(f"the view took longer than {self._timeout_s:g} s", sent=True) from None
 
     async def _run(self, call: HeldCall, release: str) -> int:
         scope = fresh_scope(self.settings.address, call, release, self._living)
