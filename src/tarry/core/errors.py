@@ -32,11 +32,7 @@ class BadInput(TarryError, ValueError):
     epsilon must be above 0, not -1
     """
 
-    def __init__(self, problem: str, *rest: str, fix: str = "", found: object = ...) -> None:
-        if found is not ...:  # a sentence that is not rewritten yet: what, which rule, what was found
-            problem = f"{problem} {rest[0]}, found {found}"
-        elif rest:
-            fix = rest[0]
+    def __init__(self, problem: str, fix: str = "") -> None:
         self.problem, self.fix = problem, fix
         super().__init__(f"{problem}: {fix}" if fix else problem)
 

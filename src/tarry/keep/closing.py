@@ -17,7 +17,7 @@ from tarry.core.policy_file import read_policy
 from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
 from tarry.keep.posts import prospect
-from tarry.keep.rows import Spent, newly_labelled, read_all
+from tarry.keep.rows import BatchedActs, newly_labelled, read_all
 from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, snapshot
 
 __all__ = [
@@ -185,7 +185,7 @@ def _charge(transaction: Transaction, keys: Keys, erasable: int) -> None:
     """Of arrivals that are about to be erased the ledger keeps a count."""
     accounts = {
         (keys.account(bytes(spent.actor)), spent.period): spent.batched
-        for spent in read_all(transaction, Spent, "spent", erasable=erasable)
+        for spent in read_all(transaction, BatchedActs, "spent", erasable=erasable)
     }
     transaction.many(
         "charge",

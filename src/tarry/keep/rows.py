@@ -24,7 +24,7 @@ __all__ = [
     "LegacyAccount",
     "Payload",
     "PostRow",
-    "Spent",
+    "BatchedActs",
     "StoredPayload",
     "Timing",
     "WaitingPost",
@@ -334,10 +334,10 @@ class LegacyAccount(NamedTuple):
     account: bytes  # a hash of the account and of the key of the post
 
 
-class Spent(NamedTuple):
+class BatchedActs(NamedTuple):
     """How many batched acts of an actor are about to be erased.
 
-    >>> Spent(actor=b"hash", period="", batched=2).batched
+    >>> BatchedActs(actor=b"hash", period="", batched=2).batched
     2
     """
 
