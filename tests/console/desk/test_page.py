@@ -461,7 +461,7 @@ def test_a_store_brought_back_from_a_backup_says_what_to_do(desk):
     found = health(desk)
 
     assert found["Paused"][0] == "problem"
-    assert "tarry overdue" in found["Paused"][1]
+    assert "tarry resume" in found["Paused"][1]
     assert "tarry resume" in found["Paused"][1]
     assert not {"Ticks", "Due posts"} & set(found)
 
