@@ -98,7 +98,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.audit.print_run": PRINTS,
     "tarry.cli.outputs.print_notes": PRINTS,
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
-    "tarry.paper.finding.Script": PROTOCOL,
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.observer.Observer": PROTOCOL,
 }

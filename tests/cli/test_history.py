@@ -46,7 +46,7 @@ def test_cutoffs_go_on_unless_they_are_given():
 
 def test_durations_are_whole_microseconds():
     assert asked("--window", "1h30m").window == 5_400_000_000
-    with pytest.raises(BadInput, match="the window is a whole number of microseconds"):
+    with pytest.raises(BadInput, match="the window must be a whole number of microseconds"):
         asked("--window", "0.1us")
 
 

@@ -32,7 +32,7 @@ def test_a_tick_that_is_not_small_against_the_window_is_noted(operator):
 def test_a_tick_that_leaves_no_room_between_window_and_gap_is_refused(operator):
     hourly = operator.file("hourly.toml", SLOW.replace('"1m"', '"1h"'))
 
-    assert "must be above the window (10m) in whole ticks of 1h too, found 1h" in operator.refusal(
+    assert "must be above the window (10m) in whole ticks of 1h too, not 1h" in operator.refusal(
         "space", "add", "talk", "--policy", hourly
     )
     assert not operator.key.exists()
@@ -233,7 +233,7 @@ def test_tick_window_and_labels_change_for_all_spaces_together(operator):
     ) in refusal
     assert refusal.endswith("all policies of a store must have the same tick, window and labels")
     both = ("space", "together", f"talk={coarse}", f"reviews={coarse}")
-    assert "waits until every space is paused" in operator.refusal(*both)
+    assert "change only while every space is paused" in operator.refusal(*both)
     for name in ("talk", "reviews"):
         operator.tell("space", "pause", name)
 
@@ -272,19 +272,19 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
         ),
         (["secret", "talk"], "space 'talk' releases to a feed: only a webhook has a signing secret"),
         (["secret", "none"], "this gateway has no space 'none'"),
-        (["add", "Talk", "--policy", "talk.toml"], "the name of a space is 1 to 63 small letters"),
-        (["add", "talk", "--policy", "talk.toml"], "a new space has a name of its own, found another"),
+        (["add", "Talk", "--policy", "talk.toml"], "the name of a space must be 1 to 63 small letters"),
+        (["add", "talk", "--policy", "talk.toml"], "space 'talk' already exists"),
         (["add", "x", "--policy", "talk.toml", "--webhook", "ftp://x"], "the address of a webhook"),
         (["add", "x", "--policy", "none.toml"], "the policy file 'none.toml' cannot be read (No such file"),
         (["set", "talk"], "nothing to change: use --title, or say where the space releases to"),
-        (["set", "talk", "--title", ""], "the title of a space is 1 to 200 characters"),
+        (["set", "talk", "--title", ""], "the title of a space must have 1 to 200 characters"),
         (["set", "talk", "--feed", "--webhook", "http://x/"], "a space must release to one place"),
         (["set", "talk", "--circle=x"], "unrecognized arguments: --circle=x (see tarry space set --help)"),
         (
             ["pause", "talk", "--dry-run"],
             "unrecognized arguments: --dry-run (see tarry space pause --help)",
         ),
-        (["remove", "talk"], "space 'talk' has not ended: tarry space end talk goes first"),
+        (["remove", "talk"], "space 'talk' has not ended: run tarry space end talk first"),
         (["end", "nowhere"], "this gateway has no space 'nowhere'"),
         (
             ["forget", "talk"],

@@ -175,7 +175,7 @@ def test_the_outlet_of_an_installed_package_joins(operator, install):
 
     assert listed(operator, "birds")["outlet"] == {"kind": "pigeon", "loft": "/loft"}
     assert operator.tell("space", "set", "birds", "--pigeon", "/other").endswith("releases to its loft\n")
-    assert "--pigeon FOLDER" in operator.say("space", "--help")[1]
+    assert "--pigeon FOLDER" in operator.say("space", "add", "--help")[1]
 
     install("pigeon_package:NOTHING")
 

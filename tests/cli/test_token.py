@@ -30,7 +30,7 @@ def test_a_token_is_made_listed_and_revoked(operator):
     assert operator.ask("token", "revoke", made["id"]) == {"id": made["id"], "revoked": True}
     assert found(operator, made["token"]) is None
     assert operator.tell("token", "list") == "there is no token\n"
-    assert "is one that is in use" in operator.refusal("token", "revoke", made["id"])
+    assert "no token in use has the id" in operator.refusal("token", "revoke", made["id"])
 
 
 def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
@@ -48,7 +48,10 @@ def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
         (["add", "me"], f"{NEEDED}: --scope (see tarry token add --help)"),
         (["add", "me", "--scope", "all"], "argument --scope: invalid choice: 'all'"),
         (["add", "me", "--scope", "submit", "--space", "none"], "this gateway has no space 'none'"),
-        (["add", "a\nb", "--scope", "submit"], "the name of a token is 1 to 100 characters on one line"),
+        (
+            ["add", "a\nb", "--scope", "submit"],
+            "the name of a token must have 1 to 100 characters on one line",
+        ),
         (["list", "x"], "unrecognized arguments: x (see tarry token list --help)"),
         (
             ["list", "--scope=submit"],

@@ -45,7 +45,7 @@ PASSWORD = "hunter2"  # noqa: S105 - of nothing
 )
 def test_an_address_that_cannot_be_one_is_refused_without_its_password(where, attempt):
     with pytest.raises(
-        BadInput, match=r"a database must be a SQLite file|the address of a database"
+        BadInput, match=r"a database must be a SQLite file|the address of the database"
     ) as caught:
         attempt(where)
     assert PASSWORD not in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+NAMED = re.compile(r"`((?:tests|src/tarry/testing)/[\w/]+\.py)::(\w+)`")
 MOMENTS = "What a thief learns, moment by moment"
 OBSERVERS = (
     "An observer of the feed",

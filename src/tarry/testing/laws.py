@@ -30,7 +30,7 @@ _DRAWS = 60
 class LawCase:
     """A law, as the function that makes its pair, and what it is asked for.
 
-    >>> from tarry.core.laws import uniform
+    >>> from tarry.core.laws.uniform import uniform
     >>> LawCase(family=uniform, asks=[Ask(share=Fraction(1), start=3, weight=Fraction(1))]).label_free
     False
     """
@@ -43,7 +43,7 @@ class LawCase:
 class LawSuite:
     """What the test class of a law inherits; `case` is all it adds.
 
-    >>> from tarry.core.laws import uniform
+    >>> from tarry.core.laws.uniform import uniform
     >>> class TestMine(LawSuite):
     ...     case = LawCase(family=uniform, asks=[Ask(share=Fraction(1), start=3, weight=Fraction(1))])
     >>> TestMine().test_verify_finds_the_promise_kept(TestMine.case.asks[0])
