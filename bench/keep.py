@@ -177,8 +177,8 @@ def admissions(bare: Store, kept: Store, *, tiny: bool) -> None:
 
 CLAIM_AND_MARK = """
 UPDATE posts SET state = 'released', content = NULL
-WHERE id IN (SELECT id FROM posts WHERE state = 'waiting' AND until IS NULL AND release IS NOT NULL
-             AND release <= {due} ORDER BY release, id LIMIT {batch} {skip})
+WHERE id IN (SELECT id FROM posts WHERE state IN ('waiting', 'in_doubt') AND until IS NULL
+             AND release IS NOT NULL AND release <= {due} ORDER BY release, id LIMIT {batch} {skip})
 RETURNING id, content
 """
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from acceptance.keeper_process import KEYS, POLICY, open_store
 from contracts.shell import FAST
 from tarry.cli.personal_store import see_to_keeper
-from tarry.keep import keeper
+from tarry.keep import keeper as keeper_module
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.home import Home
@@ -55,7 +55,7 @@ def hurry(replace):
         return 20_000
 
     TRIES.clear()
-    replace(keeper, "retry_delay", soon)
+    replace(keeper_module, "retry_delay", soon)
 
 
 class Place:

@@ -22,6 +22,7 @@ import pytest
 from acceptance import keeper_process
 from acceptance.keeper_process import KEYS, LEASE_S, POLICY
 from tarry.keep.clock import SystemClock
+from tarry.keep.states import State
 from tarry.keep.store import StoreSettings, begin_store
 
 KILLS = int(os.environ.get("TARRY_KILLS", "200"))
@@ -167,7 +168,11 @@ def read_rows(where):
     question = "SELECT id, outlet, state, release, problem FROM posts"
     connect = psycopg.connect if where.startswith("postgresql:") else sqlite3.connect
     with closing(connect(where)) as connection:
-        return {post: tuple(rest) for post, *rest in connection.execute(question).fetchall()}
+        rows = connection.execute(question).fetchall()
+    return {
+        post: (outlet, State(state).public, release, problem)
+        for post, outlet, state, release, problem in rows
+    }
 
 
 def in_state(world, outlet, *states):

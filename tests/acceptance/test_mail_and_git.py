@@ -36,7 +36,9 @@ ACTOR = "Ann with two pseudonyms"
 KEYS = Keys(bytes(range(32)))
 
 
-DUE = "SELECT count(*) FROM posts WHERE state = 'waiting' AND release <= (SELECT closed FROM clock)"
+DUE = """SELECT count(*) FROM posts
+WHERE state NOT IN ('released', 'withdrawn', 'parked', 'parked_in_doubt')
+  AND release <= (SELECT closed FROM clock)"""
 
 
 class FastClock:

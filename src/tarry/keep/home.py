@@ -21,6 +21,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.keep.adopt import adopt
+from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private
 from tarry.keep.outlet import HomeOutlets
@@ -179,7 +180,10 @@ class Home:
         keys, store = self._keys(), SqliteStore(self.store_path)
         if policy is None:
             with store.transaction("reading") as transaction:
-                policy = read_policy(snapshot(transaction).policy or "")
+                now = transaction.snapshot()
+            if now is None:
+                raise Unavailable(f"the store {str(self.store_path)!r} is only being made: try again")
+            policy = read_policy(now.policy or "")
         else:
             self._adopt(store, keys, policy)
         return Gate(Vault(store, keys, self.outlets()), policy)

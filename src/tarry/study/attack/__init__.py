@@ -140,8 +140,8 @@ def attack(text: str, *, allow_code: bool = False) -> Attack:
     'cutoff'
     >>> attack("cutof")
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: unknown attack 'cutof': use cutoff, likelihood, recipient, informed, nearest, \
-or install the package that has it
+    tarry.core.errors.BadInput: unknown attack 'cutof': use cutoff, likelihood, recipient, informed, \
+nearest, or install the package that has it
     """
     kind, parameter = plugins.find("attack", text, allow_code=allow_code)
     return _checked(kind, text).make(parameter)
