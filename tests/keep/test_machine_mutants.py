@@ -44,7 +44,6 @@ MUTANTS = {
         None,
         ("mark_parked", "'delivering_in_doubt' T", "'' T"),
     ),
-    "what may have left waits as if not": (None, ("mark_retry", "'delivering_in_doubt' T", "'' T")),
     "a cut off delivery leaves no doubt": (
         None,
         ("return_lapsed", "= 'in_doubt'", "= 'waiting'"),
