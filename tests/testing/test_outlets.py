@@ -43,7 +43,7 @@ class Told(ListOutlet):
     def check(self, options):
         """There are none."""
         if options:
-            raise BadInput("a post", "has no options", found="one")
+            raise BadInput("a post must have no options, and this one has some")
 
     def deliver(self, release):
         """Write it down."""

@@ -62,7 +62,7 @@ def test_an_author_is_told_the_moment_or_the_two_it_may_be(ticks, moments, words
         (TooLate("released"), 409),
         (Paused("not now"), 409),
         (Unavailable("away"), 503),
-        (BadInput("a target", "is short", found="a long one"), 422),
+        (BadInput("a target must be short, and this one is long"), 422),
     ],
 )
 def test_a_refusal_is_one_sentence(error, code):
