@@ -46,7 +46,7 @@ def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
 
 def _advice(advice: Advice) -> dict[str, Any]:
     best = advice.best
-    told = None if best is None else promise(best.policy)
+    best_promise = None if best is None else promise(best.policy)
     return {
         "sentence": advice.sentence,
         "cautions": advice.cautions,
@@ -67,8 +67,8 @@ def _advice(advice: Advice) -> dict[str, Any]:
             for choice in advice.choices
         ],
         "notes": list(dict.fromkeys(choice.note for choice in advice.choices if choice.note)),
-        "promised": [] if told is None else list(told.promised),
-        "not_promised": [] if told is None else list(told.not_promised),
+        "promised": [] if best_promise is None else list(best_promise.promised),
+        "not_promised": [] if best_promise is None else list(best_promise.not_promised),
     }
 
 
