@@ -59,6 +59,8 @@ MARKS = {
 def pytest_addoption(parser):
     """`--draws` forces what the secure source gives: tests must pass whatever it is."""
     parser.addoption("--draws", metavar="HOW", help="force secure draws: shortest, longest or seed:NUMBER")
+    parser.addoption("--note-draws", metavar="FILE", help="with --draws: add the tests that draw to this file")
+    parser.addoption("--only-noted", metavar="FILE", help="run only the tests that this file names")
 
 
 def pytest_configure(config):
@@ -72,7 +74,11 @@ def pytest_unconfigure(config):
 
 
 @pytest.hookimpl(tryfirst=True)  # before those are left out that -m does not want
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if noted := config.getoption("--only-noted"):
+        names = set(Path(noted).read_text(encoding="utf-8").splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
+        items[:] = [item for item in items if item.nodeid in names]
     for item in items:
         for place, mark in MARKS.items():
             if item.path.is_relative_to(_TESTS / place):
@@ -90,6 +96,17 @@ def pytest_runtest_setup(item):
         for mark in item.iter_markers("needs_real_draws"):
             pytest.skip(f"draws are forced, and {mark.args[0]}")
         forced.begin(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Note which tests draw."""
+    result = yield
+    forced, noted = item.config.stash[_DRAWS], item.config.getoption("--note-draws")
+    if noted and forced and forced.drew:
+        with Path(noted).open("a", encoding="utf-8") as file:
+            file.write(f"{item.nodeid}\n")
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -256,6 +256,27 @@ def test_secure_draws_of_a_seed_come_again(force_draws):
     assert first == again != [Secure().randbelow(1 << 60) for _ in range(3)]
 
 
+@pytest.mark.parametrize("how", ["shortest", "longest", "seed:1"])
+def test_the_tests_that_draw_are_noted_and_can_be_run_alone(tmp_path, how):
+    """One that draws, and one that draws nothing."""
+    noted = tmp_path / "noted"
+    draws = "tests/test_scripts.py::test_a_test_that_draws"
+    none = "tests/test_scripts.py::test_repetitions_are_counted_once_however_long_they_are"
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    first = [*pytest_here, "--draws", how, "--note-draws", str(noted), draws, none]
+    subprocess.run(first, cwd=ROOT, check=True, capture_output=True)
+    again = [*pytest_here, "--draws", "seed:2", "--only-noted", str(noted), draws, none]
+    done = subprocess.run(again, cwd=ROOT, check=True, capture_output=True, text=True)
+
+    assert noted.read_text().split() == [draws]
+    assert "1 passed, 1 deselected" in done.stdout
+
+
+def test_a_test_that_draws():
+    """Runs above, by its name."""
+    assert Secure().randbelow(1) == 0
+
+
 def test_a_way_to_draw_that_does_not_exist_is_refused(force_draws):
     with pytest.raises(pytest.UsageError, match="--draws must be shortest, longest or seed:NUMBER"):
         force_draws("lucky")

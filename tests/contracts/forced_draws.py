@@ -25,13 +25,13 @@ _SOURCE = Random()
 
 
 class ForcedDraws:
-    """Replaces the secure source as `how` says, until `undo`."""
+    """Replaces the secure source as `how` says, until `undo`. `drew` tells whether this test has asked it."""
 
     def __init__(self, how: str) -> None:
-        self._how, self._patch = how, pytest.MonkeyPatch()
+        self._how, self._patch, self.drew = how, pytest.MonkeyPatch(), False
         if how.startswith("seed:") and how[5:].isdecimal():
             for source in (Secure, SecureLanes):
-                self._patch.setattr(source.__init__, "__defaults__", (_seeded_bytes,))
+                self._patch.setattr(source.__init__, "__defaults__", (self._seeded_bytes,))
         elif how in {"shortest", "longest"}:
             self._replace_numbers()
             self._replace_delays()
@@ -41,6 +41,7 @@ class ForcedDraws:
     def begin(self, test: str) -> None:
         """A test has the same draws alone and among others."""
         _SOURCE.seed(f"{self._how} {test}")
+        self.drew = False
         for source in list(entropy._POOLS):
             source.forget()
 
@@ -55,6 +56,7 @@ class ForcedDraws:
         def number(source: Secure, n: int, /) -> int:
             if n < 1 or source.read is not usual:
                 return careful(source, n)
+            self.drew = True
             return 0 if shortest else n - 1
 
         self._patch.setattr(Secure, "randbelow", number)
@@ -64,19 +66,23 @@ class ForcedDraws:
         delay = _shortest if self._how == "shortest" else _longest
 
         def one(sampler, source):
-            return delay(sampler.law) if isinstance(source, Secure) else draw(sampler, source)
+            if not isinstance(source, Secure):
+                return draw(sampler, source)
+            self.drew = True
+            return delay(sampler.law)
 
         def many(sampler, lanes, which=None):
             if not isinstance(lanes, SecureLanes):
                 return draw_many(sampler, lanes, which)
+            self.drew = True
             return np.full(len(lanes) if which is None else len(which), delay(sampler.law))
 
         self._patch.setattr(Sampler, "draw", one)
         self._patch.setattr(Sampler, "draw_many", many)
 
-
-def _seeded_bytes(size: int) -> bytes:
-    return _SOURCE.randbytes(size)
+    def _seeded_bytes(self, size: int) -> bytes:
+        self.drew = True
+        return _SOURCE.randbytes(size)
 
 
 def _shortest(law: Law) -> int:
