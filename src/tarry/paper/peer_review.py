@@ -19,8 +19,7 @@ import altair as alt
 import numpy as np
 
 from tarry.core.errors import NotPossible
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis, real_tables
 from tarry.readers.columns import Columns
 from tarry.study.attack import Truth
 from tarry.study.attack.cutoff import cutoff_attack
@@ -32,9 +31,8 @@ from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["NAME", "TITLE", "Rates", "find", "measure_rates"]
+__all__ = ["TITLE", "Rates", "find", "measure_rates"]
 
-NAME = "peer_review"
 TITLE = "Peer review: how often reviewers batch, and what that tells"
 
 SAME, DIFFERENT = 0.301, 0.0066  # "30.10 %" and "0.66 %" at a conference: appendix
@@ -82,14 +80,12 @@ def find(settings: RunSettings) -> Finding:
             notes.append(_counted(name, table, columns))
         tables[name] = table.keep(table.time > table.time.max() - YEAR) if settings.tiny else table
     measured: dict[str, Rates] = {}
-    for done, (name, table) in enumerate(tables.items(), start=1):
+    for name, table in settings.steps(tables.items()):
         measured[name] = measure_rates(table)
         if (mean := _mean_rates(table)) is not None:
             measured[f"{name}, four weeks"] = mean
-        if settings.progress is not None:
-            settings.progress(done, len(tables))
     return Finding(
-        name=NAME,
+        name="peer_review",
         title=TITLE,
         says=[*_says(tables, measured), *notes],
         tables={"rates": _rates_table(measured), "posteriors": _posterior_table(measured)},
@@ -212,10 +208,6 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
 
 
 def _rates_table(measured: dict[str, Rates]) -> Table:
-    header = (
-        *("history", "one person", "different people", f"posterior, {TEN} suspects"),
-        *("two acts, one person's", "two acts, two people's", f"posterior of two acts, {TEN} suspects"),
-    )
     rows: list[list[Cell]] = [[PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]]
     rows += [
         [
@@ -225,7 +217,15 @@ def _rates_table(measured: dict[str, Rates]) -> Table:
         ]
         for name, one in measured.items()
     ]
-    return Table(title="Rates of acting within 5 minutes", header=header, rows=rows)
+    return Table(
+        title="Rates of acting within 5 minutes",
+        header=(
+            *("history", "one person", "different people", f"posterior, {TEN} suspects"),
+            *("two acts, one person's", "two acts, two people's"),
+            f"posterior of two acts, {TEN} suspects",
+        ),
+        rows=rows,
+    )
 
 
 def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, list[float]]:
@@ -242,9 +242,11 @@ def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, lis
 
 def _posterior_table(measured: dict[str, Rates]) -> Table:
     lines = _lines(measured, SUSPECTS)
-    rows: list[list[Cell]] = [[name, *sure] for name, sure in lines.items()]
-    header = ("history", *(f"{suspects} suspects" for suspects in SUSPECTS))
-    return Table(title="After two acts within 5 minutes: one person's", header=header, rows=rows)
+    return Table(
+        title="After two acts within 5 minutes: one person's",
+        header=("history", *(f"{suspects} suspects" for suspects in SUSPECTS)),
+        rows=[[name, *sure] for name, sure in lines.items()],
+    )
 
 
 def _chart(measured: dict[str, Rates]) -> alt.LayerChart:
@@ -254,7 +256,13 @@ def _chart(measured: dict[str, Rates]) -> alt.LayerChart:
         for name, sure in _lines(measured, every).items()
         for suspects, chance in zip(every, sure, strict=True)
     ]
-    x = alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50)))
-    y = alt.Y("chance:Q", **percent_axis("sure, after two acts together"))
     dots = [row for row in rows if row["suspects"] in SUSPECTS]
-    return line_chart(rows, x=x, y=y, dots=dots, series=(LIGHT["faint"], *SERIES))
+    return line_chart(
+        rows,
+        x=alt.X(
+            "suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50))
+        ),
+        y=alt.Y("chance:Q", **percent_axis("sure, after two acts together")),
+        dots=dots,
+        series=(LIGHT["faint"], *SERIES),
+    )

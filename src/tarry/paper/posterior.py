@@ -11,17 +11,15 @@ from pathlib import Path
 
 import altair as alt
 
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis, real_tables
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import table_of
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = ["TITLE", "find"]
 
-NAME = "posterior"
 TITLE = "What two acts together tell about who did them"
 
 SAME = 0.301  # "a 30.10 % chance of batching their comments": introduction
@@ -57,7 +55,7 @@ def find(settings: RunSettings) -> Finding:
         tables["measured"] = _measured_table(measured)
         charts["measured-rates"] = _measured_chart(measured, printed)
         says += _measured_says(measured)
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
+    return Finding(name="posterior", title=TITLE, says=says, tables=tables, charts=charts)
 
 
 def _says(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> list[str]:
@@ -99,11 +97,9 @@ def _measure(data: Path, settings: RunSettings) -> dict[str, Measures]:
         files = sorted(files, key=lambda path: path.stat().st_size)[:1]
     tables = real_tables(settings, *sorted(path.stem for path in files))
     measured: dict[str, Measures] = {}
-    for done, (name, columns) in enumerate(tables.items(), start=1):
+    for name, columns in settings.steps(tables.items()):
         table = table_of(columns, bots=not BOTS & set(columns.frame.columns))
         measured[name] = measure(table, WINDOW, different=True)
-        if settings.progress is not None:
-            settings.progress(done, len(tables))
     return measured
 
 
@@ -117,15 +113,21 @@ def _posteriors(measures: Measures, suspects: Sequence[int]) -> list[Posterior]:
 
 def _measured_table(measured: dict[str, Measures]) -> Table:
     many = [f"batched, {suspects} suspects" for suspects in SHOWN]
-    header = ("history", "events", "actors", "one person", "different people", *many, "even odds up to")
     rows: list[list[Cell]] = []
     for name, one in measured.items():
         same, different = one.batching.rate, None if one.different is None else float(one.different)
         sure: Sequence[float | None] = [each.batched for each in _posteriors(one, SHOWN)]
         even = _even(same, different) if sure and same and different else None
         rows.append([name, one.events, one.actors, same, different, *(sure or [None] * len(SHOWN)), even])
-    title = "With rates measured on histories, within 5 minutes, by the appendix's method"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="With rates measured on histories, within 5 minutes, by the appendix's method",
+        header=(
+            *("history", "events", "actors", "one person", "different people"),
+            *many,
+            "even odds up to",
+        ),
+        rows=rows,
+    )
 
 
 def _measured_says(measured: dict[str, Measures]) -> list[str]:
