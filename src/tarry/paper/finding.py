@@ -15,9 +15,20 @@ from tarry.readers.columns import Columns
 from tarry.readers.files import read_history
 from tarry.study.charts.style import SERIES, chart_svg, hints, line_style, plot, styled
 from tarry.study.report.markup import Html, el, figure, inline_svg, items, table, whole_page
+from tarry.study.table import EventTable, table_of
 
-__all__ = ["Finding", "RunSettings", "Table", "findings_page", "line_chart", "number_axis", "real_tables"]
+__all__ = [
+    "Finding",
+    "RunSettings",
+    "Table",
+    "findings_page",
+    "line_chart",
+    "number_axis",
+    "people_of",
+    "real_tables",
+]
 
+BOTS = {"is_bot", "bot"}  # columns that mark them
 PAGE_TITLE = "Batching and privacy: the paper, reproduced"
 
 Cell = str | int | float | None
@@ -123,6 +134,17 @@ def real_tables(settings: RunSettings, *names: str) -> dict[str, Columns]:
     if not data.exists():
         raise BadInput(f"there is no {data.name}", "give a folder of event tables, or one of them")
     return {data.stem: read_history(data)}
+
+
+def people_of(columns: Columns) -> EventTable:
+    """The events of a history; bots are left out where they are marked.
+
+    >>> from tarry.readers.events import Event
+    >>> from tarry.readers.frames import read_events
+    >>> len(people_of(read_events([Event("ann", "p 1", 5), Event("ann", "p 2", 6)])))
+    2
+    """
+    return table_of(columns, bots=not BOTS & set(columns.frame.columns))
 
 
 # --- charts and the page --------------------------------------------------------------------------

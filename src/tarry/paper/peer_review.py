@@ -12,19 +12,28 @@ random, one person's or two people's, and all of it again for stretches of four 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-import altair as alt
 import numpy as np
 
 from tarry.core.errors import NotPossible
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis, real_tables
+from tarry.core.lanes import IntArray
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.posterior import (
+    DIFFERENT,
+    PRINTED_AT_TEN,
+    PUBLISHED,
+    SAME,
+    SUSPECTS,
+    TEN,
+    WINDOW,
+    suspects_chart,
+)
 from tarry.readers.columns import Columns
 from tarry.study.attack import Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.batching import close_actor_share, measure_batching, posteriors
-from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import number, percent
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
@@ -35,20 +44,16 @@ __all__ = ["TITLE", "Rates", "find", "measure_rates"]
 
 TITLE = "Peer review: how often reviewers batch, and what that tells"
 
-SAME, DIFFERENT = 0.301, 0.0066  # "30.10 %" and "0.66 %" at a conference: appendix
-POSTERIOR = 0.8351  # among ten: introduction
-TEN = 10
-SUSPECTS = (2, 3, 5, 10, 20, 30, 50)
-WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
+SHOWN = (2, 3, 5, 10, 20, 30, 50)  # suspects in the table
 PERIOD = 28 * 86_400 * MICROSECONDS  # about as long as the discussion of papers
 YEAR = 365 * 86_400 * MICROSECONDS
 
 REAL = "code_review_a"
 # Reviewers of pull requests: neither bots nor those who wrote what is reviewed.
 REVIEWERS = {"is_pull": True, "is_target_author": False, "is_bot": False}
-# Tuned to the two rates above: many reviewers with six comments each, short sessions, a deadline.
+# Tuned to the paper's two rates: many reviewers with six comments each, short sessions, a deadline.
 CONFERENCE = replace(RECIPES["review"], actors=1_000, targets=625, acts=1.6, bursts=0.65, rush=8.0)
-PUBLISHED, MADE_UP = "the paper's conference", "made-up conference"
+MADE_UP = "made-up conference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +94,9 @@ def find(settings: RunSettings) -> Finding:
         title=TITLE,
         says=[*_says(tables, measured), *notes],
         tables={"rates": _rates_table(measured), "posteriors": _posterior_table(measured)},
-        charts={"posteriors": _chart(measured)},
+        charts={
+            "posteriors": suspects_chart(_lines(measured, SUSPECTS), "sure, after two acts together", SHOWN)
+        },
     )
 
 
@@ -124,7 +131,7 @@ def _pairs_of_one_person(table: EventTable) -> int:
     return _pairs(np.bincount(table.actor_rank)) - _pairs(np.unique(on_one, return_counts=True)[1])
 
 
-def _pairs(sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int:
+def _pairs(sizes: IntArray) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
@@ -139,12 +146,8 @@ def _mean_rates(table: EventTable) -> Rates | None:
             continue
     if len(stretches) < 2:
         return None
-    return Rates(
-        same=fmean(rates.same for rates in stretches),
-        different=fmean(rates.different for rates in stretches),
-        pair_same=fmean(rates.pair_same for rates in stretches),
-        pair_different=fmean(rates.pair_different for rates in stretches),
-    )
+    names = [field.name for field in fields(Rates)]
+    return Rates(**{name: fmean(getattr(rates, name) for rates in stretches) for name in names})
 
 
 def _reviewers(columns: Columns) -> EventTable:
@@ -186,7 +189,7 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
             f"comments of one person are within 5 minutes in {percent(rates.same)} of the cases, pairs of "
             f"people ever in {percent(rates.different)}; among {TEN} suspects that gives "
             f"{percent(_sure(rates.same, rates.different))} (the paper's conference: {percent(SAME)}, "
-            f"{percent(DIFFERENT)}, {percent(POSTERIOR)})."
+            f"{percent(DIFFERENT)}, {percent(PRINTED_AT_TEN)})."
         )
         if (mean := measured.get(f"{name}, four weeks")) is not None:
             says.append(
@@ -241,28 +244,8 @@ def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, lis
 
 
 def _posterior_table(measured: dict[str, Rates]) -> Table:
-    lines = _lines(measured, SUSPECTS)
     return Table(
         title="After two acts within 5 minutes: one person's",
-        header=("history", *(f"{suspects} suspects" for suspects in SUSPECTS)),
-        rows=[[name, *sure] for name, sure in lines.items()],
-    )
-
-
-def _chart(measured: dict[str, Rates]) -> alt.LayerChart:
-    every = range(2, 51)
-    rows = [
-        {"line": name, "suspects": suspects, "chance": chance}
-        for name, sure in _lines(measured, every).items()
-        for suspects, chance in zip(every, sure, strict=True)
-    ]
-    dots = [row for row in rows if row["suspects"] in SUSPECTS]
-    return line_chart(
-        rows,
-        x=alt.X(
-            "suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50))
-        ),
-        y=alt.Y("chance:Q", **percent_axis("sure, after two acts together")),
-        dots=dots,
-        series=(LIGHT["faint"], *SERIES),
+        header=("history", *(f"{suspects} suspects" for suspects in SHOWN)),
+        rows=[[name, *sure] for name, sure in _lines(measured, SHOWN).items()],
     )

@@ -59,8 +59,6 @@ _SHOWN = {10, 60, 120, 200, 300, 600, 1800, 7200}
 class WikiTrial:
     """What both versions find on one history.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> len(trial.coded), trial.learned[25].gap
     (12, Fraction(301, 1))
@@ -79,8 +77,6 @@ class WikiTrial:
 def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
     """Run both versions; samples of users differ more than delays do, so they are drawn more often.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0).plain.mean_s
     0.0
     """
@@ -108,8 +104,6 @@ def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
 def gap_rows(trial: WikiTrial) -> list[list[Cell]]:
     """A row for each percentile: the gap as coded, everybody's, and what was done to it.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> gap_rows(trial)[0][-1]
     'the learned gap 21s is not above the window 5m: raised to 5m1s'
@@ -131,8 +125,6 @@ def gap_rows(trial: WikiTrial) -> list[list[Cell]]:
 def coded_table(trial: WikiTrial) -> Table:
     """Every curve of the authors' version.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> coded_table(trial).column("epsilon")[:3]
     [None, '0.1', '0.5']
@@ -164,8 +156,6 @@ def coded_table(trial: WikiTrial) -> Table:
 def corrected_table(trial: WikiTrial) -> Table:
     """Every policy of the corrected version.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> sorted(set(corrected_table(trial).column("labels")))
     ['-', 'declared', 'held']
@@ -203,8 +193,6 @@ def _figures(measured: Report, practice: str) -> list[Cell]:
 def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, alt.LayerChart]:
     """Precision over recall in both versions; percentiles with one and the same gap share a picture.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made-up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> list(trial_charts(trial, (25, 50)))
     ['made-up-as-coded-25', 'made-up-as-coded-50', 'made-up-corrected-25-50']
