@@ -20,7 +20,7 @@ from tarry.core.laws.uniform import uniform
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.verify import verify_pair
-from tarry.paper import closed_forms
+from tarry.paper import laws as closed_forms
 
 CELLS = 20  # to the gap
 CONFIGURATIONS = list(product([0.5, 1.0, 2.0, 4.0], [0.0, 0.25, 0.5, 1.0]))

@@ -8,18 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.entropy import Seeded
-from tarry.paper.bitcoin import MADE_UP, PERCENTILES, _charts, as_coded, attack_charts, find
+from tarry.paper.bitcoin import MADE_UP, PERCENTILES, _charts, as_coded, attack_charts, example, find
 from tarry.paper.bitcoin_payments import (
+    CLOSED,
     DEFAULT,
+    PAST,
     WEEK,
     WINDOW,
     closed_gaps,
-    example,
     make_weeks,
     past_gaps,
+    payments_of,
+    run_trial,
     usable,
 )
-from tarry.paper.bitcoin_trial import CLOSED, PAST, payments_of, run_trial
 from tarry.paper.finding import RunSettings
 from tarry.study.score import Counts
 from tarry.study.table import event_table

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.paper import closed_forms, delay_tables
-from tarry.paper.closed_forms import best_eta, staircase, zero_inflated_uniform
+from tarry.paper import delay_tables
 from tarry.paper.finding import RunSettings
+from tarry.paper.laws import best_eta, staircase, zero_inflated_uniform
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 #: Tables "Mean and maximum delay" (a) and (b), and the appendix's: mean, then maximum, minutes.
@@ -108,7 +108,7 @@ def test_the_second_derivative_is_that_of_the_cost(share, weight):
         2 * zero_inflated_uniform(share, one).weighted(weight) for one in (eta - step, eta, eta + step)
     )
 
-    right = closed_forms.second_derivative(share, eta, weight)
+    right = delay_tables.second_derivative(share, eta, weight)
     assert right == pytest.approx((below - 2 * here + above) / step**2, rel=0.001, abs=1e-4)
     assert right > 0
 
@@ -144,13 +144,13 @@ def test_the_printed_mean_is_too_low_exactly_where_eta_is_below_1(share, weight)
     eta = best_eta(share, weight)
     right = zero_inflated_uniform(share, eta).batched
 
-    assert right - closed_forms.misprinted_mean(share, eta) == pytest.approx((1 - eta) / 2, abs=1e-9)
+    assert right - delay_tables.misprinted_mean(share, eta) == pytest.approx((1 - eta) / 2, abs=1e-9)
 
 
 @given(st.floats(0.05, 6), st.floats(0, 0.99))
 def test_the_root_of_the_printed_derivative_is_never_better(share, weight):
     """It is a root of w (a^2 - a) + eta (eta - 2 a), and costs no less than Algorithm 2's."""
-    a, eta = exp(-share), closed_forms.misprinted_eta(share, weight)
+    a, eta = exp(-share), delay_tables.misprinted_eta(share, weight)
     derivative = weight * (a * a - a) + eta * (eta - 2 * a)
 
     assert derivative == pytest.approx(0, abs=1e-9) if eta < 1 else derivative <= 1e-9
@@ -181,7 +181,7 @@ def test_the_step_of_the_proof_is_not_the_best(found):
     for one in found.tables["staircase"].records():
         # A law on ticks is half a tick earlier on the mean.
         assert one["E[U]"] == pytest.approx(
-            staircase(one["epsilon"] / 2).unbatched, abs=1 / closed_forms.TICKS
+            staircase(one["epsilon"] / 2).unbatched, abs=1 / delay_tables.TICKS
         )
         assert one["E[U] in the proof"] > one["E[U]"]
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.paper import closed_forms, delays
+from tarry.paper import delays
 from tarry.paper.finding import RunSettings
+from tarry.paper.laws import staircase, zero_inflated_uniform
 
 #: Theorem "Choices of One-Sided Indistinguishable Distributions": E[B] and E[U] in gaps, `e` per event.
 PRINTED = {
@@ -68,8 +69,8 @@ def test_crossings_are_where_algebra_puts_them(found, race, where):
 @given(st.floats(0.01, 30))
 def test_the_corollary_holds_at_any_epsilon(epsilon):
     """With eta = e^(-epsilon/4) the zero-inflated law beats the staircase for both kinds of events."""
-    ours = closed_forms.zero_inflated_uniform(epsilon / 2, exp(-epsilon / 4))
-    theirs = closed_forms.staircase(epsilon / 2)
+    ours = zero_inflated_uniform(epsilon / 2, exp(-epsilon / 4))
+    theirs = staircase(epsilon / 2)
 
     assert ours.unbatched < theirs.unbatched
     assert ours.batched < theirs.batched

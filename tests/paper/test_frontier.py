@@ -6,10 +6,9 @@ from math import exp, log
 import pytest
 
 from tarry.paper import frontier
-from tarry.paper.closed_forms import best_eta
 from tarry.paper.finding import RunSettings
 from tarry.paper.frontier import best_inside, best_outside, gains_from
-from tarry.paper.linear_programs import best_on_cells, best_split
+from tarry.paper.laws import best_eta, best_on_cells, best_split
 
 NOISE = 1e-9  # of the solver
 

@@ -11,9 +11,8 @@ from tarry.paper.finding import RunSettings, Table
 from tarry.paper.frontier import COUNTEREXAMPLE, best_symmetric, counterexample_ratios
 from tarry.paper.gallery import _kept_says, find
 from tarry.paper.gallery_cases import CASES, LATER, REDRAWN, STRANGERS, nats, redrawn
-from tarry.paper.gallery_rules import laws
 from tarry.paper.horizon import CAPPED, RENORMALISED, event_loss, pair_loss
-from tarry.paper.horizon import laws as deadline_laws
+from tarry.paper.laws import default_laws
 
 TINY = RunSettings(tiny=True)
 BY_NAME = {case.name: case for case in CASES}
@@ -103,14 +102,14 @@ def test_deadlines_cost_what_the_horizon_script_says():
     told = nats(BY_NAME["a delay drawn anew to end by the deadline"])
     capped = nats(BY_NAME["a cap on the delay"])
 
-    assert told == pytest.approx(log_of(pair_loss(RENORMALISED, 10, deadline_laws(10))))
-    assert capped == pytest.approx(log_of(pair_loss(CAPPED, 26, deadline_laws(10))))
-    assert capped == pytest.approx(log_of(event_loss(CAPPED, 26, deadline_laws(10))) + 0.5)
+    assert told == pytest.approx(log_of(pair_loss(RENORMALISED, 10, default_laws(10))))
+    assert capped == pytest.approx(log_of(pair_loss(CAPPED, 26, default_laws(10))))
+    assert capped == pytest.approx(log_of(event_loss(CAPPED, 26, default_laws(10))) + 0.5)
 
 
 def test_a_burst_with_one_draw_costs_the_length_of_the_support(found):
     """R (L - G) instead of R: 7.2 nats instead of 0.25 at G = 300, epsilon 0.5 (theory 9.1)."""
-    pair = laws(300, Fraction(1, 4))
+    pair = default_laws(300, Fraction(1, 4))
     length = pair.batched.maximum + 1 - 300
 
     assert log(length) + 0.25 == pytest.approx(7.2, abs=0.05)

@@ -16,9 +16,9 @@ from tarry.paper.horizon import (
     _safe_says,
     event_loss,
     find,
-    laws,
     pair_loss,
 )
+from tarry.paper.laws import default_laws
 
 TINY = RunSettings(tiny=True)
 
@@ -31,27 +31,29 @@ def found():
 @pytest.mark.parametrize(("left", "nats"), [(10, 4.86), (12, 2.99), (18, 1.53)])
 def test_a_delay_drawn_anew_costs_a_pair_what_theory_says(left, nats):
     """Epsilon 1, G = 10, L = 26 (theory 6e); each event of the pair costs half of it."""
-    assert round(log_of(pair_loss(RENORMALISED, left, laws(10))), 2) == nats
-    assert 2 * log_of(event_loss(RENORMALISED, left, laws(10))) == pytest.approx(nats, abs=0.006)
+    assert round(log_of(pair_loss(RENORMALISED, left, default_laws(10))), 2) == nats
+    assert 2 * log_of(event_loss(RENORMALISED, left, default_laws(10))) == pytest.approx(nats, abs=0.006)
 
 
 def test_a_cap_costs_an_event_what_theory_says():
     """3.27 nats at a cap of one gap (theory 6e): the mass of one tick, 1 / (R (L - G))."""
-    assert round(log_of(event_loss(CAPPED, 26, laws(10))), 2) == 3.27
-    assert log_of(event_loss(CAPPED, 26, laws(10))) == pytest.approx(log(16) + 0.5)
+    assert round(log_of(event_loss(CAPPED, 26, default_laws(10))), 2) == 3.27
+    assert log_of(event_loss(CAPPED, 26, default_laws(10))) == pytest.approx(log(16) + 0.5)
 
 
 def test_a_late_post_that_leaves_at_once_has_no_bound():
     """Until the deadline is out of reach of every delay."""
-    assert all(event_loss(LATE, left, laws(10)) is None for left in range(10, 25))
-    assert event_loss(LATE, 25, laws(10)) is not None
+    assert all(event_loss(LATE, left, default_laws(10)) is None for left in range(10, 25))
+    assert event_loss(LATE, 25, default_laws(10)) is not None
 
 
 @pytest.mark.parametrize("left", range(61))
 def test_the_deadline_itself_costs_no_more_than_is_promised(left):
     """However little is left, min(release, end) stays within a share for each event."""
-    assert event_loss(CLIPPED, left, laws(10)) <= laws(10).batched.mass(10) / laws(10).unbatched.mass(1)
-    assert log_of(pair_loss(CLIPPED, left, laws(10))) <= 1
+    pair = default_laws(10)
+
+    assert event_loss(CLIPPED, left, pair) <= pair.batched.mass(10) / pair.unbatched.mass(1)
+    assert log_of(pair_loss(CLIPPED, left, pair)) <= 1
 
 
 def test_the_finding_says_what_its_tables_hold(found):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.bounds import two_sided_bound
+from tarry.core.errors import NotPossible
 from tarry.core.verify import verify_label_free
 from tarry.paper import impossibility
 from tarry.paper.finding import RunSettings
-from tarry.paper.impossibility import TICKS, WHOLE, at_least, printed_bound, truncated_geometric
-from tarry.paper.linear_programs import soonest
+from tarry.paper.impossibility import TICKS, WHOLE, at_least, printed_bound, soonest, truncated_geometric
 
 ONE, PERCENT = Fraction(1), Fraction(1, 100)
 
@@ -146,3 +146,17 @@ def test_same_settings_give_the_same_tables():
 
     assert first.as_json() == second.as_json()
     assert first.tables["C"].column("delta") == [0.01]
+
+
+def test_a_law_that_ends_too_soon_is_told():
+    """Two gaps are not enough for delta 0.01 at epsilon 1."""
+    with pytest.raises(NotPossible, match="no optimum"):
+        soonest(1.0, 0.01, 1, ticks=2, last=2)
+
+
+def test_more_gaps_are_never_less():
+    """What is released within two gaps is released within three."""
+    found = [soonest(0.5, 0.05, gaps, ticks=2) for gaps in range(1, 5)]
+
+    assert found == sorted(found)
+    assert found[0] == pytest.approx(0.05)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tarry.core.errors import NotPossible
 from tarry.paper.finding import RunSettings
-from tarry.paper.peer_review import NAME, find, measure_rates
+from tarry.paper.peer_review import find, measure_rates
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import event_table
@@ -123,5 +123,5 @@ def test_the_same_settings_give_the_same_tables_and_a_tiny_run_runs(tmp_path):
     settings = RunSettings(seed=3, tiny=True, data=tmp_path)
     first, again = find(settings), find(settings)
     assert first.as_json() == again.as_json()
-    assert first.name == NAME
+    assert first.name == "peer_review"
     assert find(RunSettings(seed=4)).as_json() != find(RunSettings(seed=5)).as_json()

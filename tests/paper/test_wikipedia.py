@@ -8,7 +8,7 @@ import pytest
 
 from tarry.paper import wikipedia
 from tarry.paper.finding import RunSettings
-from tarry.paper.wikipedia import NAME, find
+from tarry.paper.wikipedia import find
 from tarry.paper.wikipedia_months import wikipedia_month
 from tarry.paper.wikipedia_trial import Measured
 from tarry.study.figures import percent, seconds
@@ -115,7 +115,7 @@ def test_smoothed_precision_is_drawn_as_coded_and_measured_precision_as_correcte
 def test_a_tiny_run_is_the_same_again():
     first, again = (find(RunSettings(tiny=True, seed=2)) for _ in range(2))
     assert first.as_json() == again.as_json()
-    assert first.name == NAME
+    assert first.name == "wikipedia"
 
 
 def test_a_history_that_is_given_is_run_too(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import NotPossible
-from tarry.paper.closed_forms import uniform
+from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import split_weeks, wikipedia_month
 from tarry.paper.wikipedia_versions import (
     CUTOFFS,

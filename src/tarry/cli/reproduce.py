@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the scripts, write what they find, and print it."""
     need_study("polars", "numba", "scipy", extra="paper")
     from tarry.paper import SCRIPTS, script  # noqa: PLC0415 - likewise
-    from tarry.paper.drawing import findings_page  # noqa: PLC0415 - likewise
-    from tarry.paper.finding import RunSettings  # noqa: PLC0415 - only where the extra is installed
+    from tarry.paper.finding import RunSettings, findings_page  # noqa: PLC0415 - where the extra is installed
 
     if arguments.list:
         _list(SCRIPTS, as_json=arguments.json)
@@ -63,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     stamp = _stamp(arguments, data)
     findings = []
-    for place, module in enumerate(modules, start=1):
-        with progress_on_terminal(f"steps of {module.NAME} ({place} of {len(modules)})") as progress:
+    for place, (name, module) in enumerate(zip(names, modules, strict=True), start=1):
+        with progress_on_terminal(f"steps of {name} ({place} of {len(names)})") as progress:
             if progress is not None:  # some scripts take a while before their first step is done
                 progress(0, 1)
             settings = RunSettings(seed=arguments.seed, data=data, tiny=arguments.tiny, progress=progress)

@@ -29,7 +29,7 @@ SCRIPTS: dict[str, str] = {
 
 
 def script(name: str) -> ModuleType:
-    """The module of a script: its NAME, its TITLE and `find(settings)`.
+    """The module of a script: its TITLE and `find(settings)`.
 
     >>> script("nonsense")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

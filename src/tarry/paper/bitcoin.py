@@ -9,6 +9,9 @@ follows the very payments it protects gives them away, one from a closed week be
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import log
 from typing import Any
 
 import altair as alt
@@ -17,19 +20,28 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
-from tarry.paper.bitcoin_payments import ARRIVALS, DEFAULT, WINDOW, make_weeks, safe_table
-from tarry.paper.bitcoin_trial import CLOSED, PAST, Payments, PaymentTrial, payments_of, run_trial
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.bitcoin_payments import (
+    CLOSED,
+    DEFAULT,
+    PAST,
+    WINDOW,
+    Payments,
+    PaymentTrial,
+    make_weeks,
+    payments_of,
+    run_trial,
+)
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
+from tarry.paper.laws import default_laws
 from tarry.study.charts.curves import precision_chart
-from tarry.study.charts.style import duration_axis, hints, line_style, percent_axis, plot, styled
+from tarry.study.charts.style import duration_axis, percent_axis
 from tarry.study.practice import MICROSECONDS
 from tarry.study.runs import AttackRun
 from tarry.study.score import Counts, precision_at
 
-__all__ = ["NAME", "TITLE", "as_coded", "attack_charts", "delay_chart", "find"]
+__all__ = ["TITLE", "as_coded", "attack_charts", "delay_chart", "find"]
 
 
-NAME = "bitcoin"
 TITLE = "Bitcoin: payments to one address, gaps from its own past"
 
 #: Printed in the section on Bitcoin: share of batched payments, of unbatched ones without history (more
@@ -52,10 +64,12 @@ Key = tuple[str, str, int, str]  # history, rule, percentile, epsilon
 
 
 def _histories(settings: RunSettings) -> dict[str, Payments]:
-    made = make_weeks(600 if settings.tiny else PER_DAY, settings.seed)
-    histories = {MADE_UP: payments_of(made, PERCENTILES)}
+    made_up = make_weeks(600 if settings.tiny else PER_DAY, settings.seed)
     real = real_tables(settings, "dao_votes", "bitcoin_otc")
-    return histories | {name: payments_of(columns, PERCENTILES) for name, columns in real.items()}
+    return {
+        MADE_UP: payments_of(made_up, PERCENTILES),
+        **{name: payments_of(columns, PERCENTILES) for name, columns in real.items()},
+    }
 
 
 def _statistics(histories: dict[str, Payments]) -> Table:
@@ -77,10 +91,15 @@ def _statistics(histories: dict[str, Payments]) -> Table:
                 *(_without(payments.gaps[rule][50][batched]) for rule in (PAST, CLOSED)),
             )
         )
-    shares = ("batched", "unbatched without history", "batched with history")
-    gaps = ("linked pairs with two gaps", "ten minutes for batched, paper", "ten minutes, closed week")
-    header = ("history", "payments a day", *shares, "linked pairs", *gaps)
-    return Table(title="The payments, and what the paper prints of its own", header=header, rows=rows)
+    return Table(
+        title="The payments, and what the paper prints of its own",
+        header=(
+            *("history", "payments a day", "batched", "unbatched without history"),
+            *("batched with history", "linked pairs", "linked pairs with two gaps"),
+            *("ten minutes for batched, paper", "ten minutes, closed week"),
+        ),
+        rows=rows,
+    )
 
 
 def _moved(payments: Payments) -> float:
@@ -99,41 +118,38 @@ def _without(gaps: IntArray) -> float:
 def _trials(settings: RunSettings, histories: dict[str, Payments]) -> dict[Key, PaymentTrial]:
     keys: list[Key] = [
         (name, rule, percentile, epsilon)
-        for name in histories
-        for rule in (PAST, CLOSED)
-        for percentile in PERCENTILES
-        for epsilon in EPSILONS
+        for name, rule, percentile, epsilon in product(histories, (PAST, CLOSED), PERCENTILES, EPSILONS)
         if percentile == 50 or (not settings.tiny and (name == MADE_UP or epsilon == "1"))
     ]
     trials: dict[Key, PaymentTrial] = {}
-    for done, (name, rule, percentile, epsilon) in enumerate(keys):
-        payments = histories[name]
-        gaps = payments.gaps[rule][percentile]
+    for name, rule, percentile, epsilon in settings.steps(keys):
         many = DRAWS if name == MADE_UP and epsilon == "1" and not settings.tiny else 1
-        trial = run_trial(payments, gaps, epsilon, [Seeded(settings.seed, draw) for draw in range(many)])
-        trials[name, rule, percentile, epsilon] = trial
-        if settings.progress is not None:
-            settings.progress(done + 1, len(keys))
+        draws = [Seeded(settings.seed, draw) for draw in range(many)]
+        gaps = histories[name].gaps[rule][percentile]
+        trials[name, rule, percentile, epsilon] = run_trial(histories[name], gaps, epsilon, draws)
     return trials
 
 
 def _attacks(trials: dict[Key, PaymentTrial]) -> Table:
-    rows = [
-        (
-            *key,
-            precision_at([score.counts for score in trial.basic], HIGH_RECALL),
-            precision_at([score.counts for score in trial.informed], HIGH_RECALL),
-            trial.within(2),
-            trial.within(4),
-            float(np.mean(trial.delays)) / 3600 if len(trial.delays) else None,
-            trial.draws,
-        )
-        for key, trial in trials.items()
-    ]
-    results = ("basic", "informed", "delay within 2 h", "within 4 h", "mean, hours", "draws")
-    header = ("history", "gap from", "percentile", "epsilon", *results)
-    title = f"Precision of both attacks at a recall of {HIGH_RECALL:.0%}, and delays of batched payments"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title=f"Precision of both attacks at a recall of {HIGH_RECALL:.0%}, and delays of batched payments",
+        header=(
+            *("history", "gap from", "percentile", "epsilon", "basic", "informed"),
+            *("delay within 2 h", "within 4 h", "mean, hours", "draws"),
+        ),
+        rows=[
+            (
+                *key,
+                precision_at([score.counts for score in trial.basic], HIGH_RECALL),
+                precision_at([score.counts for score in trial.informed], HIGH_RECALL),
+                trial.within(2),
+                trial.within(4),
+                float(np.mean(trial.delays)) / 3600 if len(trial.delays) else None,
+                trial.draws,
+            )
+            for key, trial in trials.items()
+        ],
+    )
 
 
 # --- the authors' slip ---------------------------------------------------------------------------
@@ -150,15 +166,63 @@ def as_coded(counts: Counts) -> float | None:
 
 
 def _slip(nothing: dict[str, PaymentTrial]) -> Table:
-    rows = [
-        (name, score.cutoff_s, score.counts.recall, score.counts.precision, as_coded(score.counts))
-        for name, trial in nothing.items()
-        for score in trial.basic
-        if score.cutoff_s in SLIP_S
-    ]
-    header = ("history", "cutoff, s", "recall", "precision", "precision as coded")
-    title = "Without delays: the basic attack, and the same counts with the false positives misread"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="Without delays: the basic attack, and the same counts with the false positives misread",
+        header=("history", "cutoff, s", "recall", "precision", "precision as coded"),
+        rows=[
+            (name, score.cutoff_s, score.counts.recall, score.counts.precision, as_coded(score.counts))
+            for name, trial in nothing.items()
+            for score in trial.basic
+            if score.cutoff_s in SLIP_S
+        ],
+    )
+
+
+# --- an example: a gap that follows the payments --------------------------------------------------
+
+#: Theory, parameters: the arrivals of one recipient, and where the fourth might have come instead.
+ARRIVALS, MOVED = (0, 10, 20, 24, 40), (0, 10, 20, 14, 40)
+
+
+def example(ticks: int = 1000) -> tuple[float, float, Fraction | None, float]:
+    """Two medians of gaps; the largest ratio of a later batched payment; nats of a later unbatched one.
+
+    `ticks` are those of one unit of time: the more, the nearer to continuous time.
+
+    >>> before, after, ratio, nats = example()
+    >>> before, after, ratio, round(nats, 2)
+    (10.0, 8.0, None, 0.22)
+    """
+    before, after = (float(np.median(np.diff(np.sort(times)))) for times in (ARRIVALS, MOVED))
+    true, other = (default_laws(round(gap * ticks)) for gap in (after, before))
+    ratio = (
+        true.batched.mass(true.start) / other.batched.mass(true.start)
+        if other.start <= true.start
+        else None
+    )
+    leak = log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
+    return before, after, ratio, leak
+
+
+def _safe() -> Table:
+    """The example, beside a gap that does not follow the payments."""
+    before, after, ratio, leak = example()
+    nats = "infinite" if ratio is None else log(ratio)
+    return Table(
+        title=f"What a moved payment changes for those after it: arrivals {ARRIVALS}, the fourth at 14 "
+        "instead",
+        header=(
+            *("rule", "gap", "gap had one come earlier"),
+            *("a later batched one, nats", "a later lone one, nats"),
+        ),
+        rows=[
+            ("the gap follows the payments", before, after, nats, leak),
+            ("the gap of a closed week", before, before, 0.0, 0.0),
+        ],
+    )
+
+
+# --- sentences and pictures -----------------------------------------------------------------------
 
 
 def _charts(trials: dict[Key, PaymentTrial], nothing: PaymentTrial) -> dict[str, alt.LayerChart]:
@@ -247,14 +311,15 @@ def find(settings: RunSettings) -> Finding:
         "statistics": _statistics(histories),
         "attacks": _attacks(trials),
         "slip": _slip(nothing),
-        "safe": safe_table(),
+        "safe": _safe(),
     }
-    says = _says(tables["attacks"], tables["statistics"], tables["slip"], tables["safe"])
-    charts = _charts(trials, nothing[MADE_UP])
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
-
-
-# --- pictures -------------------------------------------------------------------------------------
+    return Finding(
+        name="bitcoin",
+        title=TITLE,
+        says=_says(tables["attacks"], tables["statistics"], tables["slip"], tables["safe"]),
+        tables=tables,
+        charts=_charts(trials, nothing[MADE_UP]),
+    )
 
 
 def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, alt.LayerChart]:
@@ -263,9 +328,15 @@ def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, alt.LayerChart
     >>> sorted(attack_charts({}))
     ['basic-attack', 'informed-attack']
     """
-    basic = [_run(name, trial, informed=False) for name, trial in lines.items()]
-    informed = [_run(name, trial, informed=True) for name, trial in lines.items()]
+    basic, informed = (_runs(lines, kind) for kind in ("basic", "informed"))
     return {"basic-attack": precision_chart(basic), "informed-attack": _in_gaps(informed)}
+
+
+def _runs(lines: Mapping[str, PaymentTrial], kind: str) -> list[AttackRun]:
+    return [
+        AttackRun(attack="recipient", observer="notified", policy=name, draw=0, scores=getattr(trial, kind))
+        for name, trial in lines.items()
+    ]
 
 
 def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
@@ -282,11 +353,6 @@ def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
     return chart
 
 
-def _run(name: str, trial: PaymentTrial, *, informed: bool) -> AttackRun:
-    scores = trial.informed if informed else trial.basic
-    return AttackRun(attack="recipient", observer="notified", policy=name, draw=0, scores=scores)
-
-
 def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:
     """How many batched payments wait at most how long.
 
@@ -300,10 +366,8 @@ def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:
         for part in np.linspace(0.01, 0.99, 50).tolist()
     ]
     longest = max(float(row["delay"]) for row in rows)
-    x = alt.X("delay:Q", **duration_axis("delay of batched payments", longest, unit=60))
-    y = alt.Y("share:Q", **percent_axis("payments that wait at most this long"))
-    names = list(lines)
-    base = plot(rows).mark_line(strokeWidth=2)
-    hint = hints("line:N", "delay:Q", "share:Q")
-    color = line_style(names)["color"]
-    return styled(base.encode(x=x, y=y, color=color, tooltip=hint), rows_of_legend=len(names))
+    return line_chart(
+        rows,
+        x=alt.X("delay:Q", **duration_axis("delay of batched payments", longest, unit=60)),
+        y=alt.Y("share:Q", **percent_axis("payments that wait at most this long")),
+    )

@@ -1,4 +1,4 @@
-"""Payments of the Bitcoin experiment: two made-up weeks of them, and the gaps that two rules learn.
+"""Payments of the Bitcoin experiment: two made-up weeks, the gaps that two rules learn, and a trial.
 
 Most payments go to an address that nobody else pays. Some addresses are paid often, a few very often.
 Now and then one owner pays a single address from several of their own within a minute: a batch.
@@ -9,44 +9,51 @@ proves nothing by itself.
 The paper's rule takes the gap from the recipient's last seven days. A gap that follows the very payments
 it protects gives them away: had one of them come earlier, the next would draw from another law. A gap from
 a week that is closed by then cannot.
+
+In a trial the receiving address stands for the actor and the spending one for the target, as in the paper:
+nobody knows who owns what, so payments from different addresses to one within a minute count as one
+owner's.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from tarry.core.calibrate import gap_at_percentile
-from tarry.core.exact import ratio_below
+from tarry.core.entropy import Seeded
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
-from tarry.core.mechanism import LawPair
-from tarry.paper.finding import Table
+from tarry.core.plan_release import plan_release
+from tarry.core.policy import Policy
+from tarry.paper.laws import FloatArray
+from tarry.readers.columns import Columns
+from tarry.study.attack import Truth
+from tarry.study.attack.cutoff import informed_attack, recipient_attack
 from tarry.study.practice import MICROSECONDS
+from tarry.study.score import Counts, Score
 from tarry.study.table import EventTable, event_table
 
 __all__ = [
-    "ARRIVALS",
+    "CLOSED",
     "DAY",
     "DEFAULT",
+    "PAST",
     "WEEK",
     "WINDOW",
     "Gaps",
+    "PaymentTrial",
+    "Payments",
     "closed_gaps",
-    "example",
     "make_weeks",
     "past_gaps",
-    "safe_table",
+    "payments_of",
+    "run_trial",
     "usable",
     "with_history",
 ]
-
-
-FloatArray = npt.NDArray[np.float64]
 
 DAY = 86_400 * MICROSECONDS
 WEEK = 7 * DAY
@@ -61,12 +68,6 @@ _MORE = 0.2  # chance of each further member of a batch, after two
 _A_WEEK, _SPREAD, _MOST = 5.0, 2.0, 500.0  # lone payments of a regular address: median, log sd, most
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Paid:
-    recipient: IntArray
-    time: IntArray  # microseconds after the start
-
-
 def make_weeks(per_day: int, seed: int) -> EventTable:
     """Two weeks of payments: the actor is the receiving address, the target the spending one.
 
@@ -77,13 +78,13 @@ def make_weeks(per_day: int, seed: int) -> EventTable:
     rng = np.random.default_rng(seed)
     total = 14 * per_day
     rates = _rates(total * _KNOWN_LONE / 2)
-    batches = _batches(round(total * _BATCHED), rates, rng)
-    lone = total - len(batches.time)
+    recipient, paid_at = _batches(round(total * _BATCHED), rates, rng)
+    lone = total - len(recipient)
     known = rng.choice(len(rates), size=round(lone * _KNOWN_LONE), p=rates / rates.sum())
     fresh = len(rates) + total + np.arange(lone - len(known))
-    time = np.concatenate((batches.time, rng.integers(2 * WEEK, size=lone)))
+    time = np.concatenate((paid_at, rng.integers(2 * WEEK, size=lone)))
     return event_table(
-        actor=np.concatenate((batches.recipient, known, fresh)),
+        actor=np.concatenate((recipient, known, fresh)),
         target=rng.permutation(total),
         time=_STARTS_AT + time // MICROSECONDS * MICROSECONDS,
     )
@@ -94,8 +95,7 @@ def _rates(a_week: float) -> FloatArray:
 
     The quantiles of the law, not draws from it: so few addresses would make every seed another world.
     """
-    many = max(1, round(a_week / float(np.mean(_quantiles(1000)))))
-    return _quantiles(many)
+    return _quantiles(max(1, round(a_week / float(np.mean(_quantiles(1000))))))
 
 
 def _quantiles(many: int) -> FloatArray:
@@ -103,8 +103,11 @@ def _quantiles(many: int) -> FloatArray:
     return np.minimum(_A_WEEK * np.exp(_SPREAD * np.array(scores)), _MOST)
 
 
-def _batches(payments: int, rates: FloatArray, rng: np.random.Generator) -> _Paid:
-    """Batches of two or more, to addresses that are paid often or to ones of their own."""
+def _batches(payments: int, rates: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Batches of two or more, to addresses that are paid often or to ones of their own.
+
+    The recipient of each payment, and its time after the start.
+    """
     ends = np.cumsum(1 + rng.geometric(1 - _MORE, size=payments))
     sizes = np.diff(ends[: int(np.searchsorted(ends, payments)) + 1], prepend=0)
     owner = rng.choice(len(rates), size=len(sizes), p=rates / rates.sum())
@@ -112,7 +115,7 @@ def _batches(payments: int, rates: FloatArray, rng: np.random.Generator) -> _Pai
     owner[alone] = len(rates) + np.arange(int(alone.sum()))
     start = rng.integers(2 * WEEK - WINDOW, size=len(sizes))
     within = rng.integers(WINDOW - 5 * MICROSECONDS, size=int(sizes.sum()))
-    return _Paid(recipient=np.repeat(owner, sizes), time=np.repeat(start, sizes) + within)
+    return np.repeat(owner, sizes), np.repeat(start, sizes) + within
 
 
 def with_history(table: EventTable) -> BoolArray:
@@ -125,11 +128,8 @@ def with_history(table: EventTable) -> BoolArray:
     near = same & (np.diff(table.time) <= WINDOW)
     # The start of each run of payments within a minute of each other decides for all of them.
     runs = np.flatnonzero(np.concatenate(([True], ~near)))
-    history = np.zeros(len(table), dtype=np.bool_)
     before = np.concatenate(([False], same & (np.diff(table.time) <= WEEK)))[runs]
-    lengths = np.diff(np.append(runs, len(table)))
-    history[:] = np.repeat(before, lengths)
-    return history
+    return np.repeat(before, np.diff(np.append(runs, len(table))))
 
 
 # --- the gap of a payment: the paper's rule, and the safe one -------------------------------------
@@ -143,21 +143,17 @@ def past_gaps(table: EventTable, percentiles: Sequence[int], since: int) -> Gaps
     Gaps within the window are batches and left out; without any gap it is ten minutes. Rows before
     `since` get that too: they are history alone.
 
-    >>> from tarry.study.table import event_table
     >>> at = [0, 10, 20, 24, 40, 50]
     >>> table = event_table(actor=[7] * 6, target=range(6), time=[t * WINDOW * 2 for t in at])
     >>> [int(gap) // (2 * WINDOW) for gap in past_gaps(table, [50], 0)[50]][-1]
     10
     """
     gaps = {percentile: np.full(len(table), DEFAULT) for percentile in percentiles}
-    starts = np.flatnonzero(np.diff(table.actor_rank, prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        if end - start < 3:  # a gap before a payment takes three
-            continue
+    for start, end in _stretches(table.actor_rank):
         times = table.time[start:end]
         apart = np.diff(times)
         first = np.searchsorted(times, times - WEEK)
-        for i in range(2, end - start):
+        for i in range(2, end - start):  # a gap before a payment takes three
             past = apart[first[i] : i - 1]
             past = past[past > WINDOW]
             if times[i] >= since and len(past):
@@ -166,10 +162,16 @@ def past_gaps(table: EventTable, percentiles: Sequence[int], since: int) -> Gaps
     return gaps
 
 
+def _stretches(*kinds: IntArray) -> Iterator[tuple[int, int]]:
+    """Where each stretch of rows of one kind begins, and where it ends."""
+    changes = [np.diff(kind, prepend=-1) != 0 for kind in kinds]
+    starts = np.flatnonzero(np.any(changes, axis=0)).tolist()
+    return zip(starts, [*starts[1:], len(kinds[0])], strict=True)
+
+
 def closed_gaps(table: EventTable, percentiles: Sequence[int]) -> Gaps:
     """The safe rule: the recipient's gaps in the week before the payment's own, which is closed by then.
 
-    >>> from tarry.study.table import event_table
     >>> at = [0, 10, 30, 7 * 720 + 5]
     >>> table = event_table(actor=[7] * 4, target=range(4), time=[t * WINDOW * 2 for t in at])
     >>> [int(gap) // (2 * WINDOW) for gap in closed_gaps(table, [50])[50]]
@@ -177,17 +179,14 @@ def closed_gaps(table: EventTable, percentiles: Sequence[int]) -> Gaps:
     """
     week = (table.time - table.time.min()) // WEEK
     known: dict[tuple[int, int], list[int]] = {}
-    kind = np.stack((table.actor_rank, week), axis=1)
-    starts = np.flatnonzero(np.any(np.diff(kind, axis=0, prepend=-1) != 0, axis=1))
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
+    gaps = {percentile: np.full(len(table), DEFAULT) for percentile in percentiles}
+    # Rows are sorted by recipient and time: what a week teaches is known when the next one comes.
+    for start, end in _stretches(table.actor_rank, week):
+        recipient, number = int(table.actor_rank[start]), int(week[start])
         apart = np.diff(table.time[start:end])
         if len(apart := apart[apart > WINDOW]):
-            recipient, number = kind[start].tolist()
             known[recipient, number + 1] = [int(gap_at_percentile(apart.tolist(), p)) for p in percentiles]
-    gaps = {percentile: np.full(len(table), DEFAULT) for percentile in percentiles}
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-        learned = known.get((int(kind[start, 0]), int(kind[start, 1])), [])
-        for percentile, gap in zip(percentiles, learned, strict=False):
+        for percentile, gap in zip(percentiles, known.get((recipient, number), []), strict=False):
             gaps[percentile][start:end] = gap
     return gaps
 
@@ -204,57 +203,134 @@ def usable(gaps: IntArray) -> IntArray:
     return rounded
 
 
-# --- an example -----------------------------------------------------------------------------------
+# --- a trial: one history under a rule for the gaps, replayed and attacked ------------------------
 
-#: Theory, parameters: the arrivals of one recipient, and where the fourth might have come instead.
-ARRIVALS, MOVED = (0, 10, 20, 24, 40), (0, 10, 20, 14, 40)
+PAST, CLOSED = "the seven days before each payment", "the closed week before"
+
+_MINUTES = (5, 10, 15, 20, 30, 45, 60, 90, 120, 150, 180, 240, 300, 360, 480, 720, 960, 1440, 2880, 5760)
+CUTOFFS = [seconds * MICROSECONDS for seconds in (10, 30, 60, *(60 * minutes for minutes in _MINUTES))]
+MULTIPLES = [  # of a gap
+    *(Fraction(part, 100) for part in (1, 5, 10, 20, 40, 60, 80, 100, 125, 150)),
+    *map(Fraction, (2, 3, 5, 10, 20)),
+]
 
 
-def example(ticks: int = 1000) -> tuple[float, float, Fraction | None, float]:
-    """Two medians of gaps; the largest ratio of a later batched payment; nats of a later unbatched one.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Payments:
+    """What is replayed: the payments after the first week, and the gaps that each rule learned for them.
 
-    `ticks` are those of one unit of time: the more, the nearer to continuous time.
-
-    >>> before, after, ratio, nats = example()
-    >>> before, after, ratio, round(nats, 2)
-    (10.0, 8.0, None, 0.22)
+    >>> payments_of(make_weeks(500, seed=1), [50]).days
+    7.0
     """
-    before, after = (float(np.median(np.diff(np.sort(times)))) for times in (ARRIVALS, MOVED))
-    true, other = (_laws(round(gap * ticks)) for gap in (after, before))
-    ratio = (
-        true.batched.mass(true.start) / other.batched.mass(true.start)
-        if other.start <= true.start
-        else None
-    )
-    leak = log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
-    return before, after, ratio, leak
+
+    table: EventTable
+    gaps: Mapping[str, Gaps]  # by rule: seconds, one for each row
+    history: BoolArray  # whether the recipient was paid in the seven days before
+
+    @cached_property
+    def truth(self) -> Truth:
+        """Which pairs are linked."""
+        return Truth(table=self.table, window=WINDOW)
+
+    @property
+    def days(self) -> float:
+        """How long they last."""
+        return round(float(np.ptp(self.table.time)) / DAY, 1)
 
 
-def _laws(start: int) -> LawPair:
-    ratio = ratio_below(Fraction(1, 2))
-    return zero_inflated_pair(ratio, start, support_end(ratio, start, Fraction(1)))
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PaymentTrial:
+    """What came of one rule, percentile and epsilon, all draws together.
 
-
-def safe_table() -> Table:
-    """The example, beside a gap that does not follow the payments.
-
-    >>> safe_table().rows[1][3]
-    0.0
+    >>> PaymentTrial(basic=(), informed=(), delays=np.array([1800, 9000])).within(hours=1)
+    0.5
     """
-    before, after, ratio, leak = example()
-    nats = "infinite" if ratio is None else log(ratio)
-    rows = [
-        ("the gap follows the payments", before, after, nats, leak),
-        ("the gap of a closed week", before, before, 0.0, 0.0),
+
+    basic: Sequence[Score]
+    informed: Sequence[Score]
+    delays: IntArray  # of batched payments, seconds, sorted
+    draws: int = 1  # that were counted together
+
+    def within(self, hours: float) -> float:
+        """The share of batched payments with at most this delay."""
+        return float(np.searchsorted(self.delays, hours * 3600, side="right")) / max(len(self.delays), 1)
+
+
+def payments_of(history: EventTable | Columns, percentiles: Sequence[int]) -> Payments:
+    """Learn the gaps of a history, and keep what comes after its first week.
+
+    Of a table of acts, what is acted on receives and who acts spends.
+
+    >>> sorted(payments_of(make_weeks(500, seed=1), [50]).gaps) == sorted([PAST, CLOSED])
+    True
+    """
+    table = history if isinstance(history, EventTable) else _paid(history)
+    since = int(table.time.min()) + WEEK
+    later = table.time >= since
+    learned = {PAST: past_gaps(table, percentiles, since), CLOSED: closed_gaps(table, percentiles)}
+    gaps = {rule: {p: usable(gap[later]) for p, gap in by.items()} for rule, by in learned.items()}
+    return Payments(table=table.keep(later), gaps=gaps, history=with_history(table)[later])
+
+
+def _paid(columns: Columns) -> EventTable:
+    spender, receiver = (columns.frame[name].to_numpy() for name in (columns.actor, columns.target))
+    return event_table(actor=receiver, target=spender, time=columns.arrival)
+
+
+def run_trial(
+    payments: Payments, gaps: IntArray | None, epsilon: str, draws: Sequence[Seeded]
+) -> PaymentTrial:
+    """Replay with a gap for each row (None: nothing is done) and attack what is seen.
+
+    >>> payments = payments_of(make_weeks(500, seed=1), [50])
+    >>> trial = run_trial(payments, None, "1", [Seeded(0)])
+    >>> trial.basic[2].counts.precision, trial.basic[2].counts.recall  # a minute, and nothing hidden
+    (1.0, 1.0)
+    """
+    table, truth = payments.table, payments.truth
+    gap_of_recipient = _one_each(table, payments.gaps[CLOSED][50] if gaps is None else gaps) * MICROSECONDS
+    basic: list[list[Score]] = []
+    informed: list[list[Score]] = []
+    delays: list[IntArray] = []
+    for draw in draws:
+        seen = table.time
+        if gaps is not None:
+            plan = plan_release(_policy(gaps, epsilon), replace(table, track=gaps).history, draw)
+            seen = plan.release * MICROSECONDS
+            delays.append((plan.release - plan.arrival)[plan.batched])
+        basic.append(recipient_attack(truth, seen, CUTOFFS))
+        informed.append(informed_attack(truth, seen, MULTIPLES, gap_of_recipient))
+    together = np.sort(np.concatenate(delays)) if delays else np.zeros(0, dtype=np.int64)
+    return PaymentTrial(basic=_summed(basic), informed=_summed(informed), delays=together, draws=len(draws))
+
+
+def _policy(gaps: IntArray, epsilon: str) -> Policy:
+    """Uniform delays (eta = 1, as in the paper's experiments), a gap for each class of payments."""
+    by_track = {str(gap): Fraction(gap) for gap in np.unique(gaps).tolist()}
+    return Policy(epsilon=epsilon, gap="10m", window="1m", law="uniform", track_gaps=by_track)
+
+
+def _one_each(table: EventTable, gaps: IntArray) -> IntArray:
+    """For each row, one gap that stands for its recipient: the middle one of those used."""
+    order = np.lexsort((gaps, table.actor_rank))
+    ends = np.cumsum(np.bincount(table.actor_rank))
+    starts = np.concatenate(([0], ends[:-1]))
+    middle: IntArray = gaps[order][(starts + ends) // 2]
+    return middle[table.actor_rank]
+
+
+def _summed(draws: Sequence[Sequence[Score]]) -> list[Score]:
+    """The counts of all draws together, setting by setting."""
+    return [
+        replace(scores[0], counts=_added([score.counts for score in scores]))
+        for scores in zip(*draws, strict=True)
     ]
-    header = (
-        "rule",
-        "gap",
-        "gap had one come earlier",
-        "a later batched one, nats",
-        "a later lone one, nats",
+
+
+def _added(counts: Sequence[Counts]) -> Counts:
+    return Counts(
+        true_positives=sum(c.true_positives for c in counts),
+        false_positives=sum(c.false_positives for c in counts),
+        false_negatives=sum(c.false_negatives for c in counts),
+        true_negatives=sum(c.true_negatives for c in counts),
     )
-    title = (
-        f"What a moved payment changes for those after it: arrivals {ARRIVALS}, the fourth at 14 instead"
-    )
-    return Table(title=title, header=header, rows=rows)

@@ -8,40 +8,43 @@ time stand the exact laws on ticks, which is what is released.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp
+from functools import partial
+from itertools import product
+from math import exp, inf
 from typing import Any
 
 import altair as alt
 
 from tarry.core.mechanism import Ask
 from tarry.core.plugins import load
-from tarry.paper import closed_forms
-from tarry.paper.closed_forms import Means, best_eta
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.laws import (
+    Means,
+    best_eta,
+    exponential,
+    staircase,
+    turning_point,
+    uniform,
+    zero_inflated_uniform,
+)
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = ["TITLE", "find"]
 
-NAME = "delays"
 TITLE = "Expected delay of four laws against epsilon"
 
 TICKS = 300  # of a gap, for the exact laws: five minutes in seconds
 SHOWN = tuple(map(Fraction, ("0.1", "0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8")))  # in the tables
 FINE = tuple(step / 10 for step in range(1, 81))  # epsilons of the lines
+ENDS = FINE[0], FINE[-1]
 SIMILAR = (2.0, 3.0)  # epsilons up to which the laws are about as similar as the text has them
 FACTOR = 2.0  # "a factor of nearly two times less delay ... at small values of epsilon"
 
 #: The laws in the order of the figure. `share` is half of epsilon: what one event may cost.
 CLOSED: dict[str, Callable[[float], Means]] = {
-    "exponential": closed_forms.exponential,
-    "staircase": closed_forms.staircase,
-    "uniform": closed_forms.uniform,
-    "zero-inflated-uniform": lambda share: closed_forms.zero_inflated_uniform(share, best_eta(share, 0.0)),
-}
-#: The mean delay of each kind of events.
-MEANS: dict[str, Callable[[Means], float]] = {
-    "unbatched": lambda means: means.unbatched,
-    "batched": lambda means: means.batched,
+    "exponential": exponential,
+    "staircase": staircase,
+    "uniform": uniform,
+    "zero-inflated-uniform": lambda share: zero_inflated_uniform(share, best_eta(share, 0.0)),
 }
 # Which law falls behind which as epsilon grows, and for which events.
 RACES = (
@@ -61,8 +64,13 @@ def find(settings: RunSettings) -> Finding:
     """
     shown = SHOWN[1::3] if settings.tiny else SHOWN
     tables = {"delays": _delays(shown), "crossings": _crossings(), "corollary": _corollary()}
-    charts = {f"{kind}-delay": _chart(kind, tables["delays"]) for kind in ("unbatched", "batched")}
-    return Finding(name=NAME, title=TITLE, says=_says(tables), tables=tables, charts=charts)
+    return Finding(
+        name="delays",
+        title=TITLE,
+        says=_says(tables),
+        tables=tables,
+        charts={f"{kind}-delay": _chart(kind, tables["delays"]) for kind in ("unbatched", "batched")},
+    )
 
 
 def on_ticks(law: str, epsilon: Fraction) -> Means:
@@ -72,9 +80,9 @@ def on_ticks(law: str, epsilon: Fraction) -> Means:
     1.77
     """
     pair = load("law", law)(Ask(share=epsilon / 2, start=TICKS, weight=Fraction(0)))
-    means = Means(float(pair.batched.mean / TICKS), float(pair.unbatched.mean / TICKS))
-    end = pair.batched.maximum
-    return means if end is None else Means(means.batched, means.unbatched, (end + 1) / TICKS)
+    last = pair.batched.maximum
+    end = inf if last is None else (last + 1) / TICKS
+    return Means(float(pair.batched.mean / TICKS), float(pair.unbatched.mean / TICKS), end)
 
 
 def longest_to_shortest(epsilon: float) -> float:
@@ -92,32 +100,39 @@ def longest_to_shortest(epsilon: float) -> float:
 
 def _delays(shown: tuple[Fraction, ...]) -> Table:
     rows: list[list[Cell]] = []
-    for epsilon in shown:
-        for law, closed in CLOSED.items():
-            means, exact = closed(float(epsilon) / 2), on_ticks(law, epsilon)
-            most = max(abs(exact.batched - means.batched), abs(exact.unbatched - means.unbatched))
-            pairs = (means.unbatched, exact.unbatched, means.batched, exact.batched)
-            rows.append([float(epsilon), law, *pairs, most * TICKS])
-    header = ("epsilon", "law", "unbatched", "unbatched, on ticks", "batched", "batched, on ticks")
-    title = f"Mean delay in gaps: closed form, and exactly on {TICKS} ticks to the gap"
-    return Table(title=title, header=(*header, "furthest apart, ticks"), rows=rows)
+    for epsilon, (law, closed) in product(shown, CLOSED.items()):
+        means, exact = closed(float(epsilon) / 2), on_ticks(law, epsilon)
+        most = max(abs(exact.batched - means.batched), abs(exact.unbatched - means.unbatched))
+        pairs = (means.unbatched, exact.unbatched, means.batched, exact.batched)
+        rows.append([float(epsilon), law, *pairs, most * TICKS])
+    return Table(
+        title=f"Mean delay in gaps: closed form, and exactly on {TICKS} ticks to the gap",
+        header=(
+            *("epsilon", "law", "unbatched", "unbatched, on ticks", "batched"),
+            *("batched, on ticks", "furthest apart, ticks"),
+        ),
+        rows=rows,
+    )
 
 
 def _crossings() -> Table:
-    rows = [(kind, law, other, _crossing(kind, law, other)) for kind, law, other in RACES]
-    title = "From which epsilon on a law of the paper waits longer than one it is meant to beat"
-    return Table(title=title, header=("events", "law", "is worse than", "from epsilon"), rows=rows)
+    return Table(
+        title="From which epsilon on a law of the paper waits longer than one it is meant to beat",
+        header=("events", "law", "is worse than", "from epsilon"),
+        rows=[
+            (kind, law, other, turning_point(partial(_behind, kind, law, other), *ENDS, within=1e-9))
+            for kind, law, other in RACES
+        ],
+    )
 
 
-def _crossing(kind: str, law: str, other: str) -> float:
-    """Where the difference changes its sign, by bisection over all epsilons of the figure."""
-    low, high = FINE[0], FINE[-1]
-    mean = MEANS[kind]
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        behind = mean(CLOSED[law](middle / 2)) > mean(CLOSED[other](middle / 2))
-        low, high = (low, middle) if behind else (middle, high)
-    return high
+def _behind(kind: str, law: str, other: str, epsilon: float) -> bool:
+    return _mean(law, kind, epsilon) > _mean(other, kind, epsilon)
+
+
+def _mean(law: str, kind: str, epsilon: float) -> float:
+    """The mean delay of one kind of events, batched or unbatched."""
+    return float(getattr(CLOSED[law](epsilon / 2), kind))
 
 
 def _corollary() -> Table:
@@ -125,20 +140,20 @@ def _corollary() -> Table:
     rows: list[list[Cell]] = []
     for epsilon in map(float, SHOWN):
         eta = exp(-epsilon / 4)
-        ours = closed_forms.zero_inflated_uniform(epsilon / 2, eta)
-        theirs = closed_forms.staircase(epsilon / 2)
-        pairs = (ours.unbatched, theirs.unbatched, ours.batched, theirs.batched)
-        rows.append([epsilon, eta, *pairs])
-    header = ("epsilon", "eta", "unbatched", "staircase unbatched", "batched", "staircase batched")
-    title = "One eta that beats the staircase law for both kinds of events"
-    return Table(title=title, header=header, rows=rows)
+        ours, theirs = zero_inflated_uniform(epsilon / 2, eta), staircase(epsilon / 2)
+        rows.append([epsilon, eta, ours.unbatched, theirs.unbatched, ours.batched, theirs.batched])
+    return Table(
+        title="One eta that beats the staircase law for both kinds of events",
+        header=("epsilon", "eta", "unbatched", "staircase unbatched", "batched", "staircase batched"),
+        rows=rows,
+    )
 
 
 # --- sentences and pictures ---------------------------------------------------------------------
 
 
 def _says(tables: dict[str, Table]) -> list[str]:
-    small, large = FINE[0], FINE[-1]
+    small, large = ENDS
     slow, fast = CLOSED["exponential"](small / 2), CLOSED["uniform"](small / 2)
     ends = {law: closed(large / 2).unbatched for law, closed in CLOSED.items()}
     least, most = min(ends, key=ends.__getitem__), max(ends, key=ends.__getitem__)
@@ -181,8 +196,8 @@ def _says(tables: dict[str, Table]) -> list[str]:
 
 def _chart(kind: str, exact: Table) -> alt.LayerChart:
     rows: list[dict[str, Any]] = [
-        {"line": law, "epsilon": epsilon, "delay": MEANS[kind](closed(epsilon / 2))}
-        for law, closed in CLOSED.items()
+        {"line": law, "epsilon": epsilon, "delay": _mean(law, kind, epsilon)}
+        for law in CLOSED
         for epsilon in FINE
     ]
     dots = [
@@ -190,7 +205,10 @@ def _chart(kind: str, exact: Table) -> alt.LayerChart:
         for one in exact.records()
     ]
     low = min(row["delay"] for row in rows)
-    x = alt.X("epsilon:Q", **number_axis("epsilon of a pair (dots: exactly on ticks)", 0, FINE[-1]))
     title = f"mean delay of {kind} events, in gaps"
-    y = alt.Y("delay:Q", **number_axis(title, low * 0.9, 25, log=True, values=(0.1, 0.3, 1, 3, 10)))
-    return line_chart(rows, x=x, y=y, dots=dots)
+    return line_chart(
+        rows,
+        x=alt.X("epsilon:Q", **number_axis("epsilon of a pair (dots: exactly on ticks)", 0, FINE[-1])),
+        y=alt.Y("delay:Q", **number_axis(title, low * 0.9, 25, log=True, values=(0.1, 0.3, 1, 3, 10))),
+        dots=dots,
+    )

@@ -1,21 +1,38 @@
-"""What a script is given and what it finds: settings and real tables; sentences, tables and charts."""
+"""What a script is given, what it finds, and how that is shown.
 
-from collections.abc import Callable, Mapping, Sequence
+Given: settings and real tables. Found: sentences, tables and charts of lines and dots, on one page.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
 from tarry.core.errors import BadInput
 from tarry.readers.columns import Columns
 from tarry.readers.files import read_history
+from tarry.study.charts.style import SERIES, chart_svg, hints, line_style, plot, styled
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, table, whole_page
+from tarry.study.table import EventTable, table_of
 
-__all__ = ["Finding", "RunSettings", "Table", "real_tables"]
+__all__ = [
+    "Finding",
+    "RunSettings",
+    "Table",
+    "findings_page",
+    "line_chart",
+    "number_axis",
+    "people_of",
+    "real_tables",
+]
 
+BOTS = {"is_bot", "bot"}  # columns that mark them
+PAGE_TITLE = "Batching and privacy: the paper, reproduced"
 
 Cell = str | int | float | None
-Progress = Callable[[int, int], None]
+Step = TypeVar("Step")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +46,20 @@ class RunSettings:
     seed: int = 0  # of everything made up or drawn
     data: Path | None = None  # a folder of real event tables, or one of them; None: made-up ones alone
     tiny: bool = False  # prove that it runs; the figures mean nothing
-    progress: Progress | None = None  # called with (done, all) during long work
+    progress: Callable[[int, int], None] | None = None  # called with (done, all) during long work
+
+    def steps(self, work: Collection[Step]) -> Iterator[Step]:
+        """The parts of a long work one by one; progress is told when each is done.
+
+        >>> list(RunSettings(progress=print).steps(["a", "b"]))
+        1 2
+        2 2
+        ['a', 'b']
+        """
+        for done, step in enumerate(work, start=1):
+            yield step
+            if self.progress is not None:
+                self.progress(done, len(work))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,3 +134,98 @@ def real_tables(settings: RunSettings, *names: str) -> dict[str, Columns]:
     if not data.exists():
         raise BadInput(f"there is no {data.name}", "give a folder of event tables, or one of them")
     return {data.stem: read_history(data)}
+
+
+def people_of(columns: Columns) -> EventTable:
+    """The events of a history; bots are left out where they are marked.
+
+    >>> from tarry.readers.events import Event
+    >>> from tarry.readers.frames import read_events
+    >>> len(people_of(read_events([Event("ann", "p 1", 5), Event("ann", "p 2", 6)])))
+    2
+    """
+    return table_of(columns, bots=not BOTS & set(columns.frame.columns))
+
+
+# --- charts and the page --------------------------------------------------------------------------
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def line_chart(
+    rows: Rows, *, x: alt.X, y: alt.Y, dots: Rows = (), series: Sequence[str] = SERIES, clip: bool = False
+) -> alt.LayerChart:
+    """A line for each value of `line` in the rows, and dots of the same colours on top.
+
+    With `clip`, lines end where the axes do.
+
+    >>> rows = [{"line": "ours", "a": 1, "b": 2}]
+    >>> line_chart(rows, x=alt.X("a:Q"), y=alt.Y("b:Q"), dots=rows).layer[1].data.values
+    [{'line': 'ours', 'a': 1, 'b': 2}]
+    """
+    names = list(dict.fromkeys(row["line"] for row in (*rows, *dots)))
+    style = line_style(names, series)
+    both = {"x": x, "y": y, "tooltip": hints("line:N", str(x.shorthand), str(y.shorthand))}
+    layers = [plot(rows).mark_line(strokeWidth=2, clip=clip).encode(color=style["color"], **both)]
+    if dots:
+        layers.append(plot(dots).mark_point(filled=True, size=45, opacity=1).encode(**style, **both))
+    return styled(*layers, rows_of_legend=len(names))
+
+
+def number_axis(
+    title: str, low: float, high: float, *, log: bool = False, values: Sequence[float] = ()
+) -> dict[str, Any]:
+    """Axis and scale of plain numbers.
+
+    >>> number_axis("epsilon", 0, 8)["scale"].to_dict()["domain"]
+    [0, 8]
+    """
+    inside = [value for value in values if low <= value <= high]
+    marks: dict[str, Any] = {"values": inside} if inside else {"tickCount": 5}
+    return {
+        "axis": alt.Axis(title=title, labelExpr="format(datum.value, '.6~g')", **marks),
+        "scale": alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False, clamp=True),
+    }
+
+
+def findings_page(findings: Sequence[Finding], stamp: Mapping[str, Any]) -> str:
+    """The page of some findings, stamped with what gives them again.
+
+    >>> finding = Finding(name="queue", title="The queue", says=["It keeps order."])
+    >>> "It keeps order." in findings_page([finding], {"seed": 0})
+    True
+    """
+    made = ", ".join(f"{name} {value}" for name, value in stamp.items())
+    contents = items("ul", [el("a", finding.title, href=f"#{finding.name}") for finding in findings])
+    head = el("header", el("h1", PAGE_TITLE), el("p", f"Made with {made}.", class_="lead"))
+    return whole_page(PAGE_TITLE, head, el("nav", contents), *(_section(finding) for finding in findings))
+
+
+def _section(finding: Finding) -> Html:
+    pictures = [
+        figure(
+            inline_svg(chart_svg(chart), f"{finding.name}-{name}", f"Chart: {name}"), name.replace("-", " ")
+        )
+        for name, chart in finding.charts.items()
+    ]
+    return el(
+        "section",
+        el("h2", finding.title),
+        items("ul", finding.says),
+        el("div", *pictures, class_="pair"),
+        *(
+            table(one.title, list(one.header), [[_text(cell) for cell in row] for row in one.rows])
+            for one in finding.tables.values()
+        ),
+        el("p", f"tarry reproduce {finding.name}", class_="small"),
+        id=finding.name,
+    )
+
+
+def _text(cell: Cell) -> str:
+    """Numbers with as many digits as one reads."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

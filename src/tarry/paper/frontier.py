@@ -9,6 +9,7 @@ epsilon above 2 ln 2.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import ceil, exp, log, sqrt
 from typing import Any
 
@@ -20,15 +21,19 @@ from tarry.core.mechanism import LawPair
 from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.verify import verify_pair
-from tarry.paper.closed_forms import Means, best_eta, zero_inflated_uniform
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
-from tarry.paper.linear_programs import best_on_cells, best_split
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.laws import (
+    Means,
+    best_eta,
+    best_on_cells,
+    best_split,
+    turning_point,
+    zero_inflated_uniform,
+)
 from tarry.study.figures import percent
 
 __all__ = [
     "COUNTEREXAMPLE",
-    "NAME",
     "TITLE",
     "Outside",
     "best_inside",
@@ -40,7 +45,6 @@ __all__ = [
 ]
 
 
-NAME = "frontier"
 TITLE = "Batched against unbatched delay: the frontier, its optimum, and beyond"
 
 TRADELESS = 2 * log(2)  # up to this epsilon the frontier is one point: below its figure
@@ -74,8 +78,13 @@ def find(settings: RunSettings) -> Finding:
         "begins": _begins(),
         "counterexample": _counterexample(),
     }
-    charts = {"frontier": _frontier_chart(tables["frontier"]), "beyond-the-frontier": _beyond_chart()}
-    return Finding(name=NAME, title=TITLE, says=_says(tables), tables=tables, charts=charts)
+    return Finding(
+        name="frontier",
+        title=TITLE,
+        says=_says(tables),
+        tables=tables,
+        charts={"frontier": _frontier_chart(tables["frontier"]), "beyond-the-frontier": _beyond_chart()},
+    )
 
 
 # --- inside the class: half of epsilon for each event -------------------------------------------
@@ -83,20 +92,23 @@ def find(settings: RunSettings) -> Finding:
 
 def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: RunSettings) -> Table:
     rows: list[list[Cell]] = []
-    for done, epsilon in enumerate(epsilons, start=1):
+    for epsilon in settings.steps(epsilons):
         for weight in weights:
             means, ticks = best_inside(epsilon, weight), _on_ticks(epsilon, weight)
             cost, half = means.weighted(weight), exp(epsilon / 2)
             optimum = best_on_cells(half, half, weight, cells=CELLS, end=means.end + 1.2)
             laws = (best_eta(epsilon / 2, weight), means.batched, means.unbatched, *ticks)
             rows.append([epsilon, weight, *laws, cost, optimum.cost, optimum.batched, optimum.unbatched])
-        if settings.progress is not None:
-            settings.progress(done, len(epsilons))
-    exact = ("batched, on ticks", "unbatched, on ticks")
-    program = ("cost", "cost, program", "batched, program", "unbatched, program")
-    header = ("epsilon", "weight", "eta", "batched", "unbatched", *exact, *program)
-    title = "Algorithm 2 in gaps: closed form, exactly on ticks, and the best pair a linear program finds"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="Algorithm 2 in gaps: closed form, exactly on ticks, and the best pair a linear program "
+        "finds",
+        header=(
+            *("epsilon", "weight", "eta", "batched", "unbatched", "batched, on ticks"),
+            *("unbatched, on ticks", "cost", "cost, program", "batched, program"),
+            "unbatched, program",
+        ),
+        rows=rows,
+    )
 
 
 def _on_ticks(epsilon: float, weight: float) -> tuple[float, float]:
@@ -110,22 +122,23 @@ def _on_ticks(epsilon: float, weight: float) -> tuple[float, float]:
 
 def _outside(epsilons: tuple[float, ...]) -> Table:
     rows: list[list[Cell]] = []
-    for epsilon in epsilons:
-        for weight in (0.5, 0.9, 1.0):
-            inside, outside = best_inside(epsilon, weight), best_outside(epsilon, weight)
-            means, cost = outside.means, inside.weighted(weight)
-            gain = 1 - means.weighted(weight) / cost
-            both = means.batched < inside.batched and means.unbatched < inside.unbatched
-            optimum = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
-            pairs = (inside.batched, means.batched, inside.unbatched, means.unbatched)
-            better = "yes" if both and gain > 1e-9 else "no"
-            rows.append(
-                [epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - optimum.cost / cost]
-            )
-    pairs_of = ("batched", "batched, outside", "unbatched", "unbatched, outside")
-    header = ("epsilon", "weight", "1 / r0", *pairs_of, "gain", "both shorter", "gain, program")
-    title = "The best of Algorithm 2, and of pairs that spend epsilon unevenly"
-    return Table(title=title, header=header, rows=rows)
+    for epsilon, weight in product(epsilons, (0.5, 0.9, 1.0)):
+        inside, outside = best_inside(epsilon, weight), best_outside(epsilon, weight)
+        means, cost = outside.means, inside.weighted(weight)
+        gain = 1 - means.weighted(weight) / cost
+        both = means.batched < inside.batched and means.unbatched < inside.unbatched
+        optimum = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
+        pairs = (inside.batched, means.batched, inside.unbatched, means.unbatched)
+        better = "yes" if both and gain > 1e-9 else "no"
+        rows.append([epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - optimum.cost / cost])
+    return Table(
+        title="The best of Algorithm 2, and of pairs that spend epsilon unevenly",
+        header=(
+            *("epsilon", "weight", "1 / r0", "batched", "batched, outside", "unbatched"),
+            *("unbatched, outside", "gain", "both shorter", "gain, program"),
+        ),
+        rows=rows,
+    )
 
 
 def _begins() -> Table:
@@ -133,8 +146,11 @@ def _begins() -> Table:
     for epsilon in BEYOND:
         odds = 2 * exp(-epsilon / 2) * (1 + sqrt(2))  # of the weight, once unbatched mass is left at 0
         rows.append([epsilon, gains_from(epsilon), odds / (1 + odds) if epsilon > 2.5 else None])
-    title = "The weight of batched delay from which on pairs outside the class are better"
-    return Table(title=title, header=("epsilon", "from weight", "closed form"), rows=rows)
+    return Table(
+        title="The weight of batched delay from which on pairs outside the class are better",
+        header=("epsilon", "from weight", "closed form"),
+        rows=rows,
+    )
 
 
 def counterexample_ratios() -> tuple[Fraction, Fraction]:
@@ -165,16 +181,19 @@ def _counterexample() -> Table:
     batched, unbatched, gap = COUNTEREXAMPLE.batched, COUNTEREXAMPLE.unbatched, COUNTEREXAMPLE.start
     stay, move = counterexample_ratios()
     just_above = Fraction(ceil(1000 * log(sqrt(stay * move))), 1000)
-    rows: list[list[Cell]] = [
-        ["e^epsilon", int(stay * move)],
-        ["for who stays, and for who moves", f"{stay} and {move}"],
-        ["batched", f"always {gap} ticks"],
-        ["unbatched at 0, 1, ... ticks", ", ".join(str(unbatched.mass(k)) for k in range(gap + 1))],
-        ["mean batched delay, ticks", float(batched.mean)],
-        ["best mean with half of epsilon for each, ticks", best_symmetric()],
-        ["half of epsilon for each, says the checker", verify_pair(COUNTEREXAMPLE, just_above).word],
-    ]
-    return Table(title="An exact pair outside the class", header=("what", "value"), rows=rows)
+    return Table(
+        title="An exact pair outside the class",
+        header=("what", "value"),
+        rows=[
+            ["e^epsilon", int(stay * move)],
+            ["for who stays, and for who moves", f"{stay} and {move}"],
+            ["batched", f"always {gap} ticks"],
+            ["unbatched at 0, 1, ... ticks", ", ".join(str(unbatched.mass(k)) for k in range(gap + 1))],
+            ["mean batched delay, ticks", float(batched.mean)],
+            ["best mean with half of epsilon for each, ticks", best_symmetric()],
+            ["half of epsilon for each, says the checker", verify_pair(COUNTEREXAMPLE, just_above).word],
+        ],
+    )
 
 
 # --- sentences and pictures ---------------------------------------------------------------------
@@ -182,9 +201,7 @@ def _counterexample() -> Table:
 
 def _says(tables: dict[str, Table]) -> list[str]:
     excess = [one["cost, program"] - one["cost"] for one in tables["frontier"].records()]
-    better = min(excess) < -NOISE
     outside = tables["outside"].records()
-    most = max(one["gain"] for one in outside)
     below = [one for one in outside if one["epsilon"] <= TRADELESS]
     tried = ", ".join(f"{epsilon:g}" for epsilon in dict.fromkeys(one["epsilon"] for one in below))
     none = all(max(one["gain"], one["gain, program"]) <= NOISE for one in below)
@@ -202,8 +219,9 @@ def _says(tables: dict[str, Table]) -> list[str]:
             "as in the paper's figure; the exact laws on ticks lie on it."
         ),
         (
-            f"A linear program over {CELLS} cells to the gap finds {'a' if better else 'no'} better pair "
-            f"among those that spend half of epsilon on each event: its optimum lies "
+            f"A linear program over {CELLS} cells to the gap finds "
+            f"{'a' if min(excess) < -NOISE else 'no'} better pair among those that spend half of epsilon "
+            "on each event: its optimum lies "
             f"{min(excess):+z.5f} to {max(excess):+z.5f} gaps from the closed form."
         ),
         (
@@ -219,8 +237,9 @@ def _says(tables: dict[str, Table]) -> list[str]:
             f"{six[1].unbatched:.4f})."
         ),
         (
-            f"Such gains begin at a weight of {starts}, and are at most {percent(most)} in our tables; at "
-            f"the epsilons below 2 ln 2 that we tried ({tried}) "
+            f"Such gains begin at a weight of {starts}, and are at most "
+            f"{percent(max(one['gain'] for one in outside))} in our tables; at the epsilons below 2 ln 2 "
+            f"that we tried ({tried}) "
             f"{'neither the family nor the program has any' if none else 'there are some too'}."
         ),
     ]
@@ -237,8 +256,7 @@ def _frontier_chart(points: Table) -> alt.LayerChart:
     ]
     epsilons = dict.fromkeys(one["epsilon"] for one in points.records())
     rows = [_point(f"epsilon {epsilon:g}", best_inside(epsilon, w)) for epsilon in epsilons for w in DRAWN]
-    x, y = _axes(rows + dots, "mean delay of batched events, in gaps (dots: linear program)")
-    return line_chart(rows, x=x, y=y, dots=dots)
+    return _chart(rows, dots, "mean delay of batched events, in gaps (dots: linear program)")
 
 
 def _beyond_chart() -> alt.LayerChart:
@@ -246,19 +264,23 @@ def _beyond_chart() -> alt.LayerChart:
     for epsilon in (3.0, 6.0):
         rows += [_point(f"epsilon {epsilon:g}, in the class", best_inside(epsilon, w)) for w in DRAWN]
         rows += [_point(f"epsilon {epsilon:g}, outside it", best_outside(epsilon, w).means) for w in DRAWN]
-    x, y = _axes(rows, "mean delay of batched events, in gaps")
-    return line_chart(rows, x=x, y=y)
+    return _chart(rows, [], "mean delay of batched events, in gaps")
 
 
 def _point(line: str, means: Means) -> dict[str, Any]:
     return {"line": line, "batched": means.batched, "unbatched": means.unbatched}
 
 
-def _axes(rows: list[dict[str, Any]], title: str) -> tuple[alt.X, alt.Y]:
-    batched, unbatched = (max(row[kind] for row in rows) * 1.05 for kind in ("batched", "unbatched"))
-    x = alt.X("batched:Q", **number_axis(title, 1, batched))
-    y = alt.Y("unbatched:Q", **number_axis("mean delay of unbatched events, in gaps", 0, unbatched))
-    return x, y
+def _chart(rows: list[dict[str, Any]], dots: list[dict[str, Any]], title: str) -> alt.LayerChart:
+    ends = {kind: max(row[kind] for row in rows + dots) * 1.05 for kind in ("batched", "unbatched")}
+    return line_chart(
+        rows,
+        x=alt.X("batched:Q", **number_axis(title, 1, ends["batched"])),
+        y=alt.Y(
+            "unbatched:Q", **number_axis("mean delay of unbatched events, in gaps", 0, ends["unbatched"])
+        ),
+        dots=dots,
+    )
 
 
 # --- Algorithm 2, and a family of pairs that may spend epsilon unevenly --------------------------
@@ -325,10 +347,4 @@ def gains_from(epsilon: float) -> float | None:
         inside = best_inside(epsilon, weight).weighted(weight)
         return best_outside(epsilon, weight).means.weighted(weight) < inside - 1e-9
 
-    if not gains(1.0):
-        return None
-    low, high = 0.0, 1.0
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        low, high = (low, middle) if gains(middle) else (middle, high)
-    return high
+    return turning_point(gains, 0.0, 1.0, within=1e-4) if gains(1.0) else None

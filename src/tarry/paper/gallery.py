@@ -15,11 +15,11 @@ from tarry.core.verify.streams import Neighbours, Stream
 from tarry.paper.finding import Cell, Finding, RunSettings, Table
 from tarry.paper.frontier import COUNTEREXAMPLE, best_symmetric, counterexample_ratios
 from tarry.paper.gallery_cases import AT_ONCE, CASES, HELD, ON_CLOCK, REDRAWN, in_words, nats, redrawn
-from tarry.paper.gallery_rules import SHARE, UNITS, joint, laws, stamped
+from tarry.paper.gallery_rules import SHARE, UNITS, joint, stamped
+from tarry.paper.laws import default_laws
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = ["TITLE", "find"]
 
-NAME = "gallery"
 TITLE = "A gallery of counterexamples"
 
 BURST_GAP, BURST_SHARE = 300, Fraction(1, 4)  # ticks and share of the burst that theory prices at 7.2 nats
@@ -41,10 +41,14 @@ def _broken() -> Table:
                 None if case.right is None else nats(case, case.right),
             )
         )
-    stories = ("what arrived", "what it should be confused with")
-    header = ("section", "rule", "one would think", *stories, "nats", "one would promise", "right rule")
-    title = "What breaks: the largest log ratio between two stories, in nats, at epsilon 1"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="What breaks: the largest log ratio between two stories, in nats, at epsilon 1",
+        header=(
+            *("section", "rule", "one would think", "what arrived"),
+            *("what it should be confused with", "nats", "one would promise", "right rule"),
+        ),
+        rows=rows,
+    )
 
 
 # --- what holds ----------------------------------------------------------------------------------
@@ -58,7 +62,7 @@ def _after_parent(_: Stream, noisy: list[int]) -> list[int]:
 def _kept(size: Size) -> Table:
     pairs = Size(events=2, span=2, moved=1)
     at_once, on_clock = moves(paired(0), 2, size), moves(stamped(paired(0)), 2 * UNITS, size)
-    deadline = DelayRule(pair=laws(2), labels=paired(0), deadline=5)
+    deadline = DelayRule(pair=default_laws(2), labels=paired(0), deadline=5)
     sound: dict[str, tuple[Rule, Neighbours, Size]] = {
         "batches in one tick": (AT_ONCE, at_once, size),
         "labels held for a window": (HELD, moves(paired(1), 3, size), size),
@@ -70,8 +74,11 @@ def _kept(size: Size) -> Table:
     for name, (rule, neighbours, looked_at) in sound.items():
         verdict = search(rule, neighbours, SHARE, looked_at)
         rows.append((name, verdict.word, verdict.scope))
-    title = "What holds, by the same search over every small stream"
-    return Table(title=title, header=("rule", "verdict", "looked at"), rows=rows)
+    return Table(
+        title="What holds, by the same search over every small stream",
+        header=("rule", "verdict", "looked at"),
+        rows=rows,
+    )
 
 
 def _kept_says(kept: Table) -> str:
@@ -90,28 +97,25 @@ def _kept_says(kept: Table) -> str:
 def _optimality() -> Table:
     stays, moves_by = counterexample_ratios()
     epsilon = log(stays * moves_by)
-    rows = [
-        (
-            "outside the class",
-            log_of(stays),
-            log_of(moves_by),
-            log_of(stays * moves_by),
-            float(COUNTEREXAMPLE.batched.mean),
-            float(COUNTEREXAMPLE.unbatched.mean),
-        ),
-        ("best of the class", epsilon / 2, epsilon / 2, epsilon, best_symmetric(), None),
-    ]
-    header = (
-        "laws",
-        "who stays, nats",
-        "who moves, nats",
-        "a pair, nats",
-        "mean batched",
-        "mean unbatched",
-    )
     bound, gap = stays * moves_by, COUNTEREXAMPLE.start
-    title = f"A pair of laws that beats the optimum: epsilon ln {bound}, a gap of {gap} ticks"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title=f"A pair of laws that beats the optimum: epsilon ln {bound}, a gap of {gap} ticks",
+        header=(
+            *("laws", "who stays, nats", "who moves, nats", "a pair, nats", "mean batched"),
+            "mean unbatched",
+        ),
+        rows=[
+            (
+                "outside the class",
+                log_of(stays),
+                log_of(moves_by),
+                log_of(stays * moves_by),
+                float(COUNTEREXAMPLE.batched.mean),
+                float(COUNTEREXAMPLE.unbatched.mean),
+            ),
+            ("best of the class", epsilon / 2, epsilon / 2, epsilon, best_symmetric(), None),
+        ],
+    )
 
 
 def find(settings: RunSettings) -> Finding:
@@ -125,7 +129,8 @@ def find(settings: RunSettings) -> Finding:
     cost = dict(zip(broken.column("rule"), broken.column("nats"), strict=True))
     without = sum(value == "infinite" for value in cost.values())
     fresh = [nats(case, redrawn(draws)) for case in CASES if case.name == REDRAWN for draws in (2, 3)]
-    burst = log_of(1 / laws(BURST_GAP, BURST_SHARE).unbatched.mass(1))
+    burst = log_of(1 / default_laws(BURST_GAP, BURST_SHARE).unbatched.mass(1))
+    tables = {"broken": broken, "kept": kept, "optimality": optimality}
     says = [
         (
             f"In {without} of {len(cost)} cases one look can rule out the other story altogether (no "
@@ -158,5 +163,4 @@ def find(settings: RunSettings) -> Finding:
         ),
         _kept_says(kept),
     ]
-    tables = {"broken": broken, "kept": kept, "optimality": optimality}
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables)
+    return Finding(name="gallery", title=TITLE, says=says, tables=tables)

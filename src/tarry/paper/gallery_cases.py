@@ -13,9 +13,9 @@ from tarry.core.verify import DelayRule, JointRule, Rule, Size, paired, search
 from tarry.core.verify.rules import Draw, real_labels
 from tarry.core.verify.streams import Act, Neighbour, Stream
 from tarry.paper import gallery_rules as rules
-from tarry.paper.gallery_rules import SHARE, UNITS, held, joint, laws, simultaneous
+from tarry.paper.gallery_rules import SHARE, UNITS, held, joint, simultaneous
 from tarry.paper.horizon import GAP
-from tarry.paper.horizon import laws as deadline_laws
+from tarry.paper.laws import default_laws
 
 __all__ = ["AT_ONCE", "CASES", "HELD", "ON_CLOCK", "REDRAWN", "Case", "in_words", "nats", "redrawn"]
 
@@ -81,7 +81,7 @@ def in_words(stream: Stream) -> str:
 
 
 def _renormalised(stream: Stream, draw: Draw) -> tuple[int, ...]:
-    pair = deadline_laws(GAP)
+    pair = default_laws(GAP)
     laws_of = [pair.batched if label else pair.unbatched for label in paired(0)(stream)]
     left = [END - act.at for act in stream]
     return tuple(
@@ -96,7 +96,7 @@ def redrawn(draws: int) -> DelayRule:
     >>> redrawn(2).hold
     0
     """
-    return DelayRule(pair=laws(2), labels=paired(0), draws=rules.best_of(draws))
+    return DelayRule(pair=default_laws(2), labels=paired(0), draws=rules.best_of(draws))
 
 
 PAIR = _acts("ann p 0", "ann q 0")
@@ -106,8 +106,8 @@ LATER = _acts("ann p 0", "bob q 1")
 # The rules that tarry follows: what the broken ones are put in place of.
 AT_ONCE = simultaneous()
 HELD = held(paired(1))
-CLIPPED = DelayRule(pair=deadline_laws(GAP), labels=paired(0), deadline=END)
-ON_CLOCK = DelayRule(pair=laws(2), labels=paired(0), units=UNITS)
+CLIPPED = DelayRule(pair=default_laws(GAP), labels=paired(0), deadline=END)
+ON_CLOCK = DelayRule(pair=default_laws(2), labels=paired(0), units=UNITS)
 
 # --- section 2: labels and neighbours ------------------------------------------------------------
 
@@ -227,7 +227,7 @@ RELEASES = (
         section="6e",
         thought="a shorter delay is the same, only shorter",
         rule=DelayRule(
-            pair=deadline_laws(GAP), labels=paired(0), release=lambda at, delay: at + min(delay, GAP)
+            pair=default_laws(GAP), labels=paired(0), release=lambda at, delay: at + min(delay, GAP)
         ),
         right=CLIPPED,
         stream=PAIR,
@@ -238,7 +238,7 @@ RELEASES = (
         section="6e",
         thought="what cannot be delayed need not be",
         rule=DelayRule(
-            pair=deadline_laws(GAP),
+            pair=default_laws(GAP),
             labels=paired(0),
             release=lambda at, delay: at + delay if at + delay <= END else at,
         ),
@@ -274,7 +274,7 @@ PRACTICE = (
         name="stamped with the tick still open (half ticks)",
         section="9.2",
         thought="a tick closed late does no harm",
-        rule=DelayRule(pair=laws(2), labels=paired(0), units=UNITS, stamp=rules.late_close),
+        rule=DelayRule(pair=default_laws(2), labels=paired(0), units=UNITS, stamp=rules.late_close),
         right=ON_CLOCK,
         stream=_acts("ann p 1", "ann q 1"),
         other=_acts("ann p 1", "bob q 5"),
@@ -284,7 +284,7 @@ PRACTICE = (
         section="9.2",
         thought="the delay is in ticks: the moment may be any",
         rule=DelayRule(
-            pair=laws(2),
+            pair=default_laws(2),
             labels=rules.stamped(paired(0)),
             stamp=lambda at, _: at,
             release=lambda at, delay: at + delay * UNITS,

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 from tarry.core.exact import ratio_below
 from tarry.core.law import Law
-from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
 from tarry.core.mechanism import LawPair
 from tarry.core.release import Draws
 from tarry.core.verify import DelayRule, JointRule, Rule, paired
 from tarry.core.verify.rules import Draw
 from tarry.core.verify.streams import LabelFunction, Stream
+from tarry.paper.laws import default_laws
 from tarry.paper.queue import Scripted, paper_queue
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "in_thread_order",
     "joint",
     "late_close",
-    "laws",
     "one_draw_a_burst",
     "one_space",
     "queued",
@@ -43,23 +42,13 @@ UNITS = 2  # of time in a tick, for the rules about clocks
 SESSION = 2  # ticks
 
 
-def laws(start: int, share: Fraction = SHARE) -> LawPair:
-    """The default laws at a small gap.
-
-    >>> laws(2).batched.minimum
-    2
-    """
-    ratio = ratio_below(share)
-    return zero_inflated_pair(ratio, start, support_end(ratio, start, Fraction(1)))
-
-
 def simultaneous(start: int = 2) -> DelayRule:
     """The rule that keeps the promise for batches in one tick.
 
     >>> simultaneous().hold
     0
     """
-    return DelayRule(pair=laws(start), labels=paired(0))
+    return DelayRule(pair=default_laws(start), labels=paired(0))
 
 
 def held(labels: LabelFunction, start: int = 3) -> DelayRule:
@@ -68,7 +57,7 @@ def held(labels: LabelFunction, start: int = 3) -> DelayRule:
     >>> held(paired(1)).hold
     1
     """
-    return DelayRule(pair=laws(start), labels=labels, hold=1)
+    return DelayRule(pair=default_laws(start), labels=labels, hold=1)
 
 
 def joint(releases: Callable[[Stream, list[int]], list[int]]) -> Rule:
@@ -77,13 +66,12 @@ def joint(releases: Callable[[Stream, list[int]], list[int]]) -> Rule:
     >>> isinstance(joint(spaced), JointRule)
     True
     """
-    pair = laws(2)
+    pair = default_laws(2)
 
     def program(stream: Stream, draw: Draw) -> tuple[int, ...]:
-        labels = paired(0)(stream)
         noisy = [
             act.at + draw(pair.batched if label else pair.unbatched)
-            for act, label in zip(stream, labels, strict=True)
+            for act, label in zip(stream, paired(0)(stream), strict=True)
         ]
         return tuple(releases(stream, noisy))
 
@@ -163,7 +151,7 @@ def declarations(stream: Stream) -> tuple[bool, ...]:
 def best_of(draws: int) -> Callable[[LawPair, Draw], Draws[int]]:
     """Withdraw and post again until there were so many fresh draws, and keep the shortest.
 
-    >>> best_of(2)(laws(2), lambda law: law.minimum).batched
+    >>> best_of(2)(default_laws(2), lambda law: law.minimum).batched
     2
     """
 
@@ -182,7 +170,7 @@ def one_draw_a_burst(stream: Stream, draw: Draw) -> tuple[int, ...]:
     >>> one_draw_a_burst((Act(0, 0, 0), Act(0, 0, 0)), lambda law: law.minimum)
     (0, 0)
     """
-    pair, delays = laws(2), dict[tuple[int, int, int], int]()
+    pair, delays = default_laws(2), dict[tuple[int, int, int], int]()
     for act, label in zip(stream, paired(0)(stream), strict=True):
         key = (act.at, act.actor, act.target)
         if key not in delays:

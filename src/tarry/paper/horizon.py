@@ -7,27 +7,25 @@ one-sided promise a deadline is easy: min(release, end) is safe. Three other rul
 not, and this script says by how much (`docs/theory.md`, what breaks the promise).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import altair as alt
 
-from tarry.core.exact import log_of, ratio_below
+from tarry.core.exact import log_of
 from tarry.core.law import Law
-from tarry.core.laws.zero_inflated import support_end, zero_inflated_pair
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify import DelayRule, Size, Verdict, moves, paired, search
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
-from tarry.study.charts.style import hints, line_style, plot, styled
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart
+from tarry.paper.laws import default_laws
 
-__all__ = ["CAPPED", "CLIPPED", "LATE", "NAME", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
+__all__ = ["CAPPED", "CLIPPED", "LATE", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
 
-NAME = "horizon"
 TITLE = "A history that ends: everything at the end, and what a deadline may do"
 
 EPSILON = Fraction(1)
-SHARE = EPSILON / 2
 GAP, END = 10, 26  # ticks: at epsilon 1 and weight 1, a gap of 10 ticks gives delays below 26
 LEFT = (10, 12, 18, 26)  # ticks from the arrival to the deadline
 
@@ -42,12 +40,11 @@ Rule = Callable[[int, Law, int], Seen]
 
 def _pushed(law: Law, release: Callable[[int], int]) -> dict[int, Fraction]:
     """What a law of delays becomes when each delay is turned into a release."""
-    seen: dict[int, Fraction] = {}
+    seen: dict[int, Fraction] = defaultdict(Fraction)
     for delay in range((law.maximum or 0) + 1):
         if mass := law.mass(delay):
-            at = release(delay)
-            seen[at] = seen.get(at, Fraction(0)) + mass
-    return seen
+            seen[release(delay)] += mass
+    return dict(seen)
 
 
 def _clipped(arrival: int, law: Law, deadline: int) -> Seen:
@@ -81,42 +78,29 @@ RULES: dict[str, Rule] = {CLIPPED: _clipped, RENORMALISED: _renormalised, CAPPED
 # --- what they cost ------------------------------------------------------------------------------
 
 
-def laws(gap: int) -> LawPair:
-    """The default laws at epsilon 1 and a gap in ticks.
-
-    >>> laws(10).batched.maximum
-    25
-    """
-    ratio = ratio_below(SHARE)
-    return zero_inflated_pair(ratio, gap, support_end(ratio, gap, Fraction(1)))
-
-
 def event_loss(rule: str, left: int, pair: LawPair, *, moves_by: int | None = None) -> Fraction | None:
     """The largest ratio for one event, `left` ticks before the deadline; None for an infinite one.
 
     Batched now, against unbatched and up to a gap later (or later by exactly `moves_by` ticks), as long
     as that is no later than the deadline.
 
-    >>> event_loss(LATE, 10, laws(10)) is None
+    >>> event_loss(LATE, 10, default_laws(10)) is None
     True
     """
     show = RULES[rule]
-    batched = show(0, pair.batched, left)
-    shifts = range(min(pair.start, left) + 1) if moves_by is None else [moves_by]
-    largest = Fraction(0)
-    for shift in shifts:
+    batched, ratios = show(0, pair.batched, left), []
+    for shift in range(min(pair.start, left) + 1) if moves_by is None else [moves_by]:
         other = show(shift, pair.unbatched, left)
-        for at, mass in batched.items():
-            if at not in other:
-                return None
-            largest = max(largest, mass / other[at])
-    return largest
+        if batched.keys() - other.keys():
+            return None
+        ratios += [mass / other[at] for at, mass in batched.items()]
+    return max(ratios)
 
 
 def pair_loss(rule: str, left: int, pair: LawPair) -> Fraction | None:
     """The same for a batched pair: one stays where it is, the other may have come later.
 
-    >>> round(log_of(pair_loss(RENORMALISED, 10, laws(10))), 2)
+    >>> round(log_of(pair_loss(RENORMALISED, 10, default_laws(10))), 2)
     4.86
     """
     stays, moved = event_loss(rule, left, pair, moves_by=0), event_loss(rule, left, pair)
@@ -128,35 +112,38 @@ def _nats(ratio: Fraction | None) -> Cell:
 
 
 def _losses() -> Table:
-    pair = laws(GAP)
-    rows = [
-        (
-            rule,
-            left,
-            _nats(event_loss(rule, left, pair)),
-            _nats(pair_loss(rule, left, pair)),
-            float(EPSILON),
-        )
-        for rule in RULES
-        for left in LEFT
-    ]
-    title = f"What a rule at the deadline costs, in nats: epsilon 1, gap {GAP} ticks, delays below {END}"
-    header = ("rule", "ticks left", "an event", "a pair", "promised for a pair")
-    return Table(title=title, header=header, rows=rows)
+    pair = default_laws(GAP)
+    return Table(
+        title=f"What a rule at the deadline costs, in nats: epsilon 1, gap {GAP} ticks, delays below {END}",
+        header=("rule", "ticks left", "an event", "a pair", "promised for a pair"),
+        rows=[
+            (
+                rule,
+                left,
+                _nats(event_loss(rule, left, pair)),
+                _nats(pair_loss(rule, left, pair)),
+                float(EPSILON),
+            )
+            for rule in RULES
+            for left in LEFT
+        ],
+    )
 
 
 def _finer(gaps: tuple[int, ...]) -> Table:
     """Ticks that grow finer: the same moments, ever more ticks in a gap."""
-    rows = [
-        (
-            gap,
-            _nats(pair_loss(RENORMALISED, gap, laws(gap))),
-            _nats(pair_loss(CLIPPED, gap, laws(gap))),
-        )
-        for gap in gaps
-    ]
-    title = "The same with finer ticks, one gap before the deadline: nats for a pair"
-    return Table(title=title, header=("ticks in a gap", RENORMALISED, CLIPPED), rows=rows)
+    return Table(
+        title="The same with finer ticks, one gap before the deadline: nats for a pair",
+        header=("ticks in a gap", RENORMALISED, CLIPPED),
+        rows=[
+            (
+                gap,
+                _nats(pair_loss(RENORMALISED, gap, default_laws(gap))),
+                _nats(pair_loss(CLIPPED, gap, default_laws(gap))),
+            )
+            for gap in gaps
+        ],
+    )
 
 
 # --- the corollary -------------------------------------------------------------------------------
@@ -177,8 +164,11 @@ def _corollary(horizon: int = 20) -> Table:
             for other in shown
         )
         rows.append((float(delta), float(apart), float(1 - shown[0][horizon])))
-    title = "At once with a chance of delta, else at the end: private, and not all of it at the end"
-    return Table(title=title, header=("delta", "can be told apart by", "leaves before the end"), rows=rows)
+    return Table(
+        title="At once with a chance of delta, else at the end: private, and not all of it at the end",
+        header=("delta", "can be told apart by", "leaves before the end"),
+        rows=rows,
+    )
 
 
 def _cost() -> Table:
@@ -187,26 +177,26 @@ def _cost() -> Table:
     mechanism = Policy(epsilon=EPSILON, gap="1h", labels="simultaneous", tick="1s").mechanism()
     rows: list[tuple[Cell, ...]] = [("everything at the end", week / 2 / 3600, float(week / 3600))]
     for name, law in (("batched", mechanism.pair.batched), ("unbatched", mechanism.pair.unbatched)):
-        longest = law.maximum or 0
         # An arrival so late that its delay does not fit is let out earlier; that only shortens the mean.
-        rows.append((f"{CLIPPED}: {name}", float(law.mean / 3600), longest / 3600))
-    title = "What is paid for it: hours, over a week with a gap of one hour, epsilon 1"
-    return Table(title=title, header=("rule", "mean delay at most", "longest delay"), rows=rows)
+        rows.append((f"{CLIPPED}: {name}", float(law.mean / 3600), (law.maximum or 0) / 3600))
+    return Table(
+        title="What is paid for it: hours, over a week with a gap of one hour, epsilon 1",
+        header=("rule", "mean delay at most", "longest delay"),
+        rows=rows,
+    )
 
 
 def _chart(pair: LawPair) -> alt.LayerChart:
-    lines = (CLIPPED, RENORMALISED, CAPPED)
     rows = [
         {"line": rule, "left": left, "nats": log_of(loss)}
-        for rule in lines
+        for rule in (CLIPPED, RENORMALISED, CAPPED)
         for left in range(GAP, 2 * END + 1)
         if (loss := pair_loss(rule, left, pair)) is not None
     ]
-    x = alt.X("left:Q", axis=alt.Axis(title="ticks from the arrival to the deadline"))
-    y = alt.Y("nats:Q", axis=alt.Axis(title="nats for a pair (1 is promised)"))
-    base = plot(rows).encode(x=x, y=y, tooltip=hints("line:N", "left:Q", "nats:Q"))
-    return styled(
-        base.mark_line(strokeWidth=2).encode(color=line_style(lines)["color"]), rows_of_legend=len(lines)
+    return line_chart(
+        rows,
+        x=alt.X("left:Q", axis=alt.Axis(title="ticks from the arrival to the deadline")),
+        y=alt.Y("nats:Q", axis=alt.Axis(title="nats for a pair (1 is promised)")),
     )
 
 
@@ -231,12 +221,16 @@ def find(settings: RunSettings) -> Finding:
     losses, corollary, cost = _losses(), _corollary(), _cost()
     finer = _finer((10, 100) if settings.tiny else (10, 30, 100, 300))
     size = Size(events=2 if settings.tiny else 3, span=3, moved=1)
-    rule = DelayRule(pair=laws(2), labels=paired(0), deadline=5)
-    verdict = search(rule, moves(paired(0), 2, size), SHARE, size)
+    verdict = search(
+        DelayRule(pair=default_laws(2), labels=paired(0), deadline=5),
+        moves(paired(0), 2, size),
+        EPSILON / 2,
+        size,
+    )
     at = {(row[0], row[1]): row for row in losses.rows}
-    pairs = ", ".join(f"{at[RENORMALISED, left][3]:.2f}" for left in LEFT[:3])
-    events = ", ".join(f"{at[RENORMALISED, left][2]:.2f}" for left in LEFT[:3])
+    events, pairs = (", ".join(f"{at[RENORMALISED, left][i]:.2f}" for left in LEFT[:3]) for i in (2, 3))
     means = cost.column("mean delay at most")
+    tables = {"losses": losses, "finer": finer, "corollary": corollary, "cost": cost}
     says = [
         _safe_says([row[3] for row in losses.rows if row[0] == CLIPPED], verdict),
         (
@@ -260,5 +254,6 @@ def find(settings: RunSettings) -> Finding:
             f"for batched and {means[2]:.1f} for unbatched events."
         ),
     ]
-    tables = {"losses": losses, "finer": finer, "corollary": corollary, "cost": cost}
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts={"losses": _chart(laws(GAP))})
+    return Finding(
+        name="horizon", title=TITLE, says=says, tables=tables, charts={"losses": _chart(default_laws(GAP))}
+    )

@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import ceil, exp, expm1, log1p
 
 import altair as alt
+import numpy as np
+from scipy.sparse import block_array, block_diag, eye_array, vstack  # type: ignore[import-untyped]  # none
 
 from tarry.core.bounds import two_sided_bound
 from tarry.core.exact import exp_floor
@@ -19,14 +21,12 @@ from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.verify import verify_label_free
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
-from tarry.paper.linear_programs import soonest
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.laws import solve
 from tarry.study.charts.style import percent_axis
 
-__all__ = ["NAME", "TITLE", "find", "printed_bound", "truncated_geometric"]
+__all__ = ["TITLE", "find", "printed_bound", "soonest", "truncated_geometric"]
 
-NAME = "impossibility"
 TITLE = "What two-sided privacy costs: the printed bound and the corrected one"
 
 TICKS = 20  # of a gap
@@ -55,8 +55,13 @@ def find(settings: RunSettings) -> Finding:
         "caps": _caps(laws[DELTA]),
         "D": _one_sided(),
     }
-    charts = {"delay-at-least": _survival_chart(laws), "released-within": _caps_chart(tables["caps"])}
-    return Finding(name=NAME, title=TITLE, says=_says(tables), tables=tables, charts=charts)
+    return Finding(
+        name="impossibility",
+        title=TITLE,
+        says=_says(tables),
+        tables=tables,
+        charts={"delay-at-least": _survival_chart(laws), "released-within": _caps_chart(tables["caps"])},
+    )
 
 
 def printed_bound(delta: Fraction, gaps: Fraction | int) -> Fraction:
@@ -91,34 +96,62 @@ def at_least(law: Law, gaps: Fraction | int) -> Fraction:
     return 1 - law.cumulative(ceil(gaps * TICKS) - 1)
 
 
+def soonest(epsilon: float, delta: float, gaps: int, *, ticks: int, last: int = 16) -> float:
+    """The largest chance of a release within so many gaps, over one law for all events.
+
+    By linear programming. The law has `last` gaps of so many ticks and is (epsilon, delta)-private both
+    ways for moves of up to a gap: for each shift, what is above e^epsilon times the other adds up to no
+    more than delta.
+
+    >>> round(soonest(1.0, 0.01, 2, ticks=1), 4)
+    0.0372
+    """
+    many, moves = last * ticks, []
+    for shift in range(1, ticks + 1):
+        # Over the ticks that either law reaches: the law, and the law moved by the shift.
+        here, there = (eye_array(many + shift, many, k=-moved) for moved in (0, shift))
+        moves += [here - exp(epsilon) * there, there - exp(epsilon) * here]
+    excess = sum(move.shape[0] for move in moves)  # one unknown for each, besides the law's masses
+    sums = block_diag([np.ones((1, move.shape[0])) for move in moves])
+    below = block_array([[vstack(moves), -eye_array(excess)], [None, sums]], format="csr")
+    objective, total = np.zeros(many + excess), np.zeros((1, many + excess))
+    objective[: gaps * ticks], total[0, :many] = -1, 1
+    limits = np.concatenate([np.zeros(excess), np.full(len(moves), delta)])
+    return float(-solve(objective, A_ub=below, b_ub=limits, A_eq=total, b_eq=[1.0]).fun)
+
+
 # --- panels -------------------------------------------------------------------------------------
 
 
 def _never() -> Table:
-    rows: list[list[Cell]] = [
-        [gaps, float(two_sided_bound(EPSILON, 0, gaps)), float(1 - printed_bound(Fraction(0), gaps))]
-        for gaps in FAR
-    ]
-    header = ("gaps", "released within, at most", "as printed")
-    return Table(title="A. delta 0: nothing is ever released", header=header, rows=rows)
+    return Table(
+        title="A. delta 0: nothing is ever released",
+        header=("gaps", "released within, at most", "as printed"),
+        rows=[
+            [gaps, float(two_sided_bound(EPSILON, 0, gaps)), float(1 - printed_bound(Fraction(0), gaps))]
+            for gaps in FAR
+        ],
+    )
 
 
 def _without_epsilon() -> Table:
     """Uniform over 1/delta gaps: the printed bound is right here, and within a factor of two of it."""
     law = Law((Run(int(TICKS / DELTA), DELTA / TICKS),))
-    rows: list[list[Cell]] = [
-        [f"delay at least {TEN} gaps", float(at_least(law, TEN))],
-        ["as printed, at least", float(printed_bound(DELTA, TEN))],
-        ["corrected, at least", float(1 - two_sided_bound(0, DELTA, TEN))],
-        [
-            "corrected where a step moves a whole gap",
-            float(1 - two_sided_bound(0, DELTA, TEN, directed=False)),
+    return Table(
+        title=f"B. epsilon 0, delta {float(DELTA):g}: uniform over {1 / DELTA} gaps",
+        header=("what", "value"),
+        rows=[
+            [f"delay at least {TEN} gaps", float(at_least(law, TEN))],
+            ["as printed, at least", float(printed_bound(DELTA, TEN))],
+            ["corrected, at least", float(1 - two_sided_bound(0, DELTA, TEN))],
+            [
+                "corrected where a step moves a whole gap",
+                float(1 - two_sided_bound(0, DELTA, TEN, directed=False)),
+            ],
+            ["mean delay, gaps", float(law.mean / TICKS)],
+            ["private, says the checker", verify_label_free(law, TICKS, Fraction(0), DELTA).word],
         ],
-        ["mean delay, gaps", float(law.mean / TICKS)],
-        ["private, says the checker", verify_label_free(law, TICKS, Fraction(0), DELTA).word],
-    ]
-    title = f"B. epsilon 0, delta {float(DELTA):g}: uniform over {1 / DELTA} gaps"
-    return Table(title=title, header=("what", "value"), rows=rows)
+    )
 
 
 def _truncated(laws: dict[Fraction, Law]) -> Table:
@@ -129,10 +162,14 @@ def _truncated(laws: dict[Fraction, Law]) -> Table:
         chances = (float(printed_bound(delta, beyond)), float(at_least(law, beyond)))
         word = verify_label_free(law, TICKS, EPSILON, delta).word  # symmetric: the same the other way
         rows.append([float(EPSILON), float(delta), *means, *chances, word])
-    bounds = ("beyond its end, as printed at least", "beyond its end")
-    header = ("epsilon", "delta", "mean", "first delay that never happens", *bounds, "private")
-    title = "C. epsilon above 0: a truncated geometric law breaks the printed bound"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="C. epsilon above 0: a truncated geometric law breaks the printed bound",
+        header=(
+            *("epsilon", "delta", "mean", "first delay that never happens"),
+            *("beyond its end, as printed at least", "beyond its end", "private"),
+        ),
+        rows=rows,
+    )
 
 
 def _caps(law: Law) -> Table:
@@ -145,9 +182,14 @@ def _caps(law: Law) -> Table:
             two_sided_bound(EPSILON, DELTA, gaps, directed=False),
         )
         rows.append([gaps, *map(float, caps), reached, float(1 - at_least(law, gaps))])
-    header = ("gaps", "printed cap", "corrected cap, directed", WHOLE)
-    title = f"Chance of a release within so many gaps, epsilon {EPSILON}, delta {float(DELTA):g}"
-    return Table(title=title, header=(*header, "reached, linear program", "truncated geometric"), rows=rows)
+    return Table(
+        title=f"Chance of a release within so many gaps, epsilon {EPSILON}, delta {float(DELTA):g}",
+        header=(
+            *("gaps", "printed cap", "corrected cap, directed", WHOLE),
+            *("reached, linear program", "truncated geometric"),
+        ),
+        rows=rows,
+    )
 
 
 def _one_sided() -> Table:
@@ -157,14 +199,14 @@ def _one_sided() -> Table:
         pair = zero_inflated_uniform(Ask(share=epsilon / 2, start=TICKS, weight=Fraction(1, 4)))
         early = (float(law.cumulative(TICKS - 1)) for law in (pair.unbatched, pair.batched))
         rows.append([float(epsilon), *early, 1 - exp(-epsilon / 2), "infinite"])
-    header = (
-        "epsilon",
-        "unbatched before the gap",
-        "batched before the gap",
-        "1 - e^(-epsilon/2)",
-        "ratio",
+    return Table(
+        title="D. the direction that one-sided privacy leaves open",
+        header=(
+            *("epsilon", "unbatched before the gap", "batched before the gap"),
+            *("1 - e^(-epsilon/2)", "ratio"),
+        ),
+        rows=rows,
     )
-    return Table(title="D. the direction that one-sided privacy leaves open", header=header, rows=rows)
 
 
 # --- sentences and pictures ---------------------------------------------------------------------
@@ -226,15 +268,21 @@ def _survival_chart(laws: dict[Fraction, Law]) -> alt.LayerChart:
             left -= float(law.mass(tick))
         ends = (Fraction(tick, TICKS) for tick in steps[:: 30 * TICKS])  # a straight line
         rows += [_chance(f"printed: at least, {named}", gaps, printed_bound(delta, gaps)) for gaps in ends]
-    x = alt.X("gaps:Q", **number_axis("delay, in gaps", 0, 30))
-    return line_chart(rows, x=x, y=alt.Y("chance:Q", **percent_axis("events that wait at least so long")))
+    return line_chart(
+        rows,
+        x=alt.X("gaps:Q", **number_axis("delay, in gaps", 0, 30)),
+        y=alt.Y("chance:Q", **percent_axis("events that wait at least so long")),
+    )
 
 
 def _caps_chart(caps: Table) -> alt.LayerChart:
-    names = caps.header[1:]
-    rows = [_chance(name, one["gaps"], one[name]) for name in names for one in caps.records()]
-    x = alt.X("gaps:Q", **number_axis("within so many gaps", 1, GAPS[-1], values=GAPS))
-    return line_chart(rows, x=x, y=alt.Y("chance:Q", **percent_axis("released, at most")), dots=rows)
+    rows = [_chance(name, one["gaps"], one[name]) for name in caps.header[1:] for one in caps.records()]
+    return line_chart(
+        rows,
+        x=alt.X("gaps:Q", **number_axis("within so many gaps", 1, GAPS[-1], values=GAPS)),
+        y=alt.Y("chance:Q", **percent_axis("released, at most")),
+        dots=rows,
+    )
 
 
 def _chance(line: str, gaps: Fraction | float, chance: Fraction | float) -> dict[str, str | float]:

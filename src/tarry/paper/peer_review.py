@@ -12,45 +12,48 @@ random, one person's or two people's, and all of it again for stretches of four 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-import altair as alt
 import numpy as np
 
 from tarry.core.errors import NotPossible
-from tarry.paper.drawing import line_chart, number_axis
+from tarry.core.lanes import IntArray
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.posterior import (
+    DIFFERENT,
+    PRINTED_AT_TEN,
+    PUBLISHED,
+    SAME,
+    SUSPECTS,
+    TEN,
+    WINDOW,
+    suspects_chart,
+)
 from tarry.readers.columns import Columns
 from tarry.study.attack import Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.batching import close_actor_share, measure_batching, posteriors
-from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import number, percent
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["NAME", "TITLE", "Rates", "find", "measure_rates"]
+__all__ = ["TITLE", "Rates", "find", "measure_rates"]
 
-NAME = "peer_review"
 TITLE = "Peer review: how often reviewers batch, and what that tells"
 
-SAME, DIFFERENT = 0.301, 0.0066  # "30.10 %" and "0.66 %" at a conference: appendix
-POSTERIOR = 0.8351  # among ten: introduction
-TEN = 10
-SUSPECTS = (2, 3, 5, 10, 20, 30, 50)
-WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
+SHOWN = (2, 3, 5, 10, 20, 30, 50)  # suspects in the table
 PERIOD = 28 * 86_400 * MICROSECONDS  # about as long as the discussion of papers
 YEAR = 365 * 86_400 * MICROSECONDS
 
 REAL = "code_review_a"
 # Reviewers of pull requests: neither bots nor those who wrote what is reviewed.
 REVIEWERS = {"is_pull": True, "is_target_author": False, "is_bot": False}
-# Tuned to the two rates above: many reviewers with six comments each, short sessions, a deadline.
+# Tuned to the paper's two rates: many reviewers with six comments each, short sessions, a deadline.
 CONFERENCE = replace(RECIPES["review"], actors=1_000, targets=625, acts=1.6, bursts=0.65, rush=8.0)
-PUBLISHED, MADE_UP = "the paper's conference", "made-up conference"
+MADE_UP = "made-up conference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +85,18 @@ def find(settings: RunSettings) -> Finding:
             notes.append(_counted(name, table, columns))
         tables[name] = table.keep(table.time > table.time.max() - YEAR) if settings.tiny else table
     measured: dict[str, Rates] = {}
-    for done, (name, table) in enumerate(tables.items(), start=1):
+    for name, table in settings.steps(tables.items()):
         measured[name] = measure_rates(table)
         if (mean := _mean_rates(table)) is not None:
             measured[f"{name}, four weeks"] = mean
-        if settings.progress is not None:
-            settings.progress(done, len(tables))
     return Finding(
-        name=NAME,
+        name="peer_review",
         title=TITLE,
         says=[*_says(tables, measured), *notes],
         tables={"rates": _rates_table(measured), "posteriors": _posterior_table(measured)},
-        charts={"posteriors": _chart(measured)},
+        charts={
+            "posteriors": suspects_chart(_lines(measured, SUSPECTS), "sure, after two acts together", SHOWN)
+        },
     )
 
 
@@ -128,7 +131,7 @@ def _pairs_of_one_person(table: EventTable) -> int:
     return _pairs(np.bincount(table.actor_rank)) - _pairs(np.unique(on_one, return_counts=True)[1])
 
 
-def _pairs(sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int:
+def _pairs(sizes: IntArray) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
@@ -143,12 +146,8 @@ def _mean_rates(table: EventTable) -> Rates | None:
             continue
     if len(stretches) < 2:
         return None
-    return Rates(
-        same=fmean(rates.same for rates in stretches),
-        different=fmean(rates.different for rates in stretches),
-        pair_same=fmean(rates.pair_same for rates in stretches),
-        pair_different=fmean(rates.pair_different for rates in stretches),
-    )
+    names = [field.name for field in fields(Rates)]
+    return Rates(**{name: fmean(getattr(rates, name) for rates in stretches) for name in names})
 
 
 def _reviewers(columns: Columns) -> EventTable:
@@ -190,7 +189,7 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
             f"comments of one person are within 5 minutes in {percent(rates.same)} of the cases, pairs of "
             f"people ever in {percent(rates.different)}; among {TEN} suspects that gives "
             f"{percent(_sure(rates.same, rates.different))} (the paper's conference: {percent(SAME)}, "
-            f"{percent(DIFFERENT)}, {percent(POSTERIOR)})."
+            f"{percent(DIFFERENT)}, {percent(PRINTED_AT_TEN)})."
         )
         if (mean := measured.get(f"{name}, four weeks")) is not None:
             says.append(
@@ -212,10 +211,6 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
 
 
 def _rates_table(measured: dict[str, Rates]) -> Table:
-    header = (
-        *("history", "one person", "different people", f"posterior, {TEN} suspects"),
-        *("two acts, one person's", "two acts, two people's", f"posterior of two acts, {TEN} suspects"),
-    )
     rows: list[list[Cell]] = [[PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]]
     rows += [
         [
@@ -225,7 +220,15 @@ def _rates_table(measured: dict[str, Rates]) -> Table:
         ]
         for name, one in measured.items()
     ]
-    return Table(title="Rates of acting within 5 minutes", header=header, rows=rows)
+    return Table(
+        title="Rates of acting within 5 minutes",
+        header=(
+            *("history", "one person", "different people", f"posterior, {TEN} suspects"),
+            *("two acts, one person's", "two acts, two people's"),
+            f"posterior of two acts, {TEN} suspects",
+        ),
+        rows=rows,
+    )
 
 
 def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, list[float]]:
@@ -241,20 +244,8 @@ def _lines(measured: dict[str, Rates], suspects: Sequence[int]) -> dict[str, lis
 
 
 def _posterior_table(measured: dict[str, Rates]) -> Table:
-    lines = _lines(measured, SUSPECTS)
-    rows: list[list[Cell]] = [[name, *sure] for name, sure in lines.items()]
-    header = ("history", *(f"{suspects} suspects" for suspects in SUSPECTS))
-    return Table(title="After two acts within 5 minutes: one person's", header=header, rows=rows)
-
-
-def _chart(measured: dict[str, Rates]) -> alt.LayerChart:
-    every = range(2, 51)
-    rows = [
-        {"line": name, "suspects": suspects, "chance": chance}
-        for name, sure in _lines(measured, every).items()
-        for suspects, chance in zip(every, sure, strict=True)
-    ]
-    x = alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50)))
-    y = alt.Y("chance:Q", **percent_axis("sure, after two acts together"))
-    dots = [row for row in rows if row["suspects"] in SUSPECTS]
-    return line_chart(rows, x=x, y=y, dots=dots, series=(LIGHT["faint"], *SERIES))
+    return Table(
+        title="After two acts within 5 minutes: one person's",
+        header=("history", *(f"{suspects} suspects" for suspects in SHOWN)),
+        rows=[[name, *sure] for name, sure in _lines(measured, SHOWN).items()],
+    )

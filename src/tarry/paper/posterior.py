@@ -6,26 +6,33 @@ person's comments on different papers come within five minutes of each other at 
 at another; what the author may conclude is Bayes' rule.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import altair as alt
 
-from tarry.paper.drawing import line_chart, number_axis
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.finding import (
+    Cell,
+    Finding,
+    RunSettings,
+    Table,
+    line_chart,
+    number_axis,
+    people_of,
+    real_tables,
+)
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
 from tarry.study.figures import percent
 from tarry.study.practice import MICROSECONDS
-from tarry.study.table import table_of
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = ["TITLE", "find", "suspects_chart"]
 
-NAME = "posterior"
 TITLE = "What two acts together tell about who did them"
 
-SAME = 0.301  # "a 30.10 % chance of batching their comments": introduction
+SAME = 0.301  # "a 30.10 % chance of batching their comments": introduction, and the appendix
 DIFFERENT = 0.0066  # "only a 0.66 % chance": introduction, and the section's formulas
+PUBLISHED = "the paper's conference"
 PLOTTED = 0.0072  # what the authors' code draws the figure with
 PRINTED_AT_TEN = 0.8351  # "83.51 %" with ten suspects: introduction
 TEN = 10
@@ -34,7 +41,6 @@ SHOWN = (2, 5, 10, 20, 50)  # suspects in the table of measured rates
 WINDOW = 300 * MICROSECONDS  # "within 5 minutes"
 KINDS = {".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".jsonl"}
 REVIEWS = "code_review_a"  # also measured by `peer_review`, in part
-BOTS = {"is_bot", "bot"}
 
 
 def find(settings: RunSettings) -> Finding:
@@ -44,12 +50,15 @@ def find(settings: RunSettings) -> Finding:
     'Among 10 suspects, a batched pair is one person with 83.52 %; the paper prints 83.51 %.'
     """
     printed, plotted = (posteriors(SAME, rate, SUSPECTS) for rate in (DIFFERENT, PLOTTED))
-    rows = [
-        (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
-        for one, other in zip(printed, plotted, strict=True)
-    ]
-    header = ("suspects", "before", "batched", "batched, as plotted", "unbatched")
-    tables = {"published": Table(title="With the published rates", header=header, rows=rows)}
+    published = Table(
+        title="With the published rates",
+        header=("suspects", "before", "batched", "batched, as plotted", "unbatched"),
+        rows=[
+            (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
+            for one, other in zip(printed, plotted, strict=True)
+        ],
+    )
+    tables = {"published": published}
     charts = {"published-rates": _published_chart(printed, plotted)}
     says = _says(printed, plotted)
     if settings.data is not None:
@@ -57,7 +66,7 @@ def find(settings: RunSettings) -> Finding:
         tables["measured"] = _measured_table(measured)
         charts["measured-rates"] = _measured_chart(measured, printed)
         says += _measured_says(measured)
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
+    return Finding(name="posterior", title=TITLE, says=says, tables=tables, charts=charts)
 
 
 def _says(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> list[str]:
@@ -93,18 +102,15 @@ def _even(same: float, different: float) -> int | None:
 
 
 def _measure(data: Path, settings: RunSettings) -> dict[str, Measures]:
-    """Every history there is; bots are left out where they are marked."""
+    """Every history there is."""
     files = [path for path in data.iterdir() if path.suffix in KINDS] if data.is_dir() else []
     if settings.tiny:
         files = sorted(files, key=lambda path: path.stat().st_size)[:1]
     tables = real_tables(settings, *sorted(path.stem for path in files))
-    measured: dict[str, Measures] = {}
-    for done, (name, columns) in enumerate(tables.items(), start=1):
-        table = table_of(columns, bots=not BOTS & set(columns.frame.columns))
-        measured[name] = measure(table, WINDOW, different=True)
-        if settings.progress is not None:
-            settings.progress(done, len(tables))
-    return measured
+    return {
+        name: measure(people_of(columns), WINDOW, different=True)
+        for name, columns in settings.steps(tables.items())
+    }
 
 
 def _posteriors(measures: Measures, suspects: Sequence[int]) -> list[Posterior]:
@@ -116,16 +122,21 @@ def _posteriors(measures: Measures, suspects: Sequence[int]) -> list[Posterior]:
 
 
 def _measured_table(measured: dict[str, Measures]) -> Table:
-    many = [f"batched, {suspects} suspects" for suspects in SHOWN]
-    header = ("history", "events", "actors", "one person", "different people", *many, "even odds up to")
     rows: list[list[Cell]] = []
     for name, one in measured.items():
         same, different = one.batching.rate, None if one.different is None else float(one.different)
         sure: Sequence[float | None] = [each.batched for each in _posteriors(one, SHOWN)]
         even = _even(same, different) if sure and same and different else None
         rows.append([name, one.events, one.actors, same, different, *(sure or [None] * len(SHOWN)), even])
-    title = "With rates measured on histories, within 5 minutes, by the appendix's method"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title="With rates measured on histories, within 5 minutes, by the appendix's method",
+        header=(
+            *("history", "events", "actors", "one person", "different people"),
+            *(f"batched, {suspects} suspects" for suspects in SHOWN),
+            "even odds up to",
+        ),
+        rows=rows,
+    )
 
 
 def _measured_says(measured: dict[str, Measures]) -> list[str]:
@@ -157,19 +168,14 @@ def _measured_says(measured: dict[str, Measures]) -> list[str]:
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def _axes() -> tuple[alt.X, alt.Y]:
-    x = alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=(2, 10, 20, 30, 40, 50)))
-    return x, alt.Y("chance:Q", **percent_axis("how sure an observer can be"))
-
-
 def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> alt.LayerChart:
     lines = {
-        f"together ({percent(DIFFERENT)}, as printed)": [(one.suspects, one.batched) for one in printed],
-        f"together ({percent(PLOTTED)}, as plotted)": [(one.suspects, one.batched) for one in plotted],
-        "apart: the likeliest other": [(one.suspects, one.unbatched) for one in printed],
-        "before anything is seen": [(one.suspects, 1 / one.suspects) for one in printed],
+        f"together ({percent(DIFFERENT)}, as printed)": [one.batched for one in printed],
+        f"together ({percent(PLOTTED)}, as plotted)": [one.batched for one in plotted],
+        "apart: the likeliest other": [one.unbatched for one in printed],
+        "before anything is seen": [1 / suspects for suspects in SUSPECTS],
     }
-    return _chart(lines, (*SERIES[:3], LIGHT["faint"]))
+    return suspects_chart(lines, "how sure an observer can be", SHOWN, (*SERIES[:3], LIGHT["faint"]))
 
 
 def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> alt.LayerChart:
@@ -179,17 +185,32 @@ def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior])
     if len(ranked) > len(SERIES):
         places = [round(k * (len(ranked) - 1) / (len(SERIES) - 1)) for k in range(len(SERIES))]
         ranked = [ranked[place] for place in places]
-    lines = {"the paper's conference": list(printed), **dict(ranked)}
-    points = {name: [(one.suspects, one.batched) for one in many] for name, many in lines.items()}
-    return _chart(points, (LIGHT["faint"], *SERIES))
+    lines = {PUBLISHED: printed, **dict(ranked)}
+    sure = {name: [one.batched for one in many] for name, many in lines.items()}
+    return suspects_chart(sure, "how sure an observer can be", SHOWN)
 
 
-def _chart(lines: dict[str, list[tuple[int, float]]], series: Sequence[str]) -> alt.LayerChart:
+def suspects_chart(
+    lines: Mapping[str, Sequence[float]],
+    title: str,
+    shown: Sequence[int],
+    series: Sequence[str] = (LIGHT["faint"], *SERIES),
+) -> alt.LayerChart:
+    """Lines of chances, one for each number of suspects, with dots at the numbers shown.
+
+    >>> suspects_chart({"even": [0.5] * len(SUSPECTS)}, "sure", [2, 50]).layer[1].data.values[1]
+    {'line': 'even', 'suspects': 50, 'chance': 0.5}
+    """
     rows = [
         {"line": name, "suspects": suspects, "chance": chance}
-        for name, points in lines.items()
-        for suspects, chance in points
+        for name, chances in lines.items()
+        for suspects, chance in zip(SUSPECTS, chances, strict=True)
     ]
-    dots = [row for row in rows if row["suspects"] in SHOWN]
-    x, y = _axes()
-    return line_chart(rows, x=x, y=y, dots=dots, series=series)
+    marks = (2, 10, 20, 30, 40, 50)
+    return line_chart(
+        rows,
+        x=alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=marks)),
+        y=alt.Y("chance:Q", **percent_axis(title)),
+        dots=[row for row in rows if row["suspects"] in shown],
+        series=series,
+    )

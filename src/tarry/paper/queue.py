@@ -7,11 +7,12 @@ of a batch are drawn independently. But a batch is one person's, and traffic has
 members leave side by side, and the backlog never shrinks (`docs/theory.md`, erratum 9).
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TypeVar
 
 import altair as alt
@@ -23,17 +24,15 @@ from tarry.core.exact import log_of
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
 from tarry.core.verify.rules import Draw, distribution
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
-from tarry.study.charts.style import hints, line_style, plot, styled
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES, Recipe
 from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["NAME", "TITLE", "Scripted", "SlotQueue", "find", "outputs", "paper_queue"]
+__all__ = ["TITLE", "Scripted", "SlotQueue", "find", "outputs", "paper_queue"]
 
 
-NAME = "queue"
 TITLE = "The queue: perfect under its assumptions, and in traffic with quiet steps"
 
 STEPS = 3
@@ -81,20 +80,17 @@ def outputs(batches: Sequence[int], members: Members = _anybody, steps: int = ST
     >>> sum(outputs((1,)).values())
     Fraction(1, 1)
     """
-    sizes = [1 + list(batches).count(step) for step in range(1, steps + 1)]
+    sizes = (1 + list(batches).count(step) for step in range(1, steps + 1))
     kinds = [
         [batch for batch in product(PAPERS, repeat=size) if size == 1 or members(batch)] for size in sizes
     ]
-    chances: Chances = {}
+    chances: Chances = defaultdict(Fraction)
+    each = Fraction(1, prod(map(len, kinds)))
     for arrivals in product(*kinds):
-        chance = Fraction(1)
-        for kind in kinds:
-            chance /= len(kind)
         posted = distribution(lambda draw, a=arrivals: _codes(paper_queue(a, Scripted(draw))))  # type: ignore[misc]  # a default that binds
         for codes, part in posted.items():
-            output = tuple(list(PAPERS)[code] for code in codes)
-            chances[output] = chances.get(output, Fraction(0)) + chance * part
-    return chances
+            chances[tuple(list(PAPERS)[code] for code in codes)] += each * part
+    return dict(chances)
 
 
 def _codes(posted: Sequence[str | None]) -> tuple[int, ...]:
@@ -115,9 +111,11 @@ def _exact(batches: Sequence[tuple[int, ...]]) -> Table:
         independent, one_person = (_apart(outputs(times, who), alone) for who in (_anybody, _one_person))
         steps = ", ".join(map(str, times))
         rows.append((steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])))
-    header = ("batches at step", "independent members", "one person's", "one person's, nats")
-    title = f"How far outputs with and without batches differ, over {STEPS} steps (total variation)"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title=f"How far outputs with and without batches differ, over {STEPS} steps (total variation)",
+        header=("batches at step", "independent members", "one person's", "one person's, nats"),
+        rows=rows,
+    )
 
 
 def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
@@ -129,13 +127,13 @@ def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
         arrivals = [[(step, i) for i in range(1 + more[step])] for step in range(steps)]
         arrivals += [[(step, 0)] for step in range(steps, steps + extra + 1)]
         posted = paper_queue(arrivals, Seeded(seed).stream(0, 0, extra))
-        left = [comment for comment in posted if comment is not None]
-        delays = [at - comment[0] for at, comment in enumerate(left)]
-        in_order = [step for step, _ in left] == sorted(step for step, _ in left)
-        rows.append((extra, max(delays), "yes" if in_order else "no"))
-    title = "The longest delay in steps, with an arrival in every step"
+        left = [comment[0] for comment in posted if comment is not None]
+        longest = max(at - step for at, step in enumerate(left))
+        rows.append((extra, longest, "yes" if left == sorted(left) else "no"))
     return Table(
-        title=title, header=("batched comments", "longest delay", "order of steps kept"), rows=rows
+        title="The longest delay in steps, with an arrival in every step",
+        header=("batched comments", "longest delay", "order of steps kept"),
+        rows=rows,
     )
 
 
@@ -151,8 +149,7 @@ def _steps(table: EventTable) -> IntArray:
 
 def _queued(table: EventTable, seed: int) -> tuple[IntArray, IntArray]:
     """The step in which each event of a table leaves (-1: never) and the backlog after each busy step."""
-    step = _steps(table)
-    busy, place = np.unique(step, return_inverse=True)
+    busy, place = np.unique(_steps(table), return_inverse=True)
     rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
     # A step without arrivals posts nothing and changes nothing: only busy ones are walked through.
     posted = paper_queue([part.tolist() for part in rows], Seeded(seed).stream(0, 0, 0))
@@ -176,21 +173,12 @@ def _traffic(name: str, table: EventTable, seed: int) -> tuple[list[tuple[Cell, 
     """What the two queues do to one history."""
     arrived = _steps(table)
     paper, backlog = _queued(table, seed)
-    slots = _slotted(table)
     rows: list[tuple[Cell, ...]] = []
-    for queue, left in (("Algorithm 4", paper), ("slot queue", slots)):
+    for queue, left in (("Algorithm 4", paper), ("slot queue", _slotted(table))):
         out = left >= 0
         waited = (left[out] - arrived[out]) * STEP_S / 3600
-        rows.append(
-            (
-                name,
-                queue,
-                float(np.mean(waited)),
-                float(waited.max()),
-                int((~out).sum()),
-                _side_by_side(table, left),
-            )
-        )
+        figures = (float(np.mean(waited)), float(waited.max()), int((~out).sum()))
+        rows.append((name, queue, *figures, _side_by_side(table, left)))
     return rows, backlog
 
 
@@ -212,18 +200,24 @@ def _real(settings: RunSettings) -> tuple[Table, dict[str, IntArray]]:
     for name, table in _tables(settings).items():
         traffic, backlogs[name] = _traffic(name, table, settings.seed)
         rows += traffic
-    delays = ("mean delay, hours", "longest, hours", "never released")
-    header = ("history", "queue", *delays, "moves in a step that leave side by side")
-    title = f"Traffic with quiet steps, in steps and slots of {STEP_S} s"
-    return Table(title=title, header=header, rows=rows), backlogs
+    table_of_both = Table(
+        title=f"Traffic with quiet steps, in steps and slots of {STEP_S} s",
+        header=(
+            *("history", "queue", "mean delay, hours", "longest, hours", "never released"),
+            "moves in a step that leave side by side",
+        ),
+        rows=rows,
+    )
+    return table_of_both, backlogs
 
 
 def _tables(settings: RunSettings) -> dict[str, EventTable]:
     recipe = Recipe(events=500, actors=60, targets=50, bots=0) if settings.tiny else RECIPES["forum"]
     made = synthesize(recipe, settings.seed)
-    tables = {"made-up forum": event_table(actor=made.actor, target=made.target, time=made.time)}
-    tables |= {name: table_of(read) for name, read in real_tables(settings, "qa_forum").items()}
-    return tables
+    return {
+        "made-up forum": event_table(actor=made.actor, target=made.target, time=made.time),
+        **{name: table_of(read) for name, read in real_tables(settings, "qa_forum").items()},
+    }
 
 
 def _backlog_chart(backlogs: dict[str, IntArray]) -> alt.LayerChart:
@@ -234,13 +228,7 @@ def _backlog_chart(backlogs: dict[str, IntArray]) -> alt.LayerChart:
     ]
     x = alt.X("step:Q", axis=alt.Axis(title="steps in which something arrived", tickCount=5))
     y = alt.Y("backlog:Q", axis=alt.Axis(title="comments that wait (Algorithm 4)"))
-    lines = plot(rows).mark_line(strokeWidth=2)
-    names = list(backlogs)
-    style = line_style(names)["color"]
-    return styled(
-        lines.encode(x=x, y=y, color=style, tooltip=hints("line:N", "step:Q", "backlog:Q")),
-        rows_of_legend=len(names),
-    )
+    return line_chart(rows, x=x, y=y)
 
 
 def _says(exact: Table, worst: Table, traffic: Table) -> list[str]:
@@ -293,9 +281,13 @@ def find(settings: RunSettings) -> Finding:
     exact = _exact(BATCHES[:2] if settings.tiny else BATCHES)
     worst = _worst(settings.seed, (0, 1, 5) if settings.tiny else (0, 1, 5, 20, 100))
     traffic, backlogs = _real(settings)
-    tables = {"exact": exact, "worst": worst, "traffic": traffic}
-    charts = {"backlog": _backlog_chart(backlogs)}
-    return Finding(name=NAME, title=TITLE, says=_says(exact, worst, traffic), tables=tables, charts=charts)
+    return Finding(
+        name="queue",
+        title=TITLE,
+        says=_says(exact, worst, traffic),
+        tables={"exact": exact, "worst": worst, "traffic": traffic},
+        charts={"backlog": _backlog_chart(backlogs)},
+    )
 
 
 # --- the two queues -------------------------------------------------------------------------------
@@ -321,12 +313,8 @@ def paper_queue(arrivals: Sequence[Sequence[Post]], entropy: Entropy) -> list[Po
     queue: deque[Post] = deque()
     posted: list[Post | None] = []
     for step in arrivals:
-        batch = _shuffled(step, entropy)
-        if not batch:
-            posted.append(None)
-            continue
-        queue.extend(batch)
-        posted.append(queue.popleft())
+        queue.extend(_shuffled(step, entropy))
+        posted.append(queue.popleft() if step else None)
     return posted
 
 

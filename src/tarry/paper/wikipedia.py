@@ -10,8 +10,8 @@ Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corr
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
-from tarry.paper.closed_forms import uniform
 from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_trial import (
     EPSILON,
@@ -41,9 +41,8 @@ from tarry.study.figures import day, number, percent, seconds
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import EventTable
 
-__all__ = ["NAME", "TITLE", "find"]
+__all__ = ["TITLE", "find"]
 
-NAME = "wikipedia"
 TITLE = "Linking revisions on Wikipedia: as coded, and corrected"
 
 # Printed in the section Experiments, Wikipedia, unless said otherwise.
@@ -90,8 +89,13 @@ def find(settings: RunSettings) -> Finding:
     charts = trial_charts(first, PERCENTILES[: 1 if settings.tiny else None])
     for trial in trials[1:]:
         charts |= trial_charts(trial, (50,))
-    says = [*_attacked(measured, months), *_corrected(first), *map(_real, trials[1:]), *unfit]
-    return Finding(name=NAME, title=TITLE, says=says, tables=tables, charts=charts)
+    return Finding(
+        name="wikipedia",
+        title=TITLE,
+        says=[*_attacked(measured, months), *_corrected(first), *map(_real, trials[1:]), *unfit],
+        tables=tables,
+        charts=charts,
+    )
 
 
 def _month(month: EventTable, trial: WikiTrial) -> Table:
@@ -106,8 +110,11 @@ def _month(month: EventTable, trial: WikiTrial) -> Table:
     ]
     for which, printed in GAPS_S.items():
         rows.append([f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]])
-    title = "The made-up month against the published one"
-    return Table(title=title, header=("statistic", "published", "made up"), rows=rows)
+    return Table(
+        title="The made-up month against the published one",
+        header=("statistic", "published", "made up"),
+        rows=rows,
+    )
 
 
 def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
@@ -129,24 +136,25 @@ def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
     one = result_of(trial.held, practice_name(learned.gap, EPSILON))
     last = "everybody's gap, and the hold: corrected"
     rows.append([last, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60])
-    header = (
-        "step",
-        "batched delays begin at, s",
-        "precision at 30 s",
-        "recall at 280 s",
-        "mean delay, min",
+    return Table(
+        title=f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month",
+        header=(
+            *("step", "batched delays begin at, s", "precision at 30 s", "recall at 280 s"),
+            "mean delay, min",
+        ),
+        rows=rows,
     )
-    title = f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month"
-    return Table(title=title, header=header, rows=rows)
 
 
 def _gaps(trials: list[WikiTrial]) -> Table:
-    header = (
-        *("history", "percentile", "samples of users, s", "its curve ran with, s"),
-        *("everybody, s", "used, s", "why"),
+    return Table(
+        title="Gaps learned from the first week",
+        header=(
+            *("history", "percentile", "samples of users, s", "its curve ran with, s"),
+            *("everybody, s", "used, s", "why"),
+        ),
+        rows=[row for trial in trials for row in gap_rows(trial)],
     )
-    rows = [row for trial in trials for row in gap_rows(trial)]
-    return Table(title="Gaps learned from the first week", header=header, rows=rows)
 
 
 def _attacked(measured: dict[str, Measured], months: int) -> list[str]:

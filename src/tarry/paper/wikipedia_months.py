@@ -18,18 +18,16 @@ delay in view. How well an attack does after a delay was not aimed at.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tarry.core.errors import NotPossible
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.paper.finding import RunSettings, real_tables
+from tarry.paper.finding import RunSettings, people_of, real_tables
+from tarry.paper.laws import FloatArray
 from tarry.study.practice import MICROSECONDS
-from tarry.study.table import EventTable, event_table, table_of
+from tarry.study.table import EventTable, event_table
 
 __all__ = ["DAYS", "EVENTS", "WIKIS", "Weeks", "real_weeks", "split_weeks", "wikipedia_month"]
 
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Revisions in the paper's category, January 2022 (section Experiments, Wikipedia).
 EVENTS = 13_430
@@ -111,14 +109,12 @@ _DAY = 86_400 * MICROSECONDS
 _MONTH = 32 * _DAY  # what is longer is no month
 _SHORTEST = 14 * _DAY
 _LEAST = 50  # events to learn from, or to replay: fewer say nothing
-_BOTS = {"is_bot", "bot"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Weeks:
     """What is learned from, and what is replayed afterwards.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
     >>> weeks = split_weeks(wikipedia_month(seed=1))
     >>> weeks.learn_days, weeks.replay_days, weeks.cut_from
     (7.0, 21.0, None)
@@ -137,18 +133,15 @@ def split_weeks(table: EventTable) -> Weeks:
 
     A shorter one is cut at a quarter of its span.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
     >>> weeks = split_weeks(wikipedia_month(seed=1))
     >>> [int(np.ptp(part.time)) // _DAY for part in (weeks.learn, weeks.replay)]
     [6, 20]
     """
     start, end = int(table.time.min()), int(table.time.max()) + 1
     whole, cut = end - start, None
-    if end - start < _SHORTEST:
-        raise NotPossible(
-            f"the history spans {(end - start) / _DAY:.1f} days: give one of at least two weeks"
-        )
-    if end - start > _MONTH:
+    if whole < _SHORTEST:
+        raise NotPossible(f"the history spans {whole / _DAY:.1f} days: give one of at least two weeks")
+    if whole > _MONTH:
         daily = np.bincount((table.time - start) // _DAY)
         start += int(np.convolve(daily, np.ones(28, dtype=np.int64))[27:].argmax()) * _DAY
         cut, end = start, start + 28 * _DAY
@@ -183,8 +176,7 @@ def real_weeks(settings: RunSettings) -> tuple[dict[str, Weeks], list[str]]:
         if columns.unreadable_count:
             unfit.append(f"{columns.unreadable_count} rows of {name} cannot be read.")
         try:
-            table = table_of(columns, bots=not _BOTS & set(columns.frame.columns))
-            fit[name] = split_weeks(table)
+            fit[name] = split_weeks(people_of(columns))
         except NotPossible as reason:
             unfit.append(f"{name} is left out: {reason}.")
     return fit, unfit

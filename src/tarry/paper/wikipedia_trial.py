@@ -11,8 +11,7 @@ from statistics import fmean
 import altair as alt
 
 from tarry.core.calibrate import LearnedGap
-from tarry.paper.drawing import line_chart
-from tarry.paper.finding import Cell, Table
+from tarry.paper.finding import Cell, Table, line_chart
 from tarry.paper.wikipedia_months import Weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_versions import (
     EPSILONS,
@@ -60,8 +59,6 @@ _SHOWN = {10, 60, 120, 200, 300, 600, 1800, 7200}
 class WikiTrial:
     """What both versions find on one history.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> len(trial.coded), trial.learned[25].gap
     (12, Fraction(301, 1))
@@ -80,8 +77,6 @@ class WikiTrial:
 def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
     """Run both versions; samples of users differ more than delays do, so they are drawn more often.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0).plain.mean_s
     0.0
     """
@@ -109,8 +104,6 @@ def run_trial(name: str, weeks: Weeks, draws: int, seed: int) -> WikiTrial:
 def gap_rows(trial: WikiTrial) -> list[list[Cell]]:
     """A row for each percentile: the gap as coded, everybody's, and what was done to it.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> gap_rows(trial)[0][-1]
     'the learned gap 21s is not above the window 5m: raised to 5m1s'
@@ -132,47 +125,41 @@ def gap_rows(trial: WikiTrial) -> list[list[Cell]]:
 def coded_table(trial: WikiTrial) -> Table:
     """Every curve of the authors' version.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> coded_table(trial).column("epsilon")[:3]
     [None, '0.1', '0.5']
     """
-    header = (
-        *("percentile named", "gap it ran with, s", "epsilon", "precision at 30 s", "recall at 280 s"),
-        *("precision at 65 % recall", "mean delay, min", "reordered"),
-    )
     named: list[tuple[int | None, str | None, Curve]] = [(None, None, trial.plain)]
     named += [(percent, epsilon, curve) for (percent, epsilon), curve in trial.coded.items()]
-    rows = [
-        [
-            percent,
-            None if percent is None else trial.sampled[LOWER[percent]],
-            epsilon,
-            curve.at(30).precision,
-            curve.at(280).recall,
-            curve.precision_at(0.65),
-            curve.mean_s / 60,
-            curve.reordered,
-        ]
-        for percent, epsilon, curve in named
-    ]
-    return Table(title=f"As coded, {trial.name}: samples of a tenth of the users", header=header, rows=rows)
+    return Table(
+        title=f"As coded, {trial.name}: samples of a tenth of the users",
+        header=(
+            *("percentile named", "gap it ran with, s", "epsilon", "precision at 30 s"),
+            *("recall at 280 s", "precision at 65 % recall", "mean delay, min", "reordered"),
+        ),
+        rows=[
+            [
+                percent,
+                None if percent is None else trial.sampled[LOWER[percent]],
+                epsilon,
+                curve.at(30).precision,
+                curve.at(280).recall,
+                curve.precision_at(0.65),
+                curve.mean_s / 60,
+                curve.reordered,
+            ]
+            for percent, epsilon, curve in named
+        ],
+    )
 
 
 def corrected_table(trial: WikiTrial) -> Table:
     """Every policy of the corrected version.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> sorted(set(corrected_table(trial).column("labels")))
     ['-', 'declared', 'held']
     """
-    header = (
-        *("labels", "percentiles", "gap used, s", "epsilon", "precision at 30 s", "recall at 280 s"),
-        *("precision at 65 % recall", "average precision", "mean delay, min", "longest, min", "reordered"),
-    )
     rows = [["-", "-", None, None, *_figures(trial.held, NOTHING)]]
     rows += [
         [
@@ -186,7 +173,15 @@ def corrected_table(trial: WikiTrial) -> Table:
         for gap, percents in distinct_gaps(trial.learned).items()
         for epsilon in EPSILONS
     ]
-    return Table(title=f"Corrected, {trial.name}: everybody", header=header, rows=rows)
+    return Table(
+        title=f"Corrected, {trial.name}: everybody",
+        header=(
+            *("labels", "percentiles", "gap used, s", "epsilon", "precision at 30 s"),
+            *("recall at 280 s", "precision at 65 % recall", "average precision"),
+            *("mean delay, min", "longest, min", "reordered"),
+        ),
+        rows=rows,
+    )
 
 
 def _figures(measured: Report, practice: str) -> list[Cell]:
@@ -198,8 +193,6 @@ def _figures(measured: Report, practice: str) -> list[Cell]:
 def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, alt.LayerChart]:
     """Precision over recall in both versions; percentiles with one and the same gap share a picture.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
     >>> trial = run_trial("made-up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
     >>> list(trial_charts(trial, (25, 50)))
     ['made-up-as-coded-25', 'made-up-as-coded-50', 'made-up-corrected-25-50']
@@ -225,9 +218,12 @@ def _coded_chart(trial: WikiTrial, percent: int) -> alt.LayerChart:
     curves = {NOTHING: trial.plain}
     curves |= {f"epsilon {epsilon}": trial.coded[percent, epsilon] for epsilon in EPSILONS}
     rows = [{"line": name, **point._asdict()} for name, curve in curves.items() for point in curve.points]
-    x = alt.X("recall:Q", **percent_axis("linked pairs that are found (recall)"))
-    y = alt.Y("precision:Q", **percent_axis("claims that are right (precision), smoothed"))
-    return line_chart(rows, x=x, y=y, dots=rows)
+    return line_chart(
+        rows,
+        x=alt.X("recall:Q", **percent_axis("linked pairs that are found (recall)")),
+        y=alt.Y("precision:Q", **percent_axis("claims that are right (precision), smoothed")),
+        dots=rows,
+    )
 
 
 # --- what the paper and its notebook say of the attack --------------------------------------------
@@ -371,25 +367,21 @@ def printed_table(measured: dict[str, Measured]) -> Table:
     >>> printed_table({"plain": Measured(coded=[0.5], named=[0.5])}).rows[0][:3]
     ['no delay: precision at 85 % recall', 0.8, 'text']
     """
-    header = (
-        *("statement", "printed", "source", "as coded", "as coded, least", "as coded, most"),
-        *(
-            "percentile as named",
-            "as named, least",
-            "as named, most",
-            "expected as coded",
-            "expected as named",
-        ),
-    )
-    rows: list[list[Cell]] = [
-        [
-            *(STATEMENTS[name].text, STATEMENTS[name].printed, STATEMENTS[name].source),
-            *(one.mean_coded, min(one.coded), max(one.coded)),
-            *(one.mean_named, min(one.named), max(one.named)),
-            *STATEMENTS[name].expected,
-        ]
-        for name, one in measured.items()
-    ]
     months = max((len(one.coded) for one in measured.values()), default=0)
-    title = f"What the paper says of the attack (epsilon {EPSILON}), on {months} made-up months"
-    return Table(title=title, header=header, rows=rows)
+    return Table(
+        title=f"What the paper says of the attack (epsilon {EPSILON}), on {months} made-up months",
+        header=(
+            *("statement", "printed", "source", "as coded", "as coded, least"),
+            *("as coded, most", "percentile as named", "as named, least", "as named, most"),
+            *("expected as coded", "expected as named"),
+        ),
+        rows=[
+            [
+                *(STATEMENTS[name].text, STATEMENTS[name].printed, STATEMENTS[name].source),
+                *(one.mean_coded, min(one.coded), max(one.coded)),
+                *(one.mean_named, min(one.named), max(one.named)),
+                *STATEMENTS[name].expected,
+            ]
+            for name, one in measured.items()
+        ],
+    )

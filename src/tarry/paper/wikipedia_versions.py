@@ -32,8 +32,8 @@ from tarry.study.batching import null_gaps, reordered_share
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
-from tarry.study.runs import AttackRun, Cost
-from tarry.study.score import Counts, Score, average_precision, precision_at
+from tarry.study.runs import AttackRun
+from tarry.study.score import Counts, average_precision, precision_at
 from tarry.study.table import EventTable
 
 __all__ = [
@@ -144,7 +144,7 @@ def sampled_gaps(table: EventTable, draws: int, seed: int) -> dict[int, float]:
     """
     rng = np.random.default_rng([seed, 1])
     percents = (10, *PERCENTILES)
-    samples = [null_gaps(some_actors(table, SAMPLE, rng)) for _ in range(draws)]
+    samples = (null_gaps(some_actors(table, SAMPLE, rng)) for _ in range(draws))
     by_sample = [np.percentile(gaps / MICROSECONDS, percents) for gaps in samples if len(gaps)]
     if not by_sample:
         raise NotPossible(
@@ -174,7 +174,8 @@ def attack_samples(
         some = some_actors(table, share, rng)
         release = _release(some, delay, Seeded(seed, draw))
         truth = Truth(table=some, window=WINDOW_S * MICROSECONDS)
-        shares.append(_shares(cutoff_attack(truth, release, [c * MICROSECONDS for c in CUTOFFS])))
+        scores = cutoff_attack(truth, release, [cutoff * MICROSECONDS for cutoff in CUTOFFS])
+        shares.append([(score.counts.precision, score.counts.recall) for score in scores])
         waits.append(float((release - some.time).mean()) / MICROSECONDS)
         moved.append(reordered_share(some, release) or 0.0)
     # Where nothing is claimed there is no precision: the mean is over the other draws.
@@ -195,10 +196,6 @@ def _release(table: EventTable, delay: Delay | None, draw: Seeded) -> IntArray:
     return plan_release(policy, table.history, draw, labels).release * MICROSECONDS
 
 
-def _shares(scores: Sequence[Score]) -> list[tuple[float | None, float | None]]:
-    return [(score.counts.precision, score.counts.recall) for score in scores]
-
-
 # --- corrected ------------------------------------------------------------------------------------
 
 EPSILONS = ("0.1", "0.5", "1", "2")
@@ -209,8 +206,7 @@ NOTHING = "nothing"  # the practice of showing everything at once
 class Result:
     """One practice, averaged over its draws.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
+    >>> from tarry.paper.wikipedia_months import split_weeks, wikipedia_month
     >>> weeks = split_weeks(wikipedia_month(seed=1, events=2_000))
     >>> result_of(replay_everybody(weeks, "held", draws=1, seed=0), NOTHING).longest_s
     0.0
@@ -264,16 +260,14 @@ def declaring(table: EventTable) -> EventTable:
     >>> declaring(table).declared.tolist().count(True)
     2
     """
-    before, after = partner_distance(table.history, table.time)
-    limit = WINDOW_S * MICROSECONDS
-    return replace(table, declared=(before <= limit) | (after <= limit))
+    nearest = np.minimum(*partner_distance(table.history, table.time))
+    return replace(table, declared=nearest <= WINDOW_S * MICROSECONDS)
 
 
 def replay_everybody(weeks: Weeks, labels: LabelRule, draws: int, seed: int) -> Report:
     """Replay under every gap and epsilon, and attack with every cutoff.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
+    >>> from tarry.paper.wikipedia_months import split_weeks, wikipedia_month
     >>> measured = replay_everybody(split_weeks(wikipedia_month(seed=1)), "declared", draws=1, seed=0)
     >>> measured.runs[0].policy, measured.runs[1].policy
     ('nothing', 'gap 301s, epsilon 0.1')
@@ -309,14 +303,13 @@ def practice_name(gap: Fraction, epsilon: str) -> str:
 def result_of(measured: Report, practice: str) -> Result:
     """What a practice came to.
 
-    >>> from tarry.paper.wikipedia_months import wikipedia_month
-    >>> from tarry.paper.wikipedia_months import split_weeks
+    >>> from tarry.paper.wikipedia_months import split_weeks, wikipedia_month
     >>> weeks = split_weeks(wikipedia_month(seed=1, events=2_000))
     >>> result_of(replay_everybody(weeks, "held", draws=1, seed=0), NOTHING).mean_s
     0.0
     """
     runs = [_scores(run) for run in measured.runs if run.policy == practice]
-    costs: list[Cost] = [cost for cost in measured.costs if cost.policy == practice]
+    costs = [cost for cost in measured.costs if cost.policy == practice]
     far = [precision_at(list(run.values()), 0.65) for run in runs]
     return Result(
         precision=fmean(run[30].precision or 0.0 for run in runs),
