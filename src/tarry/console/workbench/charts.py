@@ -10,7 +10,7 @@ import msgspec
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from tarry.console.assets import texts
+from tarry.console.pages import texts
 from tarry.console.workbench.evening import PEOPLE, Evening, Side, watch
 from tarry.console.workbench.figures import MASSES, Choices, Figures, figures
 from tarry.core.durations import format_duration
