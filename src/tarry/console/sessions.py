@@ -200,8 +200,8 @@ def _name(request: Request) -> str:
 def _claim(request: Request) -> str | None:
     """What the cookie claims, if we signed it: the token's hash, its expiry, and a random number."""
     claim, _, signature = request.cookies.get(_name(request), "").rpartition(".")
-    expected = _signature(request, "session", claim)
-    return claim if hmac.compare_digest(signature.encode(), expected.encode()) else None
+    is_ours = hmac.compare_digest(signature.encode(), _signature(request, "session", claim).encode())
+    return claim if is_ours else None
 
 
 def _expiry(claim: str) -> int:

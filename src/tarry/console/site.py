@@ -90,16 +90,15 @@ def _guarded(path: str, handler: _Handler, tell: _Tell | None) -> Callable[[Requ
                 tell(f"{path} broke: {type(error).__name__}")
             # The sentence of the refusal, not of the error: a database's names machines, users and files.
             sentence = msgspec.json.decode(refusal.body)["detail"]
-            back = _way_back(request, refusal.status_code)
-            return error_page(request, refusal.status_code, sentence, back)
+            return error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
 
     return endpoint
 
 
-def _way_back(request: Request, status: int) -> str:
+def _way_back(request: Request, refusal: Response) -> str:
     """The page that leads on from an error."""
     path = request.url.path
     if path.split("/")[1] == "audit":
         job = request.path_params.get("job")
-        return f"/audit/jobs/{job}" if job and status not in {403, 404} else "/audit"
+        return f"/audit/jobs/{job}" if job and refusal.status_code not in {403, 404} else "/audit"
     return path if request.method == "POST" else "/"

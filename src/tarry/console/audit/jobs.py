@@ -104,8 +104,12 @@ class Audits:
             require(own < self._share, 429, "audit", "too_many_own", most=self._share)
             require(len(self._jobs) < self._most, 429, "audit", "too_many", most=self._most)
             self._folder = self._folder or PrivateFolder()
-            place = self._folder.path / secrets.token_hex(16)
-            job = Job(id=secrets.token_urlsafe(32), owner=owner, token=token, folder=place)
+            job = Job(
+                id=secrets.token_urlsafe(32),
+                owner=owner,
+                token=token,
+                folder=self._folder.path / secrets.token_hex(16),
+            )
             for folder in (job.folder, job.upload_folder):
                 folder.mkdir(mode=0o700)
             self._jobs[job.id] = job
@@ -222,9 +226,8 @@ class Audits:
             job.state, job.problem = "ready", ending.problem  # other columns may do
         else:
             shutil.rmtree(job.upload_folder, ignore_errors=True)  # before anybody reads that it is gone
-            memory = f"{self._limits.memory_bytes / (1 << 30):.3g}"
             job.problem = ending.problem or texts()["audit"]["endings"][ending.why].format(
-                seconds=self._limits.seconds, memory=memory
+                seconds=self._limits.seconds, memory=f"{self._limits.memory_bytes / (1 << 30):.3g}"
             )
             job.state, job.path = "failed", None
         self._expire(job, self._untouched_s if job.state == "ready" else self._kept_s)

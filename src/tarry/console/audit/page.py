@@ -56,8 +56,9 @@ def add_audits(app: Starlette) -> None:
     []
     """
     config = app.state.config
-    limits = ChildLimits(seconds=config.audit_seconds, memory_bytes=config.audit_memory_bytes)
-    app.state.audits = audits = Audits(limits)
+    app.state.audits = audits = Audits(
+        ChildLimits(seconds=config.audit_seconds, memory_bytes=config.audit_memory_bytes)
+    )
     inner = app.router.lifespan_context
 
     @asynccontextmanager
@@ -86,14 +87,17 @@ async def _for_operators(
 
 
 async def _read(request: Request, session: Session, audits: Audits) -> Response:
-    values = {
-        "session": session,
-        "is_possible": _is_possible(),
-        "most": request.app.state.config.audit_bytes,
-        "jobs": audits.of(session.csrf),
-        "is_deleted": "deleted" in request.query_params,
-    }
-    return page(request, "audit.html", values)
+    return page(
+        request,
+        "audit.html",
+        {
+            "session": session,
+            "is_possible": _is_possible(),
+            "most": request.app.state.config.audit_bytes,
+            "jobs": audits.of(session.csrf),
+            "is_deleted": "deleted" in request.query_params,
+        },
+    )
 
 
 async def _upload(request: Request, session: Session, audits: Audits) -> Response:
@@ -221,8 +225,9 @@ def _stage_of(job: Job, place: int) -> tuple[str, float | None]:
     if job.state == "looking":
         return sentences["looking"], None
     stage = job.progress.get("stage", _STAGES[0])
-    number = _STAGES.index(stage) + 1
-    line = sentences["step"].format(number=number, all=len(_STAGES), what=sentences["stages"][stage])
+    line = sentences["step"].format(
+        number=_STAGES.index(stage) + 1, all=len(_STAGES), what=sentences["stages"][stage]
+    )
     done, total = job.progress.get("done"), job.progress.get("all")
     return line, (done / total if done and total else None)
 
@@ -269,7 +274,11 @@ def read_choices(
     (['0.5', '1', '2'], ['epsilon=1, gap=9m'])
     """
     form = {**USUAL, **fields}
-    chosen: dict[str, Any] = {role: _column(role, form.get(role, ""), columns) for role in _ROLES}
+    chosen: dict[str, Any] = {role: form.get(role, "") for role in _ROLES}
+    for role, name in chosen.items():
+        if name not in columns:
+            problem = f"the file has no column {name[:40]!r}" if name else "no column is chosen"
+            raise BadInput(f"{problem} for the {role}", "choose one of the file's")
     if len({*chosen.values()}) < len(_ROLES):
         columns_chosen = ", ".join(f"{role} = {name[:40]}" for role, name in chosen.items())
         raise BadInput(f"actor, target and time must be three different columns, not {columns_chosen}")
@@ -281,6 +290,9 @@ def read_choices(
         Policy(epsilon=parse_number(text, "epsilon"), gap="1h", window="5m")  # it says what is allowed
     if form["unit"] not in UNITS:
         raise BadInput(f"unknown unit of times {form['unit'][:20]!r}", "choose s, ms, us, ns or iso")
+    busy = form["busy"].strip()
+    if busy and not (busy.isascii() and busy.isdecimal() and len(busy) < 10 and int(busy)):
+        raise BadInput(f"the most events of an actor must be a whole number from 1, not {busy[:20]!r}")
     return {
         **chosen,
         "window": form["window"].strip(),
@@ -288,7 +300,7 @@ def read_choices(
         "is_usual": cutoffs == _listed("cutoffs", USUAL["cutoffs"]),
         "epsilons": epsilons,
         "unit": form["unit"] or None,
-        "busy": _busy(form["busy"].strip()),
+        "busy": int(busy) if busy else None,
         "without_bots": "without_bots" in form,
         "collapse": "collapse" in form,
         "habits": [habit for habit in HABITS if f"habit {habit}" in form],
@@ -296,26 +308,11 @@ def read_choices(
     }
 
 
-def _column(role: str, name: str, columns: Sequence[str]) -> str:
-    if name not in columns:
-        problem = f"the file has no column {name[:40]!r}" if name else "no column is chosen"
-        raise BadInput(f"{problem} for the {role}", "choose one of the file's")
-    return name
-
-
 def _listed(name: str, text: str) -> list[str]:
     values = [part.strip() for part in text.split(",") if part.strip()]
     if not 1 <= len(values) <= _MOST[name]:
         raise BadInput(f"{name} must be 1 to {_MOST[name]} values with commas between, not {len(values)}")
     return list(dict.fromkeys(values))
-
-
-def _busy(text: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10 and int(text)):
-        raise BadInput(f"the most events of an actor must be a whole number from 1, not {text[:20]!r}")
-    return int(text)
 
 
 def _policies(form: Mapping[str, str], spaces: Mapping[str, str]) -> dict[str, str]:

@@ -152,8 +152,6 @@ def _why(code: int) -> Literal["time", "memory", "broken"]:
 
 _LARGEST_FILE = 64 << 20  # bytes that it may write
 
-Send = Callable[[dict[str, Any]], None]
-
 
 def main() -> None:
     r"""Do the task on standard input, send messages to standard output, and leave.
@@ -184,7 +182,7 @@ def main() -> None:
     os._exit(0)  # nothing is left to tidy up, and libraries would take their time
 
 
-def _do(task: dict[str, Any], send: Send) -> dict[str, Any]:
+def _do(task: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     if task["do"] == "look":
         from tarry.console.audit.look import look  # noqa: PLC0415 - under limits, and only what is needed
 
@@ -211,7 +209,7 @@ def _limit(seconds: int, memory: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _sender() -> Send:
+def _sender() -> Callable[[dict[str, Any]], None]:
     """Writes messages to the server; whatever a library prints goes nowhere."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -127,10 +127,13 @@ async def receive(
     'votes.csv'
     """
     parts, taker = Parts(request.headers.get("content-type", "")), _Taker(folder, most, check)
-    sentences, within_s = texts()["audit"], SILENCE_S + most / _LEAST_PER_S
-    too_large = sentences["too_large"].format(most=most >> 20)
+    sentences = texts()["audit"]
     pieces = read_pieces(
-        request, most + _AROUND, within_s, too_large=too_large, too_slow=sentences["too_slow"]
+        request,
+        most + _AROUND,
+        SILENCE_S + most / _LEAST_PER_S,
+        too_large=sentences["too_large"].format(most=most >> 20),
+        too_slow=sentences["too_slow"],
     )
     try:
         async for piece in pieces:
@@ -138,10 +141,10 @@ async def receive(
     finally:
         taker.close()
     if taker.path is None or not parts.is_whole:
-        raise BadRequest(422, texts()["audit"]["no_file"])
+        raise BadRequest(422, sentences["no_file"])
     if not taker.size:
         taker.path.unlink()
-        raise BadRequest(422, texts()["audit"]["empty_file"])
+        raise BadRequest(422, sentences["empty_file"])
     return taker.path
 
 

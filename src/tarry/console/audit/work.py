@@ -25,13 +25,9 @@ __all__ = ["summary", "work"]
 
 _UNPACKED = 1 << 30
 _SHOWN_ROWS = 5
-# Charts of before and after are made while the report is written.
-_STAGES = {"replaying": "writing"}
-
-Tell = Callable[[dict[str, Any]], None]
 
 
-def work(path: Path, choices: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def work(path: Path, choices: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     r"""Audit a file and write what was found into the folder at hand; the answer is what a page shows.
 
     The file is gone as soon as it was read.
@@ -59,17 +55,12 @@ def work(path: Path, choices: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
     def hear(stage: str, done: int, total: int) -> None:
         path.unlink(missing_ok=True)  # all of it is read now
-        tell({"stage": _STAGES.get(stage, stage)} | ({"done": done, "all": total} if done else {}))
+        # Charts of before and after are made while the report is written.
+        told = {"stage": "writing" if stage == "replaying" else stage}
+        tell(told | ({"done": done, "all": total} if done else {}))
 
-    report = audit(columns, _question(choices), progress=hear)
-    tell({"stage": "writing"})
-    _write(report)
-    return summary(report, choices)
-
-
-def _question(choices: Mapping[str, Any]) -> Question:
     policies = [replay(read_policy(text), name) for name, text in choices["policies"].items()]
-    return Question(
+    question = Question(
         window=choices["window"],
         cutoffs=choices["cutoffs"],
         stretch=choices["is_usual"],
@@ -79,14 +70,19 @@ def _question(choices: Mapping[str, Any]) -> Question:
         busy_limit=choices["busy"],
         compared=[*choices["habits"], *policies],
     )
+    report = audit(columns, question, progress=hear)
+    tell({"stage": "writing"})
+    _write(report)
+    return summary(report, choices)
 
 
 def _write(report: Report) -> None:
     Path("report.html").write_text(report.html(), encoding="utf-8")
     if report.comparison is not None:
         Path("comparison.html").write_text(report.comparison.html(), encoding="utf-8")
-    figures = json.dumps(report.as_dict(), indent=2, default=_plain)
-    Path("figures.json").write_text(figures + "\n", encoding="utf-8")
+    Path("figures.json").write_text(
+        json.dumps(report.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8"
+    )
     if report.advice is not None and report.advice.best is not None:
         Path("policy.toml").write_text(write_policy(report.advice.best.policy), encoding="utf-8")
 
@@ -156,10 +152,9 @@ def _advice(advice: Advice) -> dict[str, Any]:
 
 def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     """One row for each practice: its costs, what it buys against each observer, and its promise."""
-    lines, observers = sides.lines, [one.name for one in sides.question.observers]
-    rows = []
+    rows, observers = [], [one.name for one in sides.question.observers]
     for name, words in sides.promises.items():
-        seen = {line.observer: line for line in lines if line.policy == name}
+        seen = {line.observer: line for line in sides.lines if line.policy == name}
         costs = [cost for cost in sides.costs if cost.policy == name]
         rows.append(
             {

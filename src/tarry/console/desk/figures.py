@@ -32,7 +32,6 @@ __all__ = [
     "look",
 ]
 
-HealthState = Literal["good", "note", "problem"]
 _SLACK_S = 30  # by which ticks and deliveries may be behind, without a word
 
 
@@ -117,7 +116,7 @@ class HealthLine(NamedTuple):
     """
 
     label: str
-    state: HealthState
+    state: Literal["good", "note", "problem"]
     words: str
     at: str = ""  # a moment that ends the sentence
 

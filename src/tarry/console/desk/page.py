@@ -54,8 +54,8 @@ async def _read(service: HttpService, request: Request) -> Response:
 
 async def _health(service: HttpService, request: Request) -> Response:
     """The lines about health alone, for a page that stays open."""
-    view = await _view(service, request, signed_in(request))
-    return JSONResponse({"lines": [line._asdict() for line in health(*view)]})
+    lines = health(*await _view(service, request, signed_in(request)))
+    return JSONResponse({"lines": [line._asdict() for line in lines]})
 
 
 async def _view(
@@ -67,8 +67,7 @@ async def _view(
     def read() -> tuple[Standing, int | None]:
         clock, is_summed = service.gateway.clock, session.may_everywhere("operate")
         with service.gateway.store.transaction("reading") as transaction:
-            standing = look(transaction, clock)
-            return standing, ledger.count(transaction, clock) if is_summed else None
+            return look(transaction, clock), ledger.count(transaction, clock) if is_summed else None
 
     try:
         return await service.call(read)

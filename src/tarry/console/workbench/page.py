@@ -182,7 +182,6 @@ def _has_charts() -> bool:
 
 #: The evening begins at seven.
 START_S = 19 * 3600
-_ONE_IN_A_HUNDRED = Fraction(1, 100)
 
 
 def figure_texts(numbers: Figures) -> PageTexts:
@@ -253,7 +252,7 @@ def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
             low_unbatched=_length(trades[0].unbatched),
         ),
         "power": w["power"]["sentence"].format(
-            power=percent(float(power_bound(choices.policy.epsilon, MASS, _ONE_IN_A_HUNDRED))), mass=mass
+            power=percent(float(power_bound(choices.policy.epsilon, MASS, Fraction(1, 100)))), mass=mass
         ),
         "posterior": w["posterior"]["sentence"].format(
             suspects=one.suspects,
