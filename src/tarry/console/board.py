@@ -42,7 +42,7 @@ async def _first(service: HttpService, request: Request) -> Response:
 
 async def _read(service: HttpService, request: Request) -> Response:
     space = service.space(request)
-    feed, policy = Feed(service.gateway.store, space.name), space.version.policy
+    feed = Feed(service.gateway.store, space.name)
 
     def write() -> bytes:
         items = feed.latest(_SHOWN, _MOST_SHOWN)
@@ -51,8 +51,8 @@ async def _read(service: HttpService, request: Request) -> Response:
             "threads": _threads(items),
             "last": items[0].position if items else 0,
             "may_post": space.name in request.app.state.boards,
-            "asks": policy.labels == "declared",
-            "window": format_duration(policy.window),
+            "asks": space.version.policy.labels == "declared",
+            "window": format_duration(space.version.policy.window),
             "spaces": [each for each in service.gateway.catalog.spaces.values() if each != space],
         }
         return bytes(page(request, "board.html", values).body)

@@ -129,14 +129,14 @@ def check_origin(request: Request) -> None:
 async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str, str]:
     """The fields of a form, the last of each name."""
     check_origin(request)
-    limits, sentences = request.app.state.service.limits, texts()["common"]
-    sent = await read_body(request, most, limits.body_s, too_large=sentences["form_too_large"])
+    limits = request.app.state.service.limits
+    sent = await read_body(request, most, limits.body_s, too_large=texts()["common"]["form_too_large"])
     try:
         fields = parse_qs(
             sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
         )
     except ValueError:
-        raise BadRequest(400, sentences["form_unreadable"]) from None
+        raise BadRequest(400, texts()["common"]["form_unreadable"]) from None
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
 

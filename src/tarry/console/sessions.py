@@ -243,7 +243,8 @@ async def _show_form(_: HttpService, request: Request) -> Response:
 
 async def _sign_in(service: HttpService, request: Request) -> Response:
     fields = await read_form(request, _MOST_BYTES)
-    then, secret = local_path(fields.get("then", "")), fields.get("token", "").strip()
+    then = local_path(fields.get("then", ""))
+    secret = fields.get("token", "").strip()
     await service.learn_token(request, secret)
     token = find_token(service.gateway.catalog, secret)
     if token is not None and {"operate", "admin"} & token.scopes:

@@ -45,9 +45,9 @@ def create_site(
     ['talk', 'reviews']
     >>> site.state.service.close()
     """
-    app, config = create_app(gateway, limits=limits, tell=tell), config or Config()
-    names = [name.strip() for name in config.boards.split(",")]
-    app.state.config, app.state.hosts = config, config.own_hosts
+    app = create_app(gateway, limits=limits, tell=tell)
+    app.state.config = config or Config()
+    names = [name.strip() for name in app.state.config.boards.split(",")]
     app.state.boards = [name for name in names if name and name != "none"]
     app.state.sessions, app.state.ledger_count = sessions.Sessions(), LedgerCount()
     audit.add_audits(app)
@@ -75,7 +75,7 @@ def _guarded(path: str, handler: _Handler, tell: _Tell | None) -> Callable[[Requ
 
     async def endpoint(request: Request) -> Response:
         try:
-            check_host(request, request.app.state.hosts)
+            check_host(request, request.app.state.config.own_hosts)
             return await handler(request.app.state.service, request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it

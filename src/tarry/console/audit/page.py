@@ -75,7 +75,7 @@ def add_audits(app: Starlette) -> None:
 async def _for_operators(
     handler: Callable[[Request, Session, Audits], Awaitable[Response]], _: HttpService, request: Request
 ) -> Response:
-    """Checks the session first."""
+    """Checks the session first. A form that is refused is read to its end, or its sender sees no answer."""
     try:
         return await handler(request, signed_in(request), request.app.state.audits)
     except NotSignedIn:  # before anything of theirs is read

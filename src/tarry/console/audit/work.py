@@ -152,7 +152,8 @@ def _advice(advice: Advice) -> dict[str, Any]:
 
 def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     """One row for each practice: its costs, what it buys against each observer, and its promise."""
-    rows, observers = [], [one.name for one in sides.question.observers]
+    observers = [one.name for one in sides.question.observers]
+    rows = []
     for name, words in sides.promises.items():
         seen = {line.observer: line for line in sides.lines if line.policy == name}
         costs = [cost for cost in sides.costs if cost.policy == name]

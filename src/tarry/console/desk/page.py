@@ -30,7 +30,8 @@ _DONE = {"paused", "opened", "retried", "withdrawn", "revoked"}  # beside withdr
 
 
 async def _read(service: HttpService, request: Request) -> Response:
-    session, catalog = signed_in(request), service.gateway.catalog
+    session = signed_in(request)
+    catalog = service.gateway.catalog
     standing, spent = await _view(service, request, session)
     spaces = {name: space for name, space in catalog.spaces.items() if session.may("operate", name)}
     posts = [] if standing is None else [post for post in standing.parked if post.space in spaces]
@@ -65,9 +66,10 @@ async def _view(
     ledger: LedgerCount = request.app.state.ledger_count
 
     def read() -> tuple[Standing, int | None]:
-        clock, is_summed = service.gateway.clock, session.may_everywhere("operate")
+        clock = service.gateway.clock
         with service.gateway.store.transaction("reading") as transaction:
-            return look(transaction, clock), ledger.count(transaction, clock) if is_summed else None
+            spent = ledger.count(transaction, clock) if session.may_everywhere("operate") else None
+            return look(transaction, clock), spent
 
     try:
         return await service.call(read)
@@ -77,7 +79,8 @@ async def _view(
 
 async def _new_token(service: HttpService, request: Request) -> Response:
     """Show a token that was just made; the browser forgets it as it is shown."""
-    session, secret = signed_in(request), request.cookies.get(_NEW_TOKEN, "")
+    session = signed_in(request)
+    secret = request.cookies.get(_NEW_TOKEN, "")
     made = find_token(service.gateway.catalog, secret)
     if made is None or not session.may_everywhere("admin"):
         return RedirectResponse("/desk", 303)
@@ -153,9 +156,10 @@ async def _pause_or_open(service: HttpService, space: str, fields: _Fields) -> R
 
 
 async def _retry_or_withdraw(service: HttpService, space: str, fields: _Fields) -> Response:
-    post, is_retry = fields.get("post", ""), fields["act"] == "retry"
+    post = fields.get("post", "")
     is_number = post.isascii() and post.isdecimal() and len(post) < 20 and int(post) < 1 << 63
     require(is_number, 404, "desk", "not_parked")
+    is_retry = fields["act"] == "retry"
     change = service.gateway.retry if is_retry else service.gateway.withdraw_parked
     try:
         await service.change(partial(change, space, int(post)))

@@ -53,10 +53,9 @@ def laws_chart(numbers: Figures) -> alt.LayerChart:
         for bin_, chance in zip(numbers.bins, chances, strict=True)
     ]
     rows += [{"line": line, "delay": numbers.bins[-1].end_s, "share": 0.0} for line in lines]
-    top = max(row["share"] for row in rows)
     title = labels["share"].format(width=format_duration(numbers.width_s))
     x = alt.X("delay:Q", **even_axis(labels["delay"], 1.04 * numbers.bins[-1].end_s))
-    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(top)))
+    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(max(row["share"] for row in rows))))
     look = Look(list(lines), ("blue", "vermilion"), (_SOLID, _DASHED))
     base = plot(rows).encode(x=x, y=y)
     return own_legends(
@@ -72,24 +71,27 @@ def laws_chart(numbers: Figures) -> alt.LayerChart:
 
 def frontier_chart(numbers: Figures) -> alt.LayerChart:
     """The best trades between the delays of both kinds of acts, the chosen one marked."""
-    labels, epsilon, means = _texts(), numbers.choices.epsilon, numbers.delays
+    labels = _texts()
     others = [
         _trade(labels["epsilon"].format(epsilon=other), point.batched, point.unbatched)
         for other, points in numbers.neighbours.items()
         for point in points
     ]
     chosen_line = [
-        _trade(labels["epsilon"].format(epsilon=epsilon), point.batched, point.unbatched)
+        _trade(labels["epsilon"].format(epsilon=numbers.choices.epsilon), point.batched, point.unbatched)
         for point in numbers.frontier
     ]
-    chosen = labels["chosen"].format(epsilon=epsilon)
-    here = [_trade(chosen, means.batched.mean, means.unbatched.mean)]
+    chosen = labels["chosen"].format(epsilon=numbers.choices.epsilon)
+    here = [_trade(chosen, numbers.delays.batched.mean, numbers.delays.unbatched.mean)]
     rows = [*others, *chosen_line, *here]
-    waits, high = [row["batched"] for row in rows], max(row["unbatched"] for row in rows)
+    waits = [row["batched"] for row in rows]
     span = max(waits) - min(waits)
     ends = (max(0.0, min(waits) - 0.1 * span), max(waits) + 0.3 * span + 1)  # room for the labels
     x = alt.X("batched:Q", **even_axis(labels["mean_batched"], ends[1], ends[0]))
-    y = alt.Y("unbatched:Q", **even_axis(labels["mean_unbatched"], 1.08 * high, grid=True))
+    y = alt.Y(
+        "unbatched:Q",
+        **even_axis(labels["mean_unbatched"], 1.08 * max(row["unbatched"] for row in rows), grid=True),
+    )
     tooltip = hints("line:N", "wait:N", "alone:N")
     names = _ends(others)
     faint = plot(others).encode(x=x, y=y, detail="line:N", tooltip=tooltip)
@@ -145,9 +147,12 @@ def posterior_chart(numbers: Figures) -> alt.LayerChart:
         for line, chances in lines.items()
         for one, chance in zip(numbers.suspicions, chances, strict=True)
     ]
-    scale = alt.Scale(type="log", domain=[2, 100], nice=False)
-    axis = alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False)
-    x, y = alt.X("suspects:Q", scale=scale, axis=axis), alt.Y("chance:Q", **percent_axis(labels["sure"]))
+    x = alt.X(
+        "suspects:Q",
+        scale=alt.Scale(type="log", domain=[2, 100], nice=False),
+        axis=alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False),
+    )
+    y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
     look = Look(list(lines), ("vermilion", "blue", "faint"), (_DASHED, _SOLID, _DOTTED))
     chosen = [row for row in rows if row["suspects"] == numbers.choices.suspects]
     tooltip = hints("line:N", "suspects:Q", "percent:N")

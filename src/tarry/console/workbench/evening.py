@@ -137,8 +137,9 @@ def watch(choices: Choices) -> Evening:
     True
     """
     acts, cutoff = acts_of_the_evening(), int(parse_duration(choices.cutoff))
-    policy, history, sides = choices.policy, _history(acts), []
+    policy, history = choices.policy, _history(acts)
     labelled = label_history(policy, history)
+    sides = []
     for more in range(DRAWS):
         planned = plan_release(policy, history, Seeded(choices.draw + more), labelled)
         at_s = [int(tick * policy.tick) for tick in np.asarray(planned.release).tolist()]

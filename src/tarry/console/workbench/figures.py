@@ -68,8 +68,9 @@ class Field(NamedTuple):
         parse = parse_duration if self.is_duration else parse_number
         value = parse(text, self.name)
         if not parse(self.low) <= value <= parse(self.high):
-            rule = f"must lie between {self.low} and {self.high} on the workbench"
-            raise BadInput(f"{self.name} {rule}, not {text}")
+            raise BadInput(
+                f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}"
+            )
         return value
 
 

@@ -111,7 +111,8 @@ def _packed(request: Request, content: bytes, kind: str) -> Response:
     """There is no secret in it that its length could tell, so that it may be compressed."""
     headers = {"Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        content, headers["Content-Encoding"] = gzip.compress(content, 5, mtime=0), "gzip"
+        content = gzip.compress(content, 5, mtime=0)
+        headers["Content-Encoding"] = "gzip"
     return Response(content, media_type=kind, headers=headers)
 
 
@@ -137,7 +138,7 @@ def _figures_json(choices: Choices) -> bytes:
         from tarry.console.workbench.charts import live_charts  # noqa: PLC0415 - of another extra
 
         charts = live_charts(choices.without_evening)
-    values = {
+    values: dict[str, Any] = {
         "query": choices.query,
         "fields": choices.fields,
         "places": {name: _place(field, choices.fields[name]) for name, field in FIELDS.items()},
@@ -230,8 +231,9 @@ def figure_texts(numbers: Figures) -> PageTexts:
 def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
     """By their places in the page; `w` are the texts of the workbench."""
     choices, batched, unbatched = numbers.choices, numbers.delays.batched, numbers.delays.unbatched
-    hold, mass = format_duration(choices.policy.window), f"{float(MASS):g}"
-    is_held, trades, one = bool(numbers.delays.hold_ticks), numbers.frontier, numbers.chosen
+    hold, is_held = format_duration(choices.policy.window), numbers.delays.hold_ticks > 0
+    low, high = numbers.frontier[-1], numbers.frontier[0]
+    mass = f"{float(MASS):g}"
     return {
         "hold": w["delays"]["hold" if is_held else "no_hold"].format(hold=hold),
         "laws": w["laws"]["sentence" if is_held else "sentence_no_hold"].format(
@@ -241,25 +243,25 @@ def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
             at_once=percent(numbers.at_once),
         ),
         "summary": w["summary"].format(batched=_length(batched.mean), unbatched=_length(unbatched.mean)),
-        "frontier": w["frontier"]["sentence_many" if len(trades) > 1 else "sentence_one"].format(
+        "frontier": w["frontier"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
             epsilon=choices.epsilon,
             weight=choices.weight,
             batched=_length(batched.mean),
             unbatched=_length(unbatched.mean),
-            low_batched=_length(trades[-1].batched),
-            high_unbatched=_length(trades[-1].unbatched),
-            high_batched=_length(trades[0].batched),
-            low_unbatched=_length(trades[0].unbatched),
+            low_batched=_length(low.batched),
+            high_unbatched=_length(low.unbatched),
+            high_batched=_length(high.batched),
+            low_unbatched=_length(high.unbatched),
         ),
         "power": w["power"]["sentence"].format(
             power=percent(float(power_bound(choices.policy.epsilon, MASS, Fraction(1, 100)))), mass=mass
         ),
         "posterior": w["posterior"]["sentence"].format(
-            suspects=one.suspects,
-            before=percent(one.before),
-            together=percent(one.together),
-            apart=percent(one.apart),
-            delayed=percent(one.delayed),
+            suspects=numbers.chosen.suspects,
+            before=percent(numbers.chosen.before),
+            together=percent(numbers.chosen.together),
+            apart=percent(numbers.chosen.apart),
+            delayed=percent(numbers.chosen.delayed),
         ),
         "posterior_rates": w["posterior"]["rates"].format(
             same=percent(float(SAME)), different=percent(float(DIFFERENT)), mass=mass
@@ -288,13 +290,14 @@ def evening_texts(choices: Choices, evening: Evening) -> PageTexts:
     sentences, delayed = texts()["workbench"]["replay"], evening.delayed
     before, after = _counts(evening.without), _counts(delayed)
     sentence = sentences["sentence_delayed"] if delayed.guesses else sentences["sentence_none"]
-    usual = {"right": f"{evening.usual_right:.1f}", "wrong": f"{evening.usual_wrong:.1f}", "draws": DRAWS}
     return PageTexts(
         sentences={
             "replay_lead": sentences["lead"].format(cutoff=choices.cutoff),
             "replay_without": sentences["sentence_without"].format(**before),
             "replay_delayed": sentence.format(**after, end=clock(delayed.end_s)),
-            "replay_usual": sentences["sentence_usual"].format(**usual),
+            "replay_usual": sentences["sentence_usual"].format(
+                right=f"{evening.usual_right:.1f}", wrong=f"{evening.usual_wrong:.1f}", draws=DRAWS
+            ),
             "picture_without": sentences["picture_without"].format(**before),
             "picture_delayed": sentences["picture_delayed"].format(**after),
         },
