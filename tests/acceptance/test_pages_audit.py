@@ -15,8 +15,8 @@ import pytest
 from contracts.at_audit import until
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
-from tarry.console.site import ConsoleSettings
 from tarry.core.policy_file import read_policy
+from tarry.gateway.config import Config
 from tarry.gateway.testing import new_token
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import Recipe
@@ -48,8 +48,8 @@ def private(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(private):
-    settings = ConsoleSettings(audit_bytes=LARGEST, audit_seconds=600)
-    with console_site(settings=settings, spaces=("reviews", "talk"), keep=False) as served:
+    config = Config(audit_bytes=LARGEST, audit_seconds=600)
+    with console_site(config=config, spaces=("reviews", "talk"), keep=False) as served:
         yield served
 
 

@@ -7,7 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tarry.console.board import EVENING, fill_with_an_evening, name_on
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.site import create_site
+from tarry.gateway.config import Config
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Submission
 from tarry.gateway.limits import Limits
@@ -29,7 +30,7 @@ def gateway():
 
 @pytest.fixture
 def visitor(gateway):
-    site = create_site(gateway, settings=ConsoleSettings(boards=("talk",)))
+    site = create_site(gateway, config=Config(boards="talk"))
     with TestClient(site, "http://localhost", follow_redirects=False) as http:
         yield http
 
@@ -51,7 +52,7 @@ def hand_in(visitor, **fields):
 )
 def test_no_page_is_shown_under_a_name_that_is_not_ours(gateway, path):
     """Another site cannot have its name point here and read what a visitor's browser may read."""
-    site = create_site(gateway, settings=ConsoleSettings(hosts=frozenset({"forum.example"})))
+    site = create_site(gateway, config=Config(hosts="forum.example"))
     with TestClient(site, follow_redirects=False) as http:
         ours = http.get(path, headers={"Host": "Forum.example:443"})
         theirs = http.get(path, headers={"Host": "evil.example:8420"})
@@ -70,7 +71,7 @@ def test_a_post_under_another_name_is_refused_unread(visitor):
 def test_one_client_posts_so_often_and_no_other_notices(gateway):
     """The same answers, whether or not somebody else is stopped meanwhile."""
     limits = Limits(client_posts_per_min=1, client_burst=3)
-    site = create_site(gateway, limits=limits, settings=ConsoleSettings(boards=("talk",)))
+    site = create_site(gateway, limits=limits, config=Config(boards="talk"))
     with TestClient(site, "http://localhost", follow_redirects=False) as mine:
         yours = TestClient(site, "http://localhost", follow_redirects=False, client=("2001:db8::1", 4711))
         neighbour = TestClient(
@@ -111,7 +112,7 @@ def test_a_post_is_answered_with_the_way_to_its_receipt(gateway, visitor):
 
 
 def test_over_https_the_cookie_says_so(gateway):
-    site = create_site(gateway, settings=ConsoleSettings(boards=("talk",), is_https=True))
+    site = create_site(gateway, config=Config(boards="talk", https=True))
     with TestClient(site, base_url="https://localhost", follow_redirects=False) as visitor:
         assert "; Secure" in hand_in(visitor).headers["set-cookie"]
 

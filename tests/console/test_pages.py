@@ -1,17 +1,26 @@
-"""Forms: read of whom they may come from, for a while, and given up without a fuss when nobody is there."""
+"""Texts: the same in every language, without markup. Forms: whose they may be, and how long they take."""
 
 import asyncio
+import re
+from importlib.resources import files
 
 import pytest
 
 from contracts.at_desk import OURS, AtDesk
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.pages import LANGUAGES, texts
+from tarry.console.site import create_site
+from tarry.gateway.config import Config
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import small_gateway
 
 FORMS = ["/desk/sign-in", "/board/talk"]  # of anybody
 OTHERS = ["/audit", "/desk", "/desk/sign-out", "/audit/jobs/x/run", "/audit/jobs/x/delete"]
 RECEIPTS = [f"/receipt/{'0' * 64}/edit", f"/receipt/{'0' * 64}/withdraw"]
+
+TEMPLATES = {
+    file.name: file.read_text(encoding="utf-8")
+    for file in files("tarry.console").joinpath("templates").iterdir()
+}
 
 
 @pytest.fixture
@@ -21,7 +30,7 @@ def site():
     made = create_site(
         small_gateway(),
         limits=Limits(body_s=0.1),
-        settings=ConsoleSettings(boards=("talk",)),
+        config=Config(boards="talk"),
         tell=told.append,
     )
     made.state.told = told
@@ -109,3 +118,40 @@ def test_a_sign_in_is_a_short_form():
     """Anybody may send one."""
     with (desk := AtDesk()).http:
         assert desk.try_token("x" * 9000).status_code == 413
+
+
+def flat(told, before=""):
+    for name, value in told.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_the_same_texts_with_the_same_places(language):
+    english, other = dict(flat(texts("en"))), dict(flat(texts(language)))
+
+    assert english.keys() == other.keys()
+    for name, text in english.items():
+        if isinstance(text, str):
+            assert sorted(re.findall(r"\{(\w*)", text)) == sorted(re.findall(r"\{(\w*)", other[name])), name
+
+
+@pytest.mark.parametrize(("name", "text"), [each for each in flat(texts()) if isinstance(each[1], str)])
+def test_no_text_holds_markup(name, text):
+    assert not re.search(r"</?[a-zA-Z]|&\w+;", text), name
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES))
+def test_no_template_has_sentences_of_its_own(name):
+    """What a person reads comes from the texts: between tags there are only signs and values."""
+    bare = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", TEMPLATES[name], flags=re.DOTALL)
+    bare = re.sub(r"<[^>]*>|\bUTC\b", "", bare)  # a time zone has one name everywhere
+
+    assert not re.search(r"[A-Za-z]{3,}", bare), bare
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES))
+def test_no_template_has_a_script_or_style_of_its_own(name):
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", TEMPLATES[name])

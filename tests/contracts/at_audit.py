@@ -8,7 +8,8 @@ from starlette.testclient import TestClient
 
 from tarry.console.audit.jobs import Audits
 from tarry.console.audit.process import ChildLimits
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.site import create_site
+from tarry.gateway.config import Config
 from tarry.gateway.testing import new_token, small_gateway
 
 __all__ = ["ANSWER", "LOOK", "OURS", "AtAudit", "child_program", "plain", "until"]
@@ -72,11 +73,11 @@ class AtAudit:
 
     def __init__(self, program=None, **settings) -> None:
         self.gateway = small_gateway(spaces=("talk", "wiki"))
-        self.site = create_site(self.gateway, settings=ConsoleSettings(**settings))
+        self.site = create_site(self.gateway, config=Config(**settings))
         if program is not None:
             limits = ChildLimits(
-                seconds=self.site.state.settings.audit_seconds,
-                memory_bytes=self.site.state.settings.audit_memory_bytes,
+                seconds=self.site.state.config.audit_seconds,
+                memory_bytes=self.site.state.config.audit_memory_bytes,
             )
             self.site.state.audits = Audits(limits, program=program)
         self.audits = self.site.state.audits

@@ -5,8 +5,9 @@ from html import unescape
 
 from starlette.testclient import TestClient
 
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.site import create_site
 from tarry.core.policy import Policy
+from tarry.gateway.config import Config
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import new_token, small_gateway
 from tarry.keep.closing import close_ticks
@@ -28,7 +29,7 @@ class AtDesk:
         self.site = create_site(
             self.gateway,
             limits=Limits(rate_per_s=1e6, burst=10**6),
-            settings=ConsoleSettings(is_https=is_https),
+            config=Config(https=is_https),
         )
         self.http = TestClient(
             self.site, f"http{'s' * is_https}://localhost", follow_redirects=False, headers=OURS

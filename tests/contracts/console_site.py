@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 
 from contracts.browser import Opened
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.site import create_site
 from tarry.core.policy import Policy
+from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.server import Listener, bind
 from tarry.gateway.testing import small_gateway
@@ -38,11 +39,11 @@ class Served:
 
 @contextmanager
 def console_site(
-    policy: Policy = QUICK, settings: ConsoleSettings | None = None, *, keep: bool = True, **others
+    policy: Policy = QUICK, config: Config | None = None, *, keep: bool = True, **others
 ) -> Iterator[Served]:
     """A site with its keeper, in this process."""
     gateway = small_gateway(policy, SystemClock(), **others)
-    site = create_site(gateway, settings=settings or ConsoleSettings(boards=("talk",)))
+    site = create_site(gateway, config=config or Config(boards="talk"))
     listener = bind("127.0.0.1", 0)
     door, keeper = Listener(site, listener, site.state.service), Keeper(gateway.vault, workers=1)
     threads = [threading.Thread(target=door.run)]

@@ -15,7 +15,8 @@ from contracts.asgi import SCOPE, call
 from contracts.at_desk import OURS
 from contracts.house import KINDS, House, new_database
 from contracts.stalls import ALPHA, Poll, chance_of, slowest
-from tarry.console.site import ConsoleSettings, create_site
+from tarry.console.site import create_site
+from tarry.gateway.config import Config
 from tarry.gateway.feed import Feed
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import new_token
@@ -48,7 +49,7 @@ class Site:
         self.app = create_site(
             self.house.gateway,
             limits=Limits(rate_per_s=1e6, burst=10**6),
-            settings=ConsoleSettings(boards=("talk",)),
+            config=Config(boards="talk"),
         )
         self.house.admit_many([f"person {number}" for number in range(5)])
         self.house.jump(200)

@@ -1,33 +1,31 @@
-"""The board: a space's feed as a forum, and a form to post from, under another name on each thread."""
+"""The board: a space's feed as a forum, and a form to post from, under another name on each thread.
+
+A post is answered with its receipt, a page whose address is a secret: it says when the post appears, and
+its author can change it there, or withdraw it.
+"""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
-from tarry.console.assets import texts
-from tarry.console.pages import html, page, read_form
+from tarry.console.pages import error_page, html, page, read_form, require, texts
 from tarry.core.durations import format_duration
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
-from tarry.core.policy import Policy
 from tarry.core.promise import promise
-from tarry.gateway.catalog import Space
 from tarry.gateway.feed import Feed, FeedItem, FeedOutlet
 from tarry.gateway.gateway import Gateway, Submission
-from tarry.gateway.problems import BadRequest
+from tarry.gateway.http_service import HttpService
+from tarry.gateway.routes.posts import status_out
+from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post, Release
-
-if TYPE_CHECKING:
-    from tarry.gateway.http_service import HttpService
 
 __all__ = ["EVENING", "ROUTES", "fill_with_an_evening", "name_on"]
 
@@ -36,83 +34,133 @@ _SHOWN, _MOST_SHOWN = 300, 3 << 20  # releases, and bytes of JSON that they woul
 _MOST_TARGET, _MOST_CONTENT = 200, 20_000
 
 
-class _Thread(NamedTuple):
-    """The posts on one target, oldest first."""
-
-    target: str
-    posts: list[FeedItem]
-
-
-async def _first(request: Request) -> Response:
-    book = request.app.state.service.gateway.catalog
-    boards = [name for name in request.app.state.settings.boards if name in book.spaces]
-    return RedirectResponse(f"/board/{(boards or list(book.spaces))[0]}", 303)
+async def _first(service: HttpService, request: Request) -> Response:
+    spaces = service.gateway.catalog.spaces
+    boards = [name for name in request.app.state.boards if name in spaces]
+    return RedirectResponse(f"/board/{(boards or list(spaces))[0]}", 303)
 
 
-async def _read(request: Request) -> Response:
-    service: HttpService = request.app.state.service
+async def _read(service: HttpService, request: Request) -> Response:
     space = service.space(request)
     feed = Feed(service.gateway.store, space.name)
 
     def write() -> bytes:
         items = feed.latest(_SHOWN, _MOST_SHOWN)
-        return bytes(page(request, "board.html", _values(request, space, items)).body)
+        values = {
+            "space": space,
+            "threads": _threads(items),
+            "last": items[0].position if items else 0,
+            "may_post": space.name in request.app.state.boards,
+            "asks": space.version.policy.labels == "declared",
+            "window": format_duration(space.version.policy.window),
+            "spaces": [each for each in service.gateway.catalog.spaces.values() if each != space],
+        }
+        return bytes(page(request, "board.html", values).body)
 
     return html(await service.shared(feed, "board", write))
 
 
-async def _promise(request: Request) -> Response:
-    service: HttpService = request.app.state.service
+async def _promise(service: HttpService, request: Request) -> Response:
     space = service.space(request)
     promised = await service.call(partial(promise, space.version.policy))
     return page(request, "promise.html", {"space": space, "promise": promised})
 
 
-async def _post(request: Request) -> Response:
-    service: HttpService = request.app.state.service
+async def _post(service: HttpService, request: Request) -> Response:
     space = service.space(request)
-    if space.name not in request.app.state.settings.boards:
-        raise BadRequest(403, texts()["board"]["closed"])
+    require(space.name in request.app.state.boards, 403, "board", "closed")
     service.guest_rates.take(service.clients.name(request.scope))
     fields, actor = await read_form(request), _actor_of(request)
-    target, content = fields.get("target", "").strip(), fields.get("content", "").strip()
-    if not (0 < len(target) <= _MOST_TARGET and 0 < len(content) <= _MOST_CONTENT):
-        raise BadRequest(422, texts()["board"]["too_long"])
+    target, content = fields.get("target", "").strip(), _content(fields)
+    require(0 < len(target) <= _MOST_TARGET, 422, "board", "too_long")
     post = Post(
         actor=actor,
         target=target,
         outlet="",
-        content=content.encode(),
+        content=content,
         options={"by": name_on(service.gateway.keys, actor, space.name, target)},
         more_to_come=fields.get("more") == "yes",
     )
     (receipt,) = await service.group_commit.admit(Submission(space=space.name, posts=[post]))
     answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
-    _remember(answer, actor, is_https=request.app.state.settings.is_https)
+    # The browser keeps the key: no script can read it, and no other site can have it sent.
+    answer.set_cookie(
+        _COOKIE,
+        actor,
+        max_age=_YEAR_S,
+        path="/board",
+        httponly=True,
+        samesite="strict",
+        secure=request.app.state.config.https,
+    )
     return answer
 
 
-def _values(request: Request, space: Space, items: list[FeedItem]) -> dict[str, Any]:
-    policy = space.version.policy
-    return {
-        "space": space,
-        "threads": _threads(items),
-        "last": items[0].position if items else 0,
-        "may_post": space.name in request.app.state.settings.boards,
-        "asks": policy.labels == "declared",
-        "window": format_duration(policy.window),
-        "spaces": [
-            each for each in request.app.state.service.gateway.catalog.spaces.values() if each != space
-        ],
-    }
+def _content(fields: Mapping[str, str]) -> bytes:
+    text = fields.get("content", "").strip()
+    require(0 < len(text) <= _MOST_CONTENT, 422, "board", "too_long")
+    return text.encode()
 
 
-def _threads(items: list[FeedItem]) -> list[_Thread]:
-    """The thread with the newest release first; inside one, in the order of release."""
+def _threads(items: list[FeedItem]) -> dict[str, list[FeedItem]]:
+    """By target, the thread with the newest release first; inside one, in the order of release."""
     threads: dict[str, list[FeedItem]] = {}
     for item in items:
         threads.setdefault(item.target, []).insert(0, item)
-    return [_Thread(target, posts) for target, posts in threads.items()]
+    return threads
+
+
+# --- the receipt of a post ------------------------------------------------------------------------------
+
+
+async def _read_receipt(service: HttpService, request: Request) -> Response:
+    secret, receipts = request.path_params["secret"], service.gateway.receipts
+    try:
+        status = await service.call(partial(receipts.status, secret))
+        space, content = await service.call(partial(receipts.reading, secret))
+        can_be_filled = await service.call(partial(receipts.can_be_filled, secret))
+    except NoSuchPost:
+        return error_page(request, 404, texts()["receipt"]["unknown"])
+    values = {
+        "secret": secret,
+        "status": status_out(status),
+        "space": space,
+        "content": None if content is None else content.decode(errors="replace"),
+        "can_be_filled": can_be_filled,
+        "is_changed": "changed" in request.query_params,
+    }
+    return page(request, "receipt.html", values)
+
+
+async def _edit(service: HttpService, request: Request) -> Response:
+    secret, fields = await _form_of_receipt(service, request)
+    change = partial(service.gateway.replace, secret, _content(fields), None, {})
+    return await _then(service, request, change, f"/receipt/{secret}?changed")
+
+
+async def _withdraw(service: HttpService, request: Request) -> Response:
+    secret, _ = await _form_of_receipt(service, request)
+    take_back = partial(service.gateway.receipts.withdraw, secret)
+    return await _then(service, request, take_back, f"/receipt/{secret}")
+
+
+async def _form_of_receipt(service: HttpService, request: Request) -> tuple[str, dict[str, str]]:
+    """The secret of a receipt, which must be one before anything is read, and the form that was sent."""
+    secret: str = request.path_params["secret"]
+    await service.call(partial(service.gateway.receipts.status, secret))
+    return secret, await read_form(request)
+
+
+async def _then(
+    service: HttpService, request: Request, change: Callable[[], object], there: str
+) -> Response:
+    try:
+        await service.change(change)
+    except NoSuchPost:
+        return error_page(request, 404, texts()["receipt"]["unknown"])
+    except TooLate as late:
+        return error_page(request, 409, str(late), f"/receipt/{request.path_params['secret']}")
+    return RedirectResponse(there, 303)
 
 
 # --- who posts: a random key in a cookie, and another name on each thread ------------------------------
@@ -127,13 +175,6 @@ def _actor_of(request: Request) -> str:
     """The key that a browser has, or a new one."""
     key = request.cookies.get(_COOKIE, "")
     return key if len(key) == 64 and set(key) <= set("0123456789abcdef") else secrets.token_hex(32)
-
-
-def _remember(response: Response, actor: str, *, is_https: bool) -> None:
-    """Have the browser keep the key: no script can read it, and no other site can have it sent."""
-    response.set_cookie(
-        _COOKIE, actor, max_age=_YEAR_S, path="/board", httponly=True, samesite="strict", secure=is_https
-    )
 
 
 def name_on(keys: Keys, actor: str, space: str, target: str) -> str:
@@ -187,23 +228,17 @@ def fill_with_an_evening(gateway: Gateway, space: str, *, seed: int = 1) -> int:
         last = transaction.one("last_position", space=space)
         if last is not None and last["position"]:
             return 0
-        now = gateway.vault.now(transaction) // 1_000_000
+        start_s = gateway.vault.now(transaction) // 1_000_000 - _BACK_S
         policy = gateway.catalog.space(space).version.policy
-        releases = _released(gateway, space, _ticks(policy, now - _BACK_S, seed), policy.tick)
-        FeedOutlet(space).record(transaction, releases)
-    return len(releases)
-
-
-def _ticks(policy: Policy, start_s: int, seed: int) -> Sequence[int]:
-    """When each post of the evening is released."""
-    history = History(
-        actor=[actor for actor, _, _ in EVENING],
-        target=[target for _, target, _ in EVENING],
-        time=[start_s + 60 * minutes for minutes in _MINUTES],
-        unit=Fraction(1),
-    )
-    planned = plan_release(policy, history, Seeded(seed))
-    return [int(tick) for tick in planned.release]
+        history = History(
+            actor=[actor for actor, _, _ in EVENING],
+            target=[target for _, target, _ in EVENING],
+            time=[start_s + 60 * minutes for minutes in _MINUTES],
+            unit=Fraction(1),
+        )
+        ticks = [int(tick) for tick in plan_release(policy, history, Seeded(seed)).release]
+        FeedOutlet(space).record(transaction, _released(gateway, space, ticks, policy.tick))
+    return len(EVENING)
 
 
 def _released(gateway: Gateway, space: str, ticks: Sequence[int], tick: Fraction) -> list[Release]:
@@ -222,8 +257,11 @@ def _released(gateway: Gateway, space: str, ticks: Sequence[int], tick: Fraction
 
 
 ROUTES = [
-    Route("/", _first, methods=["GET"]),
-    Route("/board/{space}", _read, methods=["GET"]),
-    Route("/board/{space}", _post, methods=["POST"]),
-    Route("/board/{space}/promise", _promise, methods=["GET"]),
+    ("GET", "/", _first),
+    ("GET", "/board/{space}", _read),
+    ("POST", "/board/{space}", _post),
+    ("GET", "/board/{space}/promise", _promise),
+    ("GET", "/receipt/{secret}", _read_receipt),
+    ("POST", "/receipt/{secret}/edit", _edit),
+    ("POST", "/receipt/{secret}/withdraw", _withdraw),
 ]

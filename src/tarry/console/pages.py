@@ -1,29 +1,82 @@
-"""Pages and forms: templates, the headers that every page has, and forms read within limits."""
+"""What every page is made of: sentences, templates, style sheets and scripts, headers, and forms.
 
+Sentences are in `texts/<language>/`, a file for each page, never with markup: a translation is a folder
+of the same files. Style sheets and scripts have an address that changes with their content, so that they
+may be kept for ever; all of them share one mark, because scripts import each other by relative names.
+"""
+
+import contextlib
+import gzip
+import threading
+import tomllib
 from functools import cache
-from typing import Any
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
-from tarry.console.assets import static_url, texts
 from tarry.gateway.http_service import read_body
 from tarry.gateway.problems import BadRequest
 
-__all__ = ["check_origin", "error_page", "html", "page", "read_form"]
+__all__ = [
+    "LANGUAGES",
+    "STATIC",
+    "VEGA",
+    "check_origin",
+    "error_page",
+    "html",
+    "page",
+    "read_form",
+    "require",
+    "static_url",
+    "texts",
+    "warm_up",
+]
 
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "style-src": "'self'",
-    "img-src": "'self' data:",
-    "connect-src": "'self'",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-    "frame-ancestors": "'none'",
-}
+LANGUAGES = ("en",)
+
+
+@cache
+def texts(language: str = "en") -> dict[str, Any]:
+    """The texts of a language, by page and name.
+
+    >>> texts()["common"]["name"]
+    'tarry'
+    """
+    folder = files("tarry.console").joinpath("texts", language)
+    return {
+        file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8"))
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".toml")
+    }
+
+
+def require(fact: object, status: int, page: str, name: str, **values: object) -> None:
+    """Refuse a request unless something is so; the sentence is one of the texts, with its places filled.
+
+    >>> require(2 > 1, 409, "audit", "not_ready")
+    >>> require(1 > 2, 429, "audit", "too_many", most=10)
+    Traceback (most recent call last):
+    tarry.gateway.problems.BadRequest: 10 audits are here already: delete one, or wait until their \
+hour is over
+    """
+    if not fact:
+        raise BadRequest(status, texts()[page][name].format(**values))
+
+
+# --- pages and forms ----------------------------------------------------------------------------------
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 _MOST_FORM_BYTES = 128 << 10
 _MOST_FIELDS = 50
 
@@ -40,26 +93,20 @@ def _templates() -> Environment:
 
 
 def page(
-    request: Request,
-    template: str,
-    values: dict[str, Any] | None = None,
-    *,
-    status: int = 200,
-    policy: dict[str, str] | None = None,
+    request: Request, template: str, values: dict[str, Any] | None = None, *, status: int = 200
 ) -> Response:
     """A page from a template. Content is always escaped: nobody's post can bring markup along."""
     names = {"t": texts(), "static": static_url, "here": request.url.path, **(values or {})}
-    return html(_templates().get_template(template).render(names), status, policy)
+    return html(_templates().get_template(template).render(names), status)
 
 
-def html(content: str | bytes, status: int = 200, policy: dict[str, str] | None = None) -> Response:
+def html(content: str | bytes, status: int = 200) -> Response:
     """A page that is written already, with the headers that every page has.
 
     >>> html("<p>Hello.</p>").headers["content-type"]
     'text/html; charset=utf-8'
     """
-    allowed = "; ".join(f"{name} {value}" for name, value in {**_POLICY, **(policy or {})}.items())
-    return HTMLResponse(content, status, headers={"Content-Security-Policy": allowed})
+    return HTMLResponse(content, status, headers={"Content-Security-Policy": _POLICY})
 
 
 def error_page(request: Request, status: int, sentence: str, back: str = "/") -> Response:
@@ -72,8 +119,11 @@ def check_origin(request: Request) -> None:
 
     >>> check_origin(Request({"type": "http", "headers": [(b"sec-fetch-site", b"same-origin")]}))
     """
-    if not _same_origin(request):
-        raise BadRequest(403, texts()["board"]["elsewhere"])
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    is_ours = site in {"same-origin", "none"}  # browsers tell
+    if site is None:
+        is_ours = origin is not None and origin.partition("://")[2] == request.headers.get("host")
+    require(is_ours, 403, "board", "elsewhere")
 
 
 async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str, str]:
@@ -90,10 +140,82 @@ async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str,
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
 
-def _same_origin(request: Request) -> bool:
-    """Whether a form was sent by one of our own pages: browsers tell."""
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site in {"same-origin", "none"}
-    origin = request.headers.get("origin")
-    return origin is not None and origin.partition("://")[2] == request.headers.get("host")
+# --- style sheets and scripts -------------------------------------------------------------------------
+
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+#: The chart library: not a file of ours, but the bundle that the study's chart package carries.
+VEGA = "vega.js"
+
+
+class _StaticFile(NamedTuple):
+    content: bytes
+    packed: bytes
+    kind: str
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(file.name for file in files("tarry.console").joinpath("static").iterdir()))
+
+
+@cache
+def _mark() -> str:
+    try:
+        digest = sha256(version("vl-convert-python").encode())
+    except PackageNotFoundError:
+        digest = sha256()
+    for name in _names():
+        digest.update(_read(name).content)
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _read(name: str) -> _StaticFile:
+    if name == VEGA:
+        import vl_convert  # noqa: PLC0415 - large, and only for pages with charts
+
+        content = vl_convert.javascript_bundle().encode()  # type: ignore[call-arg]  # its stub asks too much
+    else:
+        content = files("tarry.console").joinpath("static", name).read_bytes()
+    return _StaticFile(content, gzip.compress(content, 9, mtime=0), _KINDS[name.rpartition(".")[2]])
+
+
+def static_url(name: str) -> str:
+    """The address of a file.
+
+    >>> static_url("style.css").startswith("/static/")
+    True
+    """
+    if name != VEGA and name not in _names():
+        raise LookupError(name)
+    return f"/static/{_mark()}/{name}"
+
+
+def warm_up() -> None:
+    """Begin to put the chart library together before anybody asks: that takes seconds.
+
+    >>> warm_up()
+    """
+
+    def warm() -> None:
+        with contextlib.suppress(ImportError):  # the pages do without it
+            _read(VEGA)
+
+    threading.Thread(target=warm, name="chart library", daemon=True).start()
+
+
+def _serve(request: Request) -> Response:
+    name, mark = request.path_params["name"], request.path_params["mark"]
+    if mark != _mark() or (name != VEGA and name not in _names()):
+        raise HTTPException(404)
+    try:
+        file = _read(name)
+    except ImportError:
+        raise HTTPException(404) from None
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.content, media_type=file.kind, headers=headers)
+
+
+STATIC = Route("/static/{mark}/{name}", _serve, methods=["GET"])

@@ -12,21 +12,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
-from tarry.console.assets import texts
-from tarry.console.pages import check_origin, page, read_form
+from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.core.errors import TarryError
 from tarry.gateway.catalog import Scope, Token, find_token
+from tarry.gateway.http_service import HttpService
 from tarry.gateway.limits import Limits, RateLimiter, TooManyRequests
-from tarry.gateway.problems import BadRequest, Forbidden
-
-if TYPE_CHECKING:
-    from tarry.gateway.http_service import HttpService
+from tarry.gateway.problems import Forbidden
 
 __all__ = [
     "ROUTES",
@@ -139,7 +134,7 @@ def begin(request: Request, response: Response, token: Token) -> None:
         max_age=_LONGEST_S,
         httponly=True,
         samesite="strict",
-        secure=request.app.state.settings.is_https,
+        secure=request.app.state.config.https,
     )
 
 
@@ -157,7 +152,7 @@ def end(request: Request, response: Response) -> None:
     if (claim := _claim(request)) is not None:
         request.app.state.sessions.end(claim)
     response.delete_cookie(
-        _name(request), httponly=True, samesite="strict", secure=request.app.state.settings.is_https
+        _name(request), httponly=True, samesite="strict", secure=request.app.state.config.https
     )
 
 
@@ -193,20 +188,20 @@ def check_csrf(session: Session, fields: Mapping[str, str]) -> None:
     Traceback (most recent call last):
     tarry.gateway.problems.BadRequest: this form is too old or not yours: load the page again
     """
-    if not hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode()):
-        raise BadRequest(403, texts()["desk"]["not_yours"])
+    is_theirs = hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode())
+    require(is_theirs, 403, "desk", "not_yours")
 
 
 def _name(request: Request) -> str:
     """With this prefix browsers take the cookie from this host alone, and not from a neighbour of it."""
-    return f"__Host-{_COOKIE}" if request.app.state.settings.is_https else _COOKIE
+    return f"__Host-{_COOKIE}" if request.app.state.config.https else _COOKIE
 
 
 def _claim(request: Request) -> str | None:
     """What the cookie claims, if we signed it: the token's hash, its expiry, and a random number."""
     claim, _, signature = request.cookies.get(_name(request), "").rpartition(".")
-    expected = _signature(request, "session", claim)
-    return claim if hmac.compare_digest(signature.encode(), expected.encode()) else None
+    is_ours = hmac.compare_digest(signature.encode(), _signature(request, "session", claim).encode())
+    return claim if is_ours else None
 
 
 def _expiry(claim: str) -> int:
@@ -237,7 +232,7 @@ def local_path(text: str) -> str:
     return text if is_plain and not text.startswith("/desk/sign-") else _HOME
 
 
-async def _show_form(request: Request) -> Response:
+async def _show_form(_: HttpService, request: Request) -> Response:
     then = local_path(request.query_params.get("then", ""))
     try:
         signed_in(request)
@@ -246,8 +241,7 @@ async def _show_form(request: Request) -> Response:
     return RedirectResponse(then, 303)
 
 
-async def _sign_in(request: Request) -> Response:
-    service: HttpService = request.app.state.service
+async def _sign_in(service: HttpService, request: Request) -> Response:
     fields = await read_form(request, _MOST_BYTES)
     then = local_path(fields.get("then", ""))
     secret = fields.get("token", "").strip()
@@ -266,7 +260,7 @@ async def _sign_in(request: Request) -> Response:
     return _form(request, then, texts()["desk"]["wrong" if token is None else "not_enough"], status=403)
 
 
-async def _sign_out(request: Request) -> Response:
+async def _sign_out(_: HttpService, request: Request) -> Response:
     check_origin(request)
     answer = RedirectResponse("/desk/sign-in", 303)
     try:
@@ -284,7 +278,7 @@ def _form(request: Request, then: str, problem: str = "", *, status: int = 200) 
 
 
 ROUTES = [
-    Route("/desk/sign-in", _show_form, methods=["GET"]),
-    Route("/desk/sign-in", _sign_in, methods=["POST"]),
-    Route("/desk/sign-out", _sign_out, methods=["POST"]),
+    ("GET", "/desk/sign-in", _show_form),
+    ("POST", "/desk/sign-in", _sign_in),
+    ("POST", "/desk/sign-out", _sign_out),
 ]

@@ -1,7 +1,7 @@
-"""The site: the gateway's API and the pages, as one app, and what an operator chooses about the pages."""
+"""The site: the gateway's API and the pages, as one app."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote
 
 import msgspec
@@ -10,77 +10,53 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tarry.console import board, receipt, sessions
-from tarry.console.assets import STATIC, warm_up
+from tarry.console import board, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
-from tarry.console.pages import error_page
+from tarry.console.pages import STATIC, error_page, warm_up
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
 from tarry.gateway.app import create_app
 from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.http_service import check_host
+from tarry.gateway.http_service import HttpService, check_host
 from tarry.gateway.limits import Limits
 from tarry.gateway.problems import refuse
 
-__all__ = ["ConsoleSettings", "console_settings", "create_site", "with_pages"]
+__all__ = ["create_site", "with_pages"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class ConsoleSettings:
-    """The choices, each with the cautious one as the default.
-
-    >>> ConsoleSettings().boards
-    ()
-    """
-
-    boards: tuple[str, ...] = ()  # spaces where anybody may post from the board, without a token
-    hosts: frozenset[str] = frozenset()  # names by which browsers may reach them, beside localhost
-    is_https: bool = False  # cookies are for encrypted connections only
-    audit_bytes: int = 64 << 20  # of one upload
-    audit_seconds: int = 120  # that an audit may take
-    audit_memory_bytes: int = 4 << 30  # that it may use
-
-
-def console_settings(config: Config) -> ConsoleSettings:
-    """The part of a gateway's settings that is about the pages.
-
-    >>> console_settings(Config(boards="talk, reviews")).boards
-    ('talk', 'reviews')
-    """
-    names = [name.strip() for name in config.boards.split(",")]
-    return ConsoleSettings(
-        boards=tuple(name for name in names if name and name != "none"),
-        is_https=config.https,
-        hosts=config.own_hosts,
-        audit_bytes=config.audit_bytes,
-        audit_seconds=config.audit_seconds,
-        audit_memory_bytes=config.audit_memory_bytes,
-    )
+_Handler = Callable[[HttpService, Request], Awaitable[Response]]
+_Tell = Callable[[str], None]
 
 
 def create_site(
     gateway: Gateway,
     *,
     limits: Limits | None = None,
-    settings: ConsoleSettings | None = None,
-    tell: Callable[[str], None] | None = None,
+    config: Config | None = None,
+    tell: _Tell | None = None,
 ) -> Starlette:
-    """The gateway's app with the pages beside its API.
+    """The gateway's app with the pages beside its API; of the settings, what they say about the pages.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> site = create_site(small_gateway())
+    >>> site = create_site(small_gateway(), config=Config(boards="talk, reviews"))
+    >>> site.state.boards
+    ['talk', 'reviews']
     >>> site.state.service.close()
     """
     app = create_app(gateway, limits=limits, tell=tell)
-    app.state.settings = settings or ConsoleSettings()
+    app.state.config = config or Config()
+    names = [name.strip() for name in app.state.config.boards.split(",")]
+    app.state.boards = [name for name in names if name and name != "none"]
     app.state.sessions, app.state.ledger_count = sessions.Sessions(), LedgerCount()
     audit.add_audits(app)
     app.router.routes.append(STATIC)
-    pages = (board, receipt, workbench, desk, sessions, audit)
-    app.router.routes.extend(_guarded(route, tell) for page in pages for route in page.ROUTES)
+    app.router.routes.extend(
+        Route(path, _guarded(path, handler, tell), methods=[method])
+        for page in (board, workbench, desk, sessions, audit)
+        for method, path, handler in page.ROUTES
+    )
     return app
 
 
@@ -90,41 +66,39 @@ def with_pages(config: Config) -> Callable[..., Starlette]:
     >>> from tarry.gateway.testing import small_gateway
     >>> with_pages(Config())(small_gateway()).state.service.close()
     """
-
-    def make(
-        gateway: Gateway, *, limits: Limits | None = None, tell: Callable[[str], None] | None = None
-    ) -> Starlette:
-        warm_up()
-        return create_site(gateway, limits=limits, settings=console_settings(config), tell=tell)
-
-    return make
+    warm_up()
+    return partial(create_site, config=config)
 
 
-def _guarded(route: Route, tell: Callable[[str], None] | None) -> Route:
-    """The same route, whose errors are pages: one sentence, and the way back."""
-    inner: Callable[[Request], Awaitable[Response]] = route.endpoint
+def _guarded(path: str, handler: _Handler, tell: _Tell | None) -> Callable[[Request], Awaitable[Response]]:
+    """Calls a handler; an error is a page: one sentence, and the way back."""
 
     async def endpoint(request: Request) -> Response:
         try:
-            check_host(request, request.app.state.settings.hosts)
-            return await inner(request)
+            check_host(request, request.app.state.config.own_hosts)
+            return await handler(request.app.state.service, request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         except sessions.NotSignedIn:
-            return RedirectResponse(f"/desk/sign-in?then={quote(_way_back(request))}", 303)
+            # A form that was lost on the way is not sent again, and an audit was another session's.
+            is_kept = request.method == "GET" and "job" not in request.path_params
+            then = request.url.path if is_kept else "/" + request.url.path.split("/")[1]
+            return RedirectResponse(f"/desk/sign-in?then={quote(then)}", 303)
         except Exception as error:  # noqa: BLE001 - every error is a page, and none shows its inside
             refusal = refuse(error)
             if tell is not None and not isinstance(error, TarryError):
-                tell(f"{route.path} broke: {type(error).__name__}")
+                tell(f"{path} broke: {type(error).__name__}")
             # The sentence of the refusal, not of the error: a database's names machines, users and files.
             sentence = msgspec.json.decode(refusal.body)["detail"]
-            back = request.url.path if request.method == "POST" else "/"
-            return error_page(request, refusal.status_code, sentence, back)
+            return error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
 
-    return Route(route.path, endpoint, methods=[*(route.methods or ())])
+    return endpoint
 
 
-def _way_back(request: Request) -> str:
-    """The page to return to after signing in: a form that was lost on the way is not sent again."""
+def _way_back(request: Request, refusal: Response) -> str:
+    """The page that leads on from an error."""
     path = request.url.path
-    return path if request.method == "GET" else "/" + path.split("/")[1]
+    if path.split("/")[1] == "audit":
+        job = request.path_params.get("job")
+        return f"/audit/jobs/{job}" if job and refusal.status_code not in {403, 404} else "/audit"
+    return path if request.method == "POST" else "/"

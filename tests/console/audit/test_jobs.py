@@ -35,7 +35,7 @@ def make(tmp_path, monkeypatch):
 def ready(audits, owner="me"):
     """An upload that was looked at."""
     job = audits.new(owner, "a token")
-    path = audits.upload_folder(job) / "votes.csv"
+    path = job.upload_folder / "votes.csv"
     path.write_text("user,page,at\n", encoding="utf-8")
     audits.look(job, path)
     until(lambda: job.state == "ready")
@@ -55,7 +55,7 @@ def test_an_audit_goes_from_upload_to_answer_and_its_upload_goes_on_the_way(make
     until(lambda: job.state == "done")
 
     assert job.answer == ANSWER
-    assert not list(audits.upload_folder(job).iterdir())
+    assert not list(job.upload_folder.iterdir())
     with pytest.raises(BadRequest, match="under way or over"):
         audits.run(job, {})
 
@@ -142,7 +142,7 @@ def test_a_process_that_ends_badly_is_one_sentence_and_its_upload_is_gone(make, 
 
     assert told in job.problem
     assert job.problem.count(". ") == 0
-    assert not audits.upload_folder(job).exists()
+    assert not job.upload_folder.exists()
 
 
 # --- nothing is left ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-from tarry.console.audit.choices import USUAL, read_choices
+from tarry.console.audit.page import USUAL, read_choices
 from tarry.console.audit.work import work
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy

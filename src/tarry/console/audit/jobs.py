@@ -3,24 +3,22 @@
 Uploads are in a private folder, which is deleted with its owner; after a crash, at the next start.
 """
 
+import contextlib
 import fcntl
 import hmac
 import os
 import secrets
 import shutil
-import stat
 import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tarry.console.assets import texts
 from tarry.console.audit.process import ChildLimits, Ending, run_child
+from tarry.console.pages import require, texts
 from tarry.gateway.problems import BadRequest
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ __all__ = ["Audits", "Job", "PrivateFolder", "remove_abandoned"]
 
 
 JobState = Literal["coming", "looking", "ready", "running", "done", "failed"]
-_UPLOAD = "upload"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -57,6 +54,11 @@ class Job:
     process: "subprocess.Popen[bytes] | None" = None
     timer: threading.Timer | None = None
     is_gone: bool = False
+
+    @property
+    def upload_folder(self) -> Path:
+        """Where the upload goes, away from what is made of it."""
+        return self.folder / "upload"
 
     def is_of(self, owner: str) -> bool:
         """Whether this session has made it."""
@@ -91,32 +93,28 @@ class Audits:
         self._lock = threading.RLock()
         self._folder: PrivateFolder | None = None
         self._jobs: dict[str, Job] = {}
-        self._waiting: deque[tuple[Job, Callable[[], None]]] = deque()
+        self._waiting: deque[tuple[Job, dict[str, Any]]] = deque()
         self._running = 0
         remove_abandoned()
 
     def new(self, owner: str, token: str) -> Job:
         """Make room for an upload. Nobody can take all of it: signing in again gives the same token."""
         with self._lock:
-            if sum(job.token == token for job in self._jobs.values()) >= self._share:
-                raise BadRequest(429, texts()["audit"]["too_many_own"].format(most=self._share))
-            if len(self._jobs) >= self._most:
-                raise BadRequest(429, texts()["audit"]["too_many"].format(most=self._most))
-            if self._folder is None:
-                self._folder = PrivateFolder()
-            number = secrets.token_urlsafe(32)
-            place = self._folder.path / secrets.token_hex(16)
-            job = Job(id=number, owner=owner, token=token, folder=place)
-            for folder in (job.folder, self.upload_folder(job)):
+            own = sum(job.token == token for job in self._jobs.values())
+            require(own < self._share, 429, "audit", "too_many_own", most=self._share)
+            require(len(self._jobs) < self._most, 429, "audit", "too_many", most=self._most)
+            self._folder = self._folder or PrivateFolder()
+            job = Job(
+                id=secrets.token_urlsafe(32),
+                owner=owner,
+                token=token,
+                folder=self._folder.path / secrets.token_hex(16),
+            )
+            for folder in (job.folder, job.upload_folder):
                 folder.mkdir(mode=0o700)
-            self._jobs[number] = job
+            self._jobs[job.id] = job
             self._expire(job, self._untouched_s)
             return job
-
-    @staticmethod
-    def upload_folder(job: Job) -> Path:
-        """Where the upload of a job goes, away from what is made of it."""
-        return job.folder / _UPLOAD
 
     def find(self, owner: str, number: str) -> Job:
         """A job of this session."""
@@ -127,8 +125,8 @@ class Audits:
 
     def of(self, owner: str) -> list[Job]:
         """The jobs of a session, the newest first."""
-        jobs = [job for job in list(self._jobs.values()) if job.is_of(owner) and job.state != "coming"]
-        return jobs[::-1]
+        jobs = reversed(list(self._jobs.values()))
+        return [job for job in jobs if job.is_of(owner) and job.state != "coming"]
 
     def place(self, job: Job) -> int:
         """Its place in the queue, from 1; 0: it is being worked on."""
@@ -138,15 +136,13 @@ class Audits:
     def look(self, job: Job, path: Path) -> None:
         """Find out which columns an upload has."""
         job.path, job.name = path, path.name
-        self._queue(job, "looking", {"do": "look", "path": str(path)}, self._looked)
+        self._queue(job, "looking", {"do": "look", "path": str(path)})
 
     def run(self, job: Job, choices: dict[str, Any]) -> None:
         """Audit an upload."""
         with self._lock:
-            if job.state != "ready":
-                raise BadRequest(409, texts()["audit"]["not_ready"])
-            task = {"do": "audit", "path": str(job.path), "choices": choices}
-            self._queue(job, "running", task, self._ran)
+            require(job.state == "ready", 409, "audit", "not_ready")
+            self._queue(job, "running", {"do": "audit", "path": str(job.path), "choices": choices})
 
     def forget(self, job: Job) -> None:
         """End a job and delete everything about it."""
@@ -171,16 +167,30 @@ class Audits:
 
     # --- one after the other ----------------------------------------------------------------------------
 
-    def _queue(
-        self, job: Job, state: JobState, task: dict[str, Any], done: Callable[[Job, Ending], None]
-    ) -> None:
+    def _queue(self, job: Job, state: JobState, task: dict[str, Any]) -> None:
         with self._lock:
             job.state, job.problem, job.progress = state, "", {}
             self._expire(job, self._kept_s)
-            self._waiting.append((job, partial(self._step, job, task, done)))
+            self._waiting.append((job, task))
             self._start()
 
-    def _step(self, job: Job, task: dict[str, Any], done: Callable[[Job, Ending], None]) -> None:
+    def _start(self) -> None:
+        """Begin what may begin. Threads that a server need not wait for: their processes end with it."""
+        while self._waiting and self._running < self._at_once:
+            self._running += 1
+            threading.Thread(
+                target=self._go, args=self._waiting.popleft(), daemon=True, name="audit"
+            ).start()
+
+    def _go(self, job: Job, task: dict[str, Any]) -> None:
+        try:
+            self._step(job, task)
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._start()
+
+    def _step(self, job: Job, task: dict[str, Any]) -> None:
         """One task in a process of its own, while nobody has deleted its job."""
 
         def hold(process: "subprocess.Popen[bytes]") -> None:
@@ -201,51 +211,26 @@ class Audits:
         with self._lock:
             job.process = None
             if not job.is_gone:
-                done(job, ending)
+                self._end(job, ending)
                 return
         shutil.rmtree(job.folder, ignore_errors=True)  # it may have written a last file meanwhile
 
-    def _start(self) -> None:
-        """Begin what may begin. Threads that a server need not wait for: their processes end with it."""
-        while self._waiting and self._running < self._at_once:
-            _, step = self._waiting.popleft()
-            self._running += 1
-            threading.Thread(target=self._go, args=[step], daemon=True, name="audit").start()
-
-    def _go(self, step: Callable[[], None]) -> None:
-        try:
-            step()
-        finally:
-            with self._lock:
-                self._running -= 1
-                self._start()
-
-    def _looked(self, job: Job, ending: Ending) -> None:
-        if ending.answer is None:
-            self._fail(job, ending)
-            return
-        job.look, job.state = ending.answer, "ready"
-        self._expire(job, self._untouched_s)
-
-    def _ran(self, job: Job, ending: Ending) -> None:
-        if ending.problem and job.path is not None and job.path.exists():
-            job.state, job.problem = "ready", ending.problem  # other columns may do
-            self._expire(job, self._untouched_s)
-        elif ending.answer is None:
-            self._fail(job, ending)
-        else:
+    def _end(self, job: Job, ending: Ending) -> None:
+        """What comes after a task: the columns can be chosen, or there is a result, or a problem."""
+        was_looking = job.state == "looking"
+        if ending.answer is not None and was_looking:
+            job.look, job.state = ending.answer, "ready"
+        elif ending.answer is not None:
             job.answer, job.state, job.path = ending.answer, "done", None
-            self._expire(job, self._kept_s)
-
-    def _fail(self, job: Job, ending: Ending) -> None:
-        sentences = texts()["audit"]["endings"]
-        memory = f"{self._limits.memory_bytes / (1 << 30):.3g}"
-        problem = ending.problem or sentences[ending.why].format(
-            seconds=self._limits.seconds, memory=memory
-        )
-        shutil.rmtree(self.upload_folder(job), ignore_errors=True)  # before anybody reads that it is gone
-        job.state, job.problem, job.path = "failed", problem, None
-        self._expire(job, self._kept_s)
+        elif ending.problem and not was_looking and job.path is not None and job.path.exists():
+            job.state, job.problem = "ready", ending.problem  # other columns may do
+        else:
+            shutil.rmtree(job.upload_folder, ignore_errors=True)  # before anybody reads that it is gone
+            job.problem = ending.problem or texts()["audit"]["endings"][ending.why].format(
+                seconds=self._limits.seconds, memory=f"{self._limits.memory_bytes / (1 << 30):.3g}"
+            )
+            job.state, job.path = "failed", None
+        self._expire(job, self._untouched_s if job.state == "ready" else self._kept_s)
 
     def _expire(self, job: Job, seconds: float) -> None:
         """Delete it after so many seconds, whoever looks or does not."""
@@ -275,13 +260,13 @@ class PrivateFolder:
     """
 
     def __init__(self) -> None:
-        while True:
+        self._lock: int | None = None
+        while self._lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
             self._lock = _locked(self.path)
-            if self._lock is not None and self.path.is_dir():
-                return
-            if self._lock is not None:  # somebody took it for abandoned just before it was locked
-                os.close(self._lock)
+            if self._lock is not None and not self.path.is_dir():
+                os.close(self._lock)  # somebody took it for abandoned just before it was locked
+                self._lock = None
 
     def remove(self) -> None:
         """Delete all that is in it; once is enough."""
@@ -302,32 +287,25 @@ def remove_abandoned() -> int:
     """
     count = 0
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        if not _is_ours(path) or (lock := _locked(path)) is None:
-            continue
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
-        count += 1
+        if (lock := _locked(path)) is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+            count += 1
     return count
 
 
-def _is_ours(path: Path) -> bool:
-    """A folder of this user's, and no link to one."""
-    try:
-        entry = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(entry.st_mode) and entry.st_uid == os.getuid()
-
-
 def _locked(path: Path) -> int | None:
-    """An open folder with its lock, which ends with the process; None where somebody else has it."""
+    """An open folder with its lock, which ends with the process.
+
+    None where somebody else has it, where it is another user's, and where it is a link to a folder.
+    """
     try:
         opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return None
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(opened)
-        return None
-    return opened
+    with contextlib.suppress(OSError):
+        if os.fstat(opened).st_uid == os.getuid():
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return opened
+    os.close(opened)
+    return None

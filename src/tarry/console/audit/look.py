@@ -56,8 +56,10 @@ def look(path: Path) -> dict[str, Any]:
         problem = f"{text.what} must have columns for who acted, on what and when, not {many}"
         raise BadInput(problem, "check that its first line has the names of the columns")
     names = list(kinds)[:_MOST_COLUMNS]
-    columns = [{"name": name, "kind": kinds[name]} for name in names]
-    return {"columns": columns, "guess": {role: _guess(role, names) for role in ROLES}}
+    return {
+        "columns": [{"name": name, "kind": kinds[name]} for name in names],
+        "guess": {role: _guess(role, names) for role in ROLES},
+    }
 
 
 def check_unpacked(path: Path, most: int) -> None:

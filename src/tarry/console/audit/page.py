@@ -1,30 +1,33 @@
-"""The audit page: an operator uploads a history, chooses columns, and sees what `tarry audit` finds."""
+"""The audit page: an operator uploads a history, chooses columns, and sees what `tarry audit` finds.
+
+What is chosen goes from a form to the plain values that a child process gets.
+"""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
-from tarry.console.assets import texts
-from tarry.console.audit.choices import HABITS, UNITS, USUAL, read_choices
 from tarry.console.audit.jobs import Audits, Job
 from tarry.console.audit.process import ChildLimits
 from tarry.console.audit.upload import drain, receive
-from tarry.console.pages import check_origin, error_page, page, read_form
+from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
+from tarry.core.durations import parse_duration, parse_number
 from tarry.core.errors import BadInput, TarryError
-from tarry.gateway.problems import BadRequest, refuse
+from tarry.core.policy import Policy, needs_labels
+from tarry.core.policy_file import read_policy, write_policy
+from tarry.gateway.http_service import HttpService
 from tarry.keep.clock import moment
 
-__all__ = ["ROUTES", "add_audits", "for_pages"]
+__all__ = ["HABITS", "ROUTES", "UNITS", "USUAL", "add_audits", "for_pages", "read_choices"]
 
 
 _NEEDED = ("polars", "numba", "altair", "vl_convert")
@@ -33,37 +36,29 @@ _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox"
 )
-
-_Handler = Callable[[Request, Session], Awaitable[Response]]
-
-
-class _ResultFile(NamedTuple):
-    stored: str
-    kind: str
-    saved_as: str
-
-
+#: By the name in its address: how a file is stored, its kind, and how a browser saves it.
 _FILES = {
-    "report": _ResultFile("report.html", "text/html; charset=utf-8", "tarry-audit.html"),
-    "comparison": _ResultFile("comparison.html", "text/html; charset=utf-8", "tarry-comparison.html"),
-    "figures": _ResultFile("figures.json", "application/json", "tarry-figures.json"),
-    "policy": _ResultFile("policy.toml", "application/toml", "policy.toml"),
+    "report": ("report.html", "text/html; charset=utf-8", "tarry-audit.html"),
+    "comparison": ("comparison.html", "text/html; charset=utf-8", "tarry-comparison.html"),
+    "figures": ("figures.json", "application/json", "tarry-figures.json"),
+    "policy": ("policy.toml", "application/toml", "policy.toml"),
 }
 
 
 def add_audits(app: Starlette) -> None:
     """Give an app a place for audits; what a server that crashed has left of them is deleted now.
 
-    >>> from tarry.console.site import ConsoleSettings
+    >>> from tarry.gateway.config import Config
     >>> app = Starlette()
-    >>> app.state.settings = ConsoleSettings()
+    >>> app.state.config = Config()
     >>> add_audits(app)
     >>> app.state.audits.of("somebody's session")
     []
     """
-    settings = app.state.settings
-    limits = ChildLimits(seconds=settings.audit_seconds, memory_bytes=settings.audit_memory_bytes)
-    app.state.audits = audits = Audits(limits)
+    config = app.state.config
+    app.state.audits = audits = Audits(
+        ChildLimits(seconds=config.audit_seconds, memory_bytes=config.audit_memory_bytes)
+    )
     inner = app.router.lifespan_context
 
     @asynccontextmanager
@@ -77,51 +72,41 @@ def add_audits(app: Starlette) -> None:
     app.router.lifespan_context = lifespan
 
 
-def _for_operators(handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
-    """Checks the session first. An error is a page with one sentence and a way back that works."""
-
-    async def endpoint(request: Request) -> Response:
-        number = request.path_params.get("job")
-        try:
-            return await handler(request, signed_in(request))
-        except NotSignedIn:
-            return RedirectResponse("/desk/sign-in?then=/audit", 303)  # before anything of theirs is read
-        except TarryError as error:
-            refusal = refuse(error)
-            status, sentence = refusal.status_code, msgspec.json.decode(refusal.body)["detail"]
-            back = f"/audit/jobs/{number}" if number and status not in {403, 404} else "/audit"
-            answer = error_page(request, status, sentence, back)
+async def _for_operators(
+    handler: Callable[[Request, Session, Audits], Awaitable[Response]], _: HttpService, request: Request
+) -> Response:
+    """Checks the session first. A form that is refused is read to its end, or its sender sees no answer."""
+    try:
+        return await handler(request, signed_in(request), request.app.state.audits)
+    except NotSignedIn:  # before anything of theirs is read
+        raise
+    except TarryError:
         if request.method == "POST":
             await drain(request)
-        return answer
-
-    return endpoint
+        raise
 
 
-async def _read(request: Request, session: Session) -> Response:
-    audits: Audits = request.app.state.audits
-    values = {
-        "session": session,
-        "is_possible": _is_possible(),
-        "most": request.app.state.settings.audit_bytes,
-        "jobs": audits.of(session.csrf),
-        "is_deleted": "deleted" in request.query_params,
-    }
-    return page(request, "audit.html", values)
+async def _read(request: Request, session: Session, audits: Audits) -> Response:
+    return page(
+        request,
+        "audit.html",
+        {
+            "session": session,
+            "is_possible": _is_possible(),
+            "most": request.app.state.config.audit_bytes,
+            "jobs": audits.of(session.csrf),
+            "is_deleted": "deleted" in request.query_params,
+        },
+    )
 
 
-async def _upload(request: Request, session: Session) -> Response:
-    audits: Audits = request.app.state.audits
-    if not _is_possible():
-        raise BadRequest(409, texts()["audit"]["needs_study"])
+async def _upload(request: Request, session: Session, audits: Audits) -> Response:
+    require(_is_possible(), 409, "audit", "needs_study")
     check_origin(request)
     job = audits.new(session.csrf, session.token.id)
     try:
         path = await receive(
-            request,
-            audits.upload_folder(job),
-            request.app.state.settings.audit_bytes,
-            lambda fields: check_csrf(session, fields),
+            request, job.upload_folder, request.app.state.config.audit_bytes, partial(check_csrf, session)
         )
     except BaseException:
         audits.forget(job)
@@ -130,85 +115,80 @@ async def _upload(request: Request, session: Session) -> Response:
     return RedirectResponse(f"/audit/jobs/{job.id}", 303)
 
 
-async def _job(request: Request, session: Session) -> Response:
-    job = _job_of(request, session)
-    return page(request, "audit_job.html", _values(request, session, job))
+async def _job(request: Request, session: Session, audits: Audits) -> Response:
+    job = audits.find(session.csrf, request.path_params["job"])
+    return _job_page(request, session, audits, job)
 
 
-async def _state(request: Request, session: Session) -> Response:
+async def _state(request: Request, session: Session, audits: Audits) -> Response:
     """The progress of a job, for a page that stays open."""
-    job = _job_of(request, session)
-    line, part = _stage_of(job, request.app.state.audits.place(job))
+    job = audits.find(session.csrf, request.path_params["job"])
+    line, part = _stage_of(job, audits.place(job))
     return JSONResponse({"state": job.state, "line": line, "part": part})
 
 
-async def _run(request: Request, session: Session) -> Response:
-    audits: Audits = request.app.state.audits
-    job, fields = _job_of(request, session), await read_form(request)
-    check_csrf(session, fields)
-    if job.state != "ready":
-        raise BadRequest(409, texts()["audit"]["not_ready"])
+async def _run(request: Request, session: Session, audits: Audits) -> Response:
+    job, fields = await _form_of_job(request, session, audits)
+    require(job.state == "ready", 409, "audit", "not_ready")
     columns = [column["name"] for column in job.look.get("columns", ())]
     job.fields = {name: value for name, value in fields.items() if name != "csrf"}
     try:
-        choices = read_choices(fields, columns, _policies(request, session))
+        audits.run(job, read_choices(fields, columns, _spaces(request, session)))
     except BadInput as error:
-        values = {**_values(request, session, job), "problem": for_pages(str(error))}
-        return page(request, "audit_job.html", values, status=422)
-    audits.run(job, choices)
+        return _job_page(request, session, audits, job, str(error))
     return RedirectResponse(f"/audit/jobs/{job.id}", 303)
 
 
-async def _delete(request: Request, session: Session) -> Response:
-    job, fields = _job_of(request, session), await read_form(request)
-    check_csrf(session, fields)
-    await asyncio.to_thread(request.app.state.audits.forget, job)
+async def _delete(request: Request, session: Session, audits: Audits) -> Response:
+    job, _ = await _form_of_job(request, session, audits)
+    await asyncio.to_thread(audits.forget, job)
     return RedirectResponse("/audit?deleted", 303)
 
 
-async def _file(request: Request, session: Session) -> Response:
+async def _form_of_job(request: Request, session: Session, audits: Audits) -> tuple[Job, Mapping[str, str]]:
+    job, fields = audits.find(session.csrf, request.path_params["job"]), await read_form(request)
+    check_csrf(session, fields)
+    return job, fields
+
+
+async def _file(request: Request, session: Session, audits: Audits) -> Response:
     """A report to read, or a file to save."""
-    job, file = _job_of(request, session), _FILES.get(request.path_params["file"])
-    stored = None if file is None or job.state != "done" else job.folder / file.stored
-    if file is None or stored is None or not stored.is_file():
-        raise BadRequest(404, texts()["audit"]["no_such_file"])
-    is_page = file.kind.startswith("text/html")
+    job = audits.find(session.csrf, request.path_params["job"])
+    name, kind, saved_as = _FILES.get(request.path_params["file"], ("", "", ""))
+    require(job.state == "done" and (job.folder / name).is_file(), 404, "audit", "no_such_file")
+    is_page = kind.startswith("text/html")
     headers = {"Content-Security-Policy": _REPORT_POLICY} if is_page else {}
     if not is_page or "save" in request.query_params:
-        headers["Content-Disposition"] = f'attachment; filename="{file.saved_as}"'
-    content = await asyncio.to_thread(stored.read_bytes)
-    return Response(content, media_type=file.kind, headers=headers)
+        headers["Content-Disposition"] = f'attachment; filename="{saved_as}"'
+    content = await asyncio.to_thread((job.folder / name).read_bytes)
+    return Response(content, media_type=kind, headers=headers)
 
 
-def _job_of(request: Request, session: Session) -> Job:
-    audits: Audits = request.app.state.audits
-    return audits.find(session.csrf, request.path_params["job"])
-
-
-def _policies(request: Request, session: Session) -> dict[str, str]:
+def _spaces(request: Request, session: Session) -> dict[str, str]:
     """The policies of the spaces that this session looks after."""
     spaces = request.app.state.service.gateway.catalog.spaces.values()
     return {space.name: space.version.text for space in spaces if session.may("operate", space.name)}
 
 
-def _values(request: Request, session: Session, job: Job) -> dict[str, Any]:
-    audits: Audits = request.app.state.audits
+def _job_page(request: Request, session: Session, audits: Audits, job: Job, problem: str = "") -> Response:
+    """The page of a job; with a problem of the form that was just sent, if there is one."""
     line, part = _stage_of(job, audits.place(job))
-    return {
+    values = {
         "session": session,
         "job": job,
         "line": line,
         "part": part,
-        "problem": for_pages(job.problem),
+        "problem": for_pages(problem or job.problem),
         "for_pages": for_pages,
         "expires_at": moment(int(job.expires_at)),
         "form": {**USUAL, **job.look.get("guess", {}), **job.fields},
         "is_first": not job.fields,
         "habits": HABITS,
         "units": UNITS,
-        "spaces": _policies(request, session) if job.state == "ready" else {},
-        "files": [name for name, file in _FILES.items() if (job.folder / file.stored).is_file()],
+        "spaces": _spaces(request, session) if job.state == "ready" else {},
+        "files": [name for name, (stored, _, _) in _FILES.items() if (job.folder / stored).is_file()],
     }
+    return page(request, "audit_job.html", values, status=422 if problem else 200)
 
 
 def _is_possible() -> bool:
@@ -245,21 +225,138 @@ def _stage_of(job: Job, place: int) -> tuple[str, float | None]:
     if job.state == "looking":
         return sentences["looking"], None
     stage = job.progress.get("stage", _STAGES[0])
-    number = _STAGES.index(stage) + 1
-    line = sentences["step"].format(number=number, all=len(_STAGES), what=sentences["stages"][stage])
+    line = sentences["step"].format(
+        number=_STAGES.index(stage) + 1, all=len(_STAGES), what=sentences["stages"][stage]
+    )
     done, total = job.progress.get("done"), job.progress.get("all")
     return line, (done / total if done and total else None)
 
 
+# --- choices: from a form to plain values ---------------------------------------------------------------
+
+#: Other systems' habits that can be put beside, as `tarry compare --baseline` names them.
+HABITS = (
+    "hotcrp",
+    "rounding:1d",
+    "backdated",
+    "mix:1h",
+    "threshold:100",
+    "pool",
+    "poisson:1h",
+    "jitter:1d",
+    "end",
+)
+UNITS = ("", "s", "ms", "us", "ns", "iso")
+#: The form before anybody has changed it.
+USUAL = {
+    "window": "5m",
+    "epsilons": "0.5, 1, 2",
+    "cutoffs": "10s, 1m, 5m, 10m, 30m, 1h, 2h",
+    "busy": "",
+    "unit": "",
+    "policies": "",
+}
+_ROLES = ("actor", "target", "time")
+_POLICY_CHOICES = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
+_LONGEST_LINE = 200
+_EXAMPLE = "write it like epsilon=1, gap=11m"
+_MOST = {"cutoffs": 30, "epsilons": 5, "policies": 5}
+
+
+def read_choices(
+    fields: Mapping[str, str], columns: Sequence[str], spaces: Mapping[str, str]
+) -> dict[str, Any]:
+    """The choices of a form; `spaces` are the policy files that may be compared, by their names.
+
+    >>> fields = {**USUAL, "actor": "user", "target": "page", "time": "at", "policies": "epsilon=1, gap=9m"}
+    >>> choices = read_choices(fields, ["user", "page", "at"], {})
+    >>> choices["epsilons"], list(choices["policies"])
+    (['0.5', '1', '2'], ['epsilon=1, gap=9m'])
+    """
+    form = {**USUAL, **fields}
+    chosen: dict[str, Any] = {role: form.get(role, "") for role in _ROLES}
+    for role, name in chosen.items():
+        if name not in columns:
+            problem = f"the file has no column {name[:40]!r}" if name else "no column is chosen"
+            raise BadInput(f"{problem} for the {role}", "choose one of the file's")
+    if len({*chosen.values()}) < len(_ROLES):
+        columns_chosen = ", ".join(f"{role} = {name[:40]}" for role, name in chosen.items())
+        raise BadInput(f"actor, target and time must be three different columns, not {columns_chosen}")
+    parse_duration(form["window"].strip(), "the window")
+    cutoffs, epsilons = (_listed(name, form[name]) for name in ("cutoffs", "epsilons"))
+    for text in cutoffs:
+        parse_duration(text, "a cutoff")
+    for text in epsilons:
+        Policy(epsilon=parse_number(text, "epsilon"), gap="1h", window="5m")  # it says what is allowed
+    if form["unit"] not in UNITS:
+        raise BadInput(f"unknown unit of times {form['unit'][:20]!r}", "choose s, ms, us, ns or iso")
+    busy = form["busy"].strip()
+    if busy and not (busy.isascii() and busy.isdecimal() and len(busy) < 10 and int(busy)):
+        raise BadInput(f"the most events of an actor must be a whole number from 1, not {busy[:20]!r}")
+    return {
+        **chosen,
+        "window": form["window"].strip(),
+        "cutoffs": cutoffs,
+        "is_usual": cutoffs == _listed("cutoffs", USUAL["cutoffs"]),
+        "epsilons": epsilons,
+        "unit": form["unit"] or None,
+        "busy": int(busy) if busy else None,
+        "without_bots": "without_bots" in form,
+        "collapse": "collapse" in form,
+        "habits": [habit for habit in HABITS if f"habit {habit}" in form],
+        "policies": _policies(form, spaces),
+    }
+
+
+def _listed(name: str, text: str) -> list[str]:
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(values) <= _MOST[name]:
+        raise BadInput(f"{name} must be 1 to {_MOST[name]} values with commas between, not {len(values)}")
+    return list(dict.fromkeys(values))
+
+
+def _policies(form: Mapping[str, str], spaces: Mapping[str, str]) -> dict[str, str]:
+    """Policy files by what tables call them: those of spaces, and those written here."""
+    files = {f"space {name}": text for name, text in spaces.items() if f"space {name}" in form}
+    lines = [line.strip() for line in form["policies"].splitlines() if line.strip()]
+    if too_long := next((line for line in lines if len(line) > _LONGEST_LINE), None):
+        raise BadInput(f"a policy must have at most {_LONGEST_LINE} characters, not {len(too_long)}")
+    if len(lines) > _MOST["policies"]:
+        raise BadInput(f"the policies to compare must be at most {_MOST['policies']}, not {len(lines)}")
+    files |= {line: write_policy(_policy(line)) for line in lines}
+    for text in files.values():
+        read_policy(text)
+    return files
+
+
+def _policy(line: str) -> Policy:
+    """A policy on one line: epsilon=1, gap=11m."""
+    chosen: dict[str, str] = {}
+    for part in line.split(","):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or name not in _POLICY_CHOICES or name in chosen:
+            problem = (
+                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}"
+            )
+            raise BadInput(problem, _EXAMPLE)
+        chosen[name] = value
+    for name in ("epsilon", "gap"):
+        if name not in chosen:
+            raise BadInput(f"the policy {line[:80]!r} has no {name}", _EXAMPLE)
+    if "law" in chosen and not needs_labels(chosen["law"]):
+        chosen.setdefault("labels", "none")
+    return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there
+
+
 ROUTES = [
-    Route(path, _for_operators(handler), methods=[method])
-    for path, method, handler in (
-        ("/audit", "GET", _read),
-        ("/audit", "POST", _upload),
-        ("/audit/jobs/{job}", "GET", _job),
-        ("/audit/jobs/{job}/state", "GET", _state),
-        ("/audit/jobs/{job}/run", "POST", _run),
-        ("/audit/jobs/{job}/delete", "POST", _delete),
-        ("/audit/jobs/{job}/{file}", "GET", _file),
+    (method, path, partial(_for_operators, handler))
+    for method, path, handler in (
+        ("GET", "/audit", _read),
+        ("POST", "/audit", _upload),
+        ("GET", "/audit/jobs/{job}", _job),
+        ("GET", "/audit/jobs/{job}/state", _state),
+        ("POST", "/audit/jobs/{job}/run", _run),
+        ("POST", "/audit/jobs/{job}/delete", _delete),
+        ("GET", "/audit/jobs/{job}/{file}", _file),
     )
 ]

@@ -5,6 +5,7 @@ one line of JSON on standard input, never on a command line that others could re
 lines of JSON. When its input ends, the child knows that nobody waits any more, and ends too.
 """
 
+import contextlib
 import json
 import os
 import resource
@@ -82,7 +83,15 @@ def run_child(
         start_new_session=True,  # Ctrl-C is the server's business
     )
     on_start(process)
-    too_long = _Alarm(process, limits.seconds + _GRACE_S)
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        process.kill()
+
+    alarm = threading.Timer(limits.seconds + _GRACE_S, end)
+    alarm.daemon = True
+    alarm.start()
     ending: Ending | None = None
     try:
         _send_task(process.stdin, {**task, **asdict(limits)})
@@ -94,24 +103,9 @@ def run_child(
         process.kill()
         raise
     finally:
-        code = process.wait()
-        too_long.timer.cancel()
-        _close(process)
-    return ending or Ending(why="time" if too_long.has_rung else _why(code))
-
-
-class _Alarm:
-    """Ends a process that stays too long."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]", seconds: float) -> None:
-        self._process, self.has_rung = process, False
-        self.timer = threading.Timer(seconds, self._ring)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def _ring(self) -> None:
-        self.has_rung = True
-        self._process.kill()
+        process.communicate()  # it closes the pipes, and waits
+        alarm.cancel()
+    return ending or Ending(why="time" if is_late.is_set() else _why(process.returncode))
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -123,11 +117,9 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _send_task(pipe: IO[bytes] | None, task: dict[str, Any]) -> None:
     if pipe is not None:
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it has ended already: its code tells how
             pipe.write(json.dumps(task).encode() + b"\n")
             pipe.flush()
-        except BrokenPipeError:  # it has ended already: its code tells how
-            return
 
 
 def _messages(pipe: IO[bytes] | None) -> Iterator[dict[str, Any]]:
@@ -156,20 +148,9 @@ def _why(code: int) -> Literal["time", "memory", "broken"]:
     return "memory" if -code in _GAVE_UP else "broken"
 
 
-def _close(process: "subprocess.Popen[bytes]") -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except BrokenPipeError:
-                continue
-
-
 # --- the child's side -----------------------------------------------------------------------------------
 
 _LARGEST_FILE = 64 << 20  # bytes that it may write
-
-Send = Callable[[dict[str, Any]], None]
 
 
 def main() -> None:
@@ -183,7 +164,10 @@ def main() -> None:
     ...     run_child(path.parent, {"do": "look", "path": str(path)}, limits, on_progress=print).problem
     'the history votes.csv has no rows: choose a file with rows in it'
     """
-    task = json.loads(_first_line())
+    line = b""
+    while (byte := os.read(0, 1)) and byte != b"\n":  # what follows is for the watch
+        line += byte
+    task = json.loads(line)
     _limit(int(task["seconds"]), int(task["memory_bytes"]))
     send = _sender()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
@@ -198,7 +182,7 @@ def main() -> None:
     os._exit(0)  # nothing is left to tidy up, and libraries would take their time
 
 
-def _do(task: dict[str, Any], send: Send) -> dict[str, Any]:
+def _do(task: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     if task["do"] == "look":
         from tarry.console.audit.look import look  # noqa: PLC0415 - under limits, and only what is needed
 
@@ -206,14 +190,6 @@ def _do(task: dict[str, Any], send: Send) -> dict[str, Any]:
     from tarry.console.audit.work import work  # noqa: PLC0415 - likewise
 
     return work(Path(task["path"]), task["choices"], send)
-
-
-def _first_line() -> bytes:
-    """Byte by byte: what follows is for the watch."""
-    line = b""
-    while (byte := os.read(0, 1)) and byte != b"\n":
-        line += byte
-    return line
 
 
 def _limit(seconds: int, memory: int) -> None:
@@ -233,15 +209,13 @@ def _limit(seconds: int, memory: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _sender() -> Send:
+def _sender() -> Callable[[dict[str, Any]], None]:
     """Writes messages to the server; whatever a library prints goes nowhere."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
     def send(message: dict[str, Any]) -> None:
-        out.write(json.dumps(message) + "\n")
-        out.flush()
+        print(json.dumps(message), file=out, flush=True)
 
     return send
 

@@ -5,13 +5,13 @@ Forms are taken apart by hand: python-multipart writes bytes of what it cannot r
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from starlette.requests import ClientDisconnect, Request
 
-from tarry.console.assets import texts
+from tarry.console.pages import require, texts
 from tarry.gateway.http_service import SILENCE_S, read_pieces
 from tarry.gateway.problems import BadRequest
 
@@ -74,28 +74,22 @@ class Parts:
             self._held = held[sure:]
             return held[:sure] or None
         follows, self._held = held[after : after + 2], held[after + 2 :]
-        if follows not in {b"--", b"\r\n"}:
-            raise BadRequest(400, texts()["common"]["form_unreadable"])
+        require(follows in {b"--", b"\r\n"}, 400, "common", "form_unreadable")
         self.is_whole, self._in_head = follows == b"--", follows == b"\r\n"
         return held[:place]
 
     def _head(self) -> Part | None:
         text, end, rest = self._held.partition(b"\r\n\r\n")
-        if len(text) > _MOST_HEAD or self._count >= _MOST_PARTS:
-            raise BadRequest(400, texts()["common"]["form_unreadable"])
+        is_bounded = len(text) <= _MOST_HEAD and self._count < _MOST_PARTS
+        require(is_bounded, 400, "common", "form_unreadable")
         if not end:
             return None
         self._held, self._in_head, self._count = rest, False, self._count + 1
-        return _part(text.decode("utf-8", "replace"))
-
-
-def _part(head: str) -> Part:
-    for line in head.split("\r\n"):
-        if line.lower().startswith("content-disposition:"):
+        for line in text.decode("utf-8", "replace").split("\r\n"):
             parameters = dict(_PARAMETER.findall(line))
-            if "name" in parameters:
+            if line.lower().startswith("content-disposition:") and "name" in parameters:
                 return Part(parameters["name"], parameters.get("filename"))
-    raise BadRequest(400, texts()["common"]["form_unreadable"])
+        raise BadRequest(400, texts()["common"]["form_unreadable"])
 
 
 def plain_name(filename: str) -> str:
@@ -105,8 +99,7 @@ def plain_name(filename: str) -> str:
     ('my_votes_2_.csv.gz', 'upload', 'upload')
     """
     last = re.split(r"[/\\]", filename)[-1]
-    plain = re.sub(r"[^0-9A-Za-z.-]+", "_", last).strip(".")
-    return plain[-60:].lstrip(".-") or "upload"
+    return re.sub(r"[^0-9A-Za-z.-]+", "_", last).strip(".")[-60:].lstrip(".-") or "upload"
 
 
 _MOST_FIELD = 4 << 10
@@ -134,16 +127,24 @@ async def receive(
     'votes.csv'
     """
     parts, taker = Parts(request.headers.get("content-type", "")), _Taker(folder, most, check)
+    sentences = texts()["audit"]
+    pieces = read_pieces(
+        request,
+        most + _AROUND,
+        SILENCE_S + most / _LEAST_PER_S,
+        too_large=sentences["too_large"].format(most=most >> 20),
+        too_slow=sentences["too_slow"],
+    )
     try:
-        async for piece in _pieces(request, most):
+        async for piece in pieces:
             await asyncio.to_thread(taker.take, list(parts.feed(piece)))
     finally:
         taker.close()
     if taker.path is None or not parts.is_whole:
-        raise BadRequest(422, texts()["audit"]["no_file"])
+        raise BadRequest(422, sentences["no_file"])
     if not taker.size:
         taker.path.unlink()
-        raise BadRequest(422, texts()["audit"]["empty_file"])
+        raise BadRequest(422, sentences["empty_file"])
     return taker.path
 
 
@@ -165,23 +166,12 @@ async def drain(request: Request) -> None:
         return
 
 
-def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
-    sentences = texts()["audit"]
-    return read_pieces(
-        request,
-        most + _AROUND,
-        SILENCE_S + most / _LEAST_PER_S,
-        too_large=sentences["too_large"].format(most=most >> 20),
-        too_slow=sentences["too_slow"],
-    )
-
-
 class _Taker:
     """Writes the file, and keeps the fields that come before it."""
 
     def __init__(self, folder: Path, most: int, check: Callable[[Mapping[str, str]], None]) -> None:
         self._folder, self._most, self._check = folder, most, check
-        self._part: Part | None = None
+        self._part = Part("", None)
         self._fields: dict[str, str] = {}
         self._file: BinaryIO | None = None
         self.path: Path | None = None
@@ -190,37 +180,27 @@ class _Taker:
     def take(self, parts: list[Part | bytes]) -> None:
         """Take what has come in."""
         for each in parts:
-            if isinstance(each, bytes):
-                self._data(each)
-            else:
+            if isinstance(each, Part):
                 self._begin(each)
+            elif self._part.filename is None:
+                text = self._fields[self._part.name] + each.decode("utf-8", "replace")
+                require(len(text) <= _MOST_FIELD, 413, "common", "form_too_large")
+                self._fields[self._part.name] = text
+            elif self._file is not None:
+                self.size += len(each)
+                require(self.size <= self._most, 413, "audit", "too_large", most=self._most >> 20)
+                self._file.write(each)
 
     def _begin(self, part: Part) -> None:
         self._part = part
         if part.filename is None:
             self._fields[part.name] = ""
             return
-        if self.path is not None:
-            raise BadRequest(422, texts()["audit"]["one_file"])
-        if not part.filename:  # a form that was sent without choosing one
-            raise BadRequest(422, texts()["audit"]["no_file"])
+        require(self.path is None, 422, "audit", "one_file")
+        require(part.filename, 422, "audit", "no_file")  # a form that was sent without choosing one
         self._check(self._fields)
         self.path = self._folder / plain_name(part.filename)
         self._file = self.path.open("xb")
-
-    def _data(self, data: bytes) -> None:
-        part = self._part
-        if part is None:
-            return
-        if part.filename is None:
-            self._fields[part.name] += data.decode("utf-8", "replace")
-            if len(self._fields[part.name]) > _MOST_FIELD:
-                raise BadRequest(413, texts()["common"]["form_too_large"])
-        elif self._file is not None:
-            self.size += len(data)
-            if self.size > self._most:
-                raise BadRequest(413, texts()["audit"]["too_large"].format(most=self._most >> 20))
-            self._file.write(data)
 
     def close(self) -> None:
         """Close the file: nothing more comes."""

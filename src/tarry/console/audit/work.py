@@ -1,35 +1,39 @@
-"""The audit itself, as the commands do it; what was found is written into the folder at hand."""
+"""The audit itself, as the commands do it: what was found is written into the folder at hand.
+
+What a page shows of it are plain values, with figures as people read them.
+"""
 
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tarry.console.audit.look import check_unpacked
-from tarry.console.audit.summary import summary
 from tarry.core.policy_file import read_policy, write_policy
+from tarry.core.promise import promise
 from tarry.readers.files import read_history
+from tarry.study.advice import Advice
 from tarry.study.audit import Report, audit
+from tarry.study.compare import spread_percent
+from tarry.study.figures import day, number, percent, seconds
 from tarry.study.question import Question
 from tarry.study.replay import replay
 
-__all__ = ["work"]
+__all__ = ["summary", "work"]
 
 _UNPACKED = 1 << 30
-# Charts of before and after are made while the report is written.
-_STAGES = {"replaying": "writing"}
-
-Tell = Callable[[dict[str, Any]], None]
+_SHOWN_ROWS = 5
 
 
-def work(path: Path, choices: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def work(path: Path, choices: Mapping[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     r"""Audit a file and write what was found into the folder at hand; the answer is what a page shows.
 
     The file is gone as soon as it was read.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from tarry.console.audit.choices import USUAL, read_choices
+    >>> from tarry.console.audit.page import USUAL, read_choices
     >>> form = {**USUAL, "actor": "user", "target": "page", "time": "at"}
     >>> choices = read_choices(form, ["user", "page", "at"], {})
     >>> with TemporaryDirectory() as folder:
@@ -51,17 +55,12 @@ def work(path: Path, choices: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
     def hear(stage: str, done: int, total: int) -> None:
         path.unlink(missing_ok=True)  # all of it is read now
-        tell({"stage": _STAGES.get(stage, stage)} | ({"done": done, "all": total} if done else {}))
+        # Charts of before and after are made while the report is written.
+        told = {"stage": "writing" if stage == "replaying" else stage}
+        tell(told | ({"done": done, "all": total} if done else {}))
 
-    report = audit(columns, _question(choices), progress=hear)
-    tell({"stage": "writing"})
-    _write(report)
-    return summary(report, choices)
-
-
-def _question(choices: Mapping[str, Any]) -> Question:
     policies = [replay(read_policy(text), name) for name, text in choices["policies"].items()]
-    return Question(
+    question = Question(
         window=choices["window"],
         cutoffs=choices["cutoffs"],
         stretch=choices["is_usual"],
@@ -71,14 +70,19 @@ def _question(choices: Mapping[str, Any]) -> Question:
         busy_limit=choices["busy"],
         compared=[*choices["habits"], *policies],
     )
+    report = audit(columns, question, progress=hear)
+    tell({"stage": "writing"})
+    _write(report)
+    return summary(report, choices)
 
 
 def _write(report: Report) -> None:
     Path("report.html").write_text(report.html(), encoding="utf-8")
     if report.comparison is not None:
         Path("comparison.html").write_text(report.comparison.html(), encoding="utf-8")
-    figures = json.dumps(report.as_dict(), indent=2, default=_plain)
-    Path("figures.json").write_text(figures + "\n", encoding="utf-8")
+    Path("figures.json").write_text(
+        json.dumps(report.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8"
+    )
     if report.advice is not None and report.advice.best is not None:
         Path("policy.toml").write_text(write_policy(report.advice.best.policy), encoding="utf-8")
 
@@ -87,3 +91,85 @@ def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The history in short, the recommendation and the comparison. No name of anybody is in it.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+    >>> summary(audit(table, Question(practices=[])), {"window": "5m"})["linked"]
+    '1'
+    """
+    m = report.measures
+    return {
+        "events": number(m.events),
+        "actors": number(m.actors),
+        "targets": number(m.targets),
+        "first": day(m.first),
+        "last": day(m.last),
+        "window": choices["window"],
+        "batched": percent(m.batching.batched_share),
+        "linked": number(report.linked_pairs),
+        "notes": [*report.reading.notes, *report.remarks],
+        "unreadable": report.reading.unreadable_count,
+        "unreadable_rows": [str(row) for row in report.reading.unreadable[:_SHOWN_ROWS]],
+        "advice": None if report.advice is None else _advice(report.advice),
+        "no_advice": report.no_advice,
+        "compared": None if report.comparison is None else _compared(report.comparison, choices),
+        "not_compared": report.no_comparison,
+    }
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    best = advice.best
+    best_promise = None if best is None else promise(best.policy)
+    return {
+        "sentence": advice.sentence,
+        "cautions": advice.cautions,
+        "learned_on": number(advice.learned_on),
+        "measured_on": number(advice.measured_on),
+        "before": percent(advice.before),
+        "is_policy": best is not None,
+        "choices": [
+            {
+                "epsilon": f"{float(choice.policy.epsilon):g}",
+                "gap": seconds(float(choice.policy.gap)),
+                "mean": seconds(choice.mean_s),
+                "longest": seconds(choice.longest_s),
+                "right": percent(choice.precision),
+                "on_frontier": advice.on_frontier(choice),
+                "is_best": choice is best,
+            }
+            for choice in advice.choices
+        ],
+        "notes": list(dict.fromkeys(choice.note for choice in advice.choices if choice.note)),
+        "promised": [] if best_promise is None else list(best_promise.promised),
+        "not_promised": [] if best_promise is None else list(best_promise.not_promised),
+    }
+
+
+def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """One row for each practice: its costs, what it buys against each observer, and its promise."""
+    observers = [one.name for one in sides.question.observers]
+    rows = []
+    for name, words in sides.promises.items():
+        seen = {line.observer: line for line in sides.lines if line.policy == name}
+        costs = [cost for cost in sides.costs if cost.policy == name]
+        rows.append(
+            {
+                "name": name,
+                "is_habit": name in choices["habits"],
+                "mean": seconds(fmean(cost.mean_s for cost in costs)),
+                "longest": seconds(max(cost.longest_s for cost in costs)),
+                "right": [spread_percent(seen[one].precision) if one in seen else "-" for one in observers],
+                "promise": words,
+            }
+        )
+    return {
+        "rows": rows,
+        "is_later_part": "recommended" in sides.promises,
+        "notes": list(sides.remarks),
+        "events": number(sides.measures.events),
+    }

@@ -4,17 +4,18 @@ What waits and what the ledger holds were counted when the hour began; admission
 after the hour.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from tarry.console.assets import texts
+from tarry.console.pages import texts
 from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
+from tarry.gateway.parked import ParkedPost, parked_posts
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick, moment
 from tarry.keep.closing import hour_ticks
 from tarry.keep.store import Row, Transaction, snapshot
@@ -23,18 +24,14 @@ __all__ = [
     "Card",
     "HealthLine",
     "LedgerCount",
-    "Parked",
     "PolicyPeriod",
     "Standing",
     "Waiting",
-    "cards",
+    "card",
     "health",
     "look",
-    "parked",
 ]
 
-
-HealthState = Literal["good", "note", "problem"]
 _SLACK_S = 30  # by which ticks and deliveries may be behind, without a word
 
 
@@ -58,7 +55,7 @@ class Standing:
     counted_at: Fraction  # the beginning of the hour in which `ahead` and the ledger were counted
     hour_s: Fraction  # how long an hour is here: whole ticks
     ahead: Sequence[Row]  # posts by space and hour of release
-    parked: Sequence[Row]
+    parked: Sequence[ParkedPost]
 
 
 def look(transaction: Transaction, clock: Clock) -> Standing:
@@ -85,7 +82,7 @@ def look(transaction: Transaction, clock: Clock) -> Standing:
         counted_at=here.closed // hour * hour * tick,
         hour_s=hour * tick,
         ahead=transaction.all("outlook"),
-        parked=transaction.all("parked"),
+        parked=parked_posts(transaction),
     )
 
 
@@ -119,7 +116,7 @@ class HealthLine(NamedTuple):
     """
 
     label: str
-    state: HealthState
+    state: Literal["good", "note", "problem"]
     words: str
     at: str = ""  # a moment that ends the sentence
 
@@ -138,65 +135,23 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
     if standing.paused:
         lines.append(HealthLine(t["paused"], "problem", t["paused_words"]))
     elif standing.lag > slack:
-        lines.append(
-            HealthLine(t["closing"], "problem", t["closing_late"].format(lag=_rounded(standing.lag)))
-        )
+        sentence = t["closing_late"].format(lag=format_duration(Fraction(round(standing.lag))))
+        lines.append(HealthLine(t["closing"], "problem", sentence))
     else:
         lines.append(HealthLine(t["closing"], "good", t["closing_good"]))
     if spent is None:  # what follows is summed over all spaces
         return lines
     if not standing.paused and standing.late > slack:
-        lines.append(
-            HealthLine(t["overdue"], "note", t["overdue_late"].format(late=_rounded(standing.late)))
-        )
+        sentence = t["overdue_late"].format(late=format_duration(Fraction(round(standing.late))))
+        lines.append(HealthLine(t["overdue"], "note", sentence))
     elif not standing.paused:
         lines.append(HealthLine(t["overdue"], "good", t["overdue_good"]))
-    lines.append(
-        HealthLine(
-            t["admitted"], "good", _counted("admitted", standing.hour.admissions), moment(standing.hour.at)
-        )
-    )
-    sentence = _counted("ledger", spent) if spent else t["ledger_good"]
-    state: HealthState = "note" if spent else "good"
-    counted = moment(standing.counted_at)
-    lines.append(HealthLine(t["ledger"], state, sentence.format(most=MEANINGLESS), counted))
-    return lines
-
-
-class Parked(NamedTuple):
-    """A post that waits for a person.
-
-    >>> Parked("talk", 7, "paper 3", "2026-01-01T00:00:00Z", 1, "the forum says no").space
-    'talk'
-    """
-
-    space: str
-    post: int  # its random key
-    target: str
-    due: str
-    attempts: int
-    problem: str
-
-
-def parked(standing: Standing | None, spaces: Collection[str]) -> list[Parked]:
-    """What is parked in these spaces, in the order of release.
-
-    >>> parked(None, ["talk"])
-    []
-    """
-    if standing is None:
-        return []
+    admitted, counted = _counted("admitted", standing.hour.admissions), moment(standing.counted_at)
+    ledger = _counted("ledger", spent) if spent else t["ledger_good"]
     return [
-        Parked(
-            row["outlet"],
-            row["id"],
-            row["target"],
-            moment(row["release"] * standing.tick),
-            row["attempts"],
-            row["problem"] or "",
-        )
-        for row in standing.parked
-        if row["outlet"] in spaces
+        *lines,
+        HealthLine(t["admitted"], "good", admitted, moment(standing.hour.at)),
+        HealthLine(t["ledger"], "note" if spent else "good", ledger.format(most=MEANINGLESS), counted),
     ]
 
 
@@ -204,10 +159,6 @@ def _counted(name: str, count: int) -> str:
     """The sentence for one, or for another number."""
     sentence: str = texts()["desk"][f"{name}_one" if count == 1 else f"{name}_many"]
     return sentence.replace("{count}", f"{count:,}")
-
-
-def _rounded(seconds: Fraction) -> str:
-    return format_duration(Fraction(round(seconds)))
 
 
 PolicyState = Literal["holds", "comes", "held", "never"]
@@ -241,8 +192,8 @@ class Card(NamedTuple):
     """A space, as its operator sees it.
 
     >>> from tarry.gateway.testing import small_gateway
-    >>> (card,) = cards(None, small_gateway().catalog.spaces.values())
-    >>> card.policies
+    >>> (space,) = small_gateway().catalog.spaces.values()
+    >>> card(None, space).policies
     [PolicyPeriod(number=1, held_from=None, state='holds')]
     """
 
@@ -252,31 +203,26 @@ class Card(NamedTuple):
     is_over: bool  # the deadline has passed
     policies: list[PolicyPeriod]  # latest first
     waiting: list[Waiting]
-    total: int  # posts that wait
 
 
-def cards(standing: Standing | None, spaces: Iterable[Space]) -> list[Card]:
-    """One for each space.
+def card(standing: Standing | None, space: Space) -> Card:
+    """The card of a space.
 
-    >>> cards(None, [])
-    []
+    >>> from tarry.gateway.testing import small_gateway
+    >>> (space,) = small_gateway().catalog.spaces.values()
+    >>> card(None, space).is_over
+    False
     """
-    return [_card(standing, space) for space in spaces]
-
-
-def _card(standing: Standing | None, space: Space) -> Card:
     deadline, tick = space.version.policy.deadline_at, space.version.policy.tick
     now_tick = None if standing is None else standing.last_tick + 1
     policies = _policies(space, now_tick)
-    waiting = [] if standing is None else _waiting(standing, space.name)
     return Card(
         space=space,
         until=policies[0].held_from if policies[0].state == "comes" else None,
         deadline=None if deadline is None else moment(deadline),
         is_over=deadline is not None and now_tick is not None and now_tick * tick > deadline,
         policies=policies,
-        waiting=waiting,
-        total=sum(each.posts for each in waiting),
+        waiting=[] if standing is None else _waiting(standing, space.name),
     )
 
 
@@ -286,10 +232,9 @@ def _policies(space: Space, now_tick: int | None) -> list[PolicyPeriod]:
     first: float = float("inf")  # tick of those after it
     state: PolicyState
     for version in reversed(space.versions):
-        comes = now_tick is not None and version.first_tick > now_tick
         if version.first_tick >= first:
             state = "never"
-        elif comes:
+        elif now_tick is not None and version.first_tick > now_tick:
             state = "comes"
         else:
             state = "held" if any(each.state != "never" for each in policies) else "holds"

@@ -5,21 +5,18 @@ Counts alone are shown, never authors. Nothing here releases a post early.
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
-from tarry.console.assets import texts
-from tarry.console.desk.figures import LedgerCount, Standing, cards, health, look, parked
-from tarry.console.pages import check_origin, page, read_form
+from tarry.console.desk.figures import LedgerCount, Standing, card, health, look
+from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.core.errors import BadInput
 from tarry.core.promise import promise
-from tarry.gateway.catalog import SCOPES, PolicyVersion, Space, find_token
-from tarry.gateway.gateway import Gateway
+from tarry.gateway.catalog import SCOPES, Space, find_token
 from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
 from tarry.keep.clock import moment
@@ -32,41 +29,59 @@ _MOST_PARKED = 100  # that are shown
 _DONE = {"paused", "opened", "retried", "withdrawn", "revoked"}  # beside withdrawn_on, which has a count
 
 
-class _View(NamedTuple):
-    """The state of the store, and of the ledger where the session may see it."""
-
-    standing: Standing | None  # None: the store is away
-    spent: int | None = None  # accounts
-
-
-async def _read(request: Request) -> Response:
+async def _read(service: HttpService, request: Request) -> Response:
     session = signed_in(request)
-    view = await _view(request, session)
-    return page(request, "desk.html", _values(request, session, view))
+    catalog = service.gateway.catalog
+    standing, spent = await _view(service, request, session)
+    spaces = {name: space for name, space in catalog.spaces.items() if session.may("operate", name)}
+    posts = [] if standing is None else [post for post in standing.parked if post.space in spaces]
+    is_admin = session.may_everywhere("admin")
+    values: dict[str, Any] = {
+        "session": session,
+        "done": _done(request),
+        "health": health(standing, spent),
+        "is_there": standing is not None,
+        "parked": [post.as_json() for post in posts[:_MOST_PARKED]],
+        "parked_more": len(posts) - _MOST_PARKED,
+        "titles": {name: space.title for name, space in spaces.items()},
+        "cards": [card(standing, space) for space in spaces.values()],
+        "counted_at": None if standing is None else moment(standing.counted_at),
+        "tokens": sorted(catalog.tokens.values(), key=lambda t: (t.name, t.id)) if is_admin else None,
+        "scopes": SCOPES,
+        "all_spaces": list(catalog.spaces.values()) if is_admin else [],
+    }
+    return page(request, "desk.html", values)
 
 
-async def _act(request: Request) -> Response:
-    check_origin(request)
-    session = signed_in(request)  # before anything of theirs is read
-    fields = await read_form(request)
-    check_csrf(session, fields)
-    if (act := _ACTS.get(fields.get("act", ""))) is None:
-        raise BadRequest(422, texts()["desk"]["no_act"])
-    return await act(request, session, fields)
-
-
-async def _health(request: Request) -> Response:
+async def _health(service: HttpService, request: Request) -> Response:
     """The lines about health alone, for a page that stays open."""
-    session = signed_in(request)
-    view = await _view(request, session)
-    return JSONResponse({"lines": [line._asdict() for line in health(*view)]})
+    lines = health(*await _view(service, request, signed_in(request)))
+    return JSONResponse({"lines": [line._asdict() for line in lines]})
 
 
-async def _new_token(request: Request) -> Response:
+async def _view(
+    service: HttpService, request: Request, session: Session
+) -> tuple[Standing | None, int | None]:
+    """The state of the store, if it is there, and of the ledger, where the session may see it."""
+    ledger: LedgerCount = request.app.state.ledger_count
+
+    def read() -> tuple[Standing, int | None]:
+        clock = service.gateway.clock
+        with service.gateway.store.transaction("reading") as transaction:
+            spent = ledger.count(transaction, clock) if session.may_everywhere("operate") else None
+            return look(transaction, clock), spent
+
+    try:
+        return await service.call(read)
+    except Unavailable:
+        return None, None
+
+
+async def _new_token(service: HttpService, request: Request) -> Response:
     """Show a token that was just made; the browser forgets it as it is shown."""
     session = signed_in(request)
     secret = request.cookies.get(_NEW_TOKEN, "")
-    made = find_token(request.app.state.service.gateway.catalog, secret)
+    made = find_token(service.gateway.catalog, secret)
     if made is None or not session.may_everywhere("admin"):
         return RedirectResponse("/desk", 303)
     answer = page(request, "desk_token.html", {"made": made, "secret": secret})
@@ -74,63 +89,21 @@ async def _new_token(request: Request) -> Response:
     return answer
 
 
-async def _promise(request: Request) -> Response:
+async def _promise(service: HttpService, request: Request) -> Response:
     """What one policy of a space promises, or promised."""
-    session, service = signed_in(request), request.app.state.service
-    if not session.may("operate", request.path_params["space"]):
-        raise Forbidden("operate")
-    space: Space = service.space(request)
-    version = _version(space, request.path_params["number"])
-    promised = await service.call(partial(promise, version.policy))
-    values = {"space": space, "version": version, "promise": promised}
-    return page(request, "desk_promise.html", values)
-
-
-def _version(space: Space, number: str) -> PolicyVersion:
-    version = next((each for each in space.versions if str(each.number) == number), None)
-    if version is None:
+    space = _space(service, signed_in(request), request.path_params["space"])
+    versions = {str(version.number): version for version in space.versions}
+    if (version := versions.get(request.path_params["number"])) is None:
         raise BadRequest(404, NOTHING_HERE)
-    return version
+    promised = await service.call(partial(promise, version.policy))
+    return page(request, "desk_promise.html", {"space": space, "version": version, "promise": promised})
 
 
-async def _view(request: Request, session: Session) -> _View:
-    service: HttpService = request.app.state.service
-    ledger: LedgerCount | None = (
-        request.app.state.ledger_count if session.may_everywhere("operate") else None
-    )
-    try:
-        return await service.call(partial(_read_view, service.gateway, ledger))
-    except Unavailable:
-        return _View(None)
-
-
-def _read_view(gateway: Gateway, ledger: LedgerCount | None) -> _View:
-    with gateway.store.transaction("reading") as transaction:
-        return _View(
-            look(transaction, gateway.clock),
-            None if ledger is None else ledger.count(transaction, gateway.clock),
-        )
-
-
-def _values(request: Request, session: Session, view: _View) -> dict[str, Any]:
-    book, standing = request.app.state.service.gateway.catalog, view.standing
-    spaces = [space for space in book.spaces.values() if session.may("operate", space.name)]
-    posts = parked(standing, {space.name for space in spaces})
-    is_admin = session.may_everywhere("admin")
-    return {
-        "session": session,
-        "done": _done(request),
-        "health": health(*view),
-        "is_there": standing is not None,
-        "parked": posts[:_MOST_PARKED],
-        "parked_more": len(posts) - _MOST_PARKED,
-        "titles": {space.name: space.title for space in spaces},
-        "cards": cards(standing, spaces),
-        "counted_at": None if standing is None else moment(standing.counted_at),
-        "tokens": sorted(book.tokens.values(), key=lambda t: (t.name, t.id)) if is_admin else None,
-        "scopes": SCOPES,
-        "all_spaces": list(book.spaces.values()) if is_admin else [],
-    }
+def _space(service: HttpService, session: Session, name: str) -> Space:
+    """A space, if the session may operate it."""
+    if not session.may("operate", name):
+        raise Forbidden("operate")
+    return service.gateway.catalog.space(name)
 
 
 def _done(request: Request) -> str:
@@ -145,11 +118,9 @@ def _done(request: Request) -> str:
     return sentences[name] if name in _DONE else ""
 
 
-# --- what an operator does: each act is one form, and checks for itself what it needs ------------------
+# --- what an operator does: each act is one form --------------------------------------------------------
 
 _Fields = Mapping[str, str]
-_Act = Callable[[Request, Session, _Fields], Awaitable[Response]]
-
 #: The cookie that carries a new token to the one page that shows it: any server may serve that page.
 _NEW_TOKEN = "tarry_new_token"  # noqa: S105 - the name of a cookie
 _SHOWN_AT = "/desk/token"
@@ -157,83 +128,59 @@ _NEW_TOKEN_S = 300  # that the browser keeps it at most
 _MOST_TARGET = 1000
 
 
+async def _act(service: HttpService, request: Request) -> Response:
+    check_origin(request)
+    session = signed_in(request)  # before anything of theirs is read
+    fields = await read_form(request)
+    check_csrf(session, fields)
+    act = fields.get("act", "")
+    require(act in {*_ON_SPACES, *_ON_TOKENS}, 422, "desk", "no_act")
+    if act in _ON_SPACES:
+        return await _ON_SPACES[act](
+            service, _space(service, session, fields.get("space", "")).name, fields
+        )
+    # Tokens are the gateway's: an administrator of some spaces could make one for the others.
+    if not session.may_everywhere("admin"):
+        raise Forbidden("admin")
+    return await _ON_TOKENS[act](service, request, fields)
+
+
 def _then(done: str, **more: int) -> Response:
     return RedirectResponse(f"/desk?{urlencode({'done': done, **more})}", 303)
 
 
-def _space(request: Request, session: Session, fields: _Fields) -> tuple[HttpService, str]:
-    """The space that a form names, if the session may operate it."""
-    service: HttpService = request.app.state.service
-    name = fields.get("space", "")
-    if not session.may("operate", name):
-        raise Forbidden("operate")
-    return service, service.gateway.catalog.space(name).name
+async def _pause_or_open(service: HttpService, space: str, fields: _Fields) -> Response:
+    is_open = fields["act"] == "open"
+    await service.change(partial(service.gateway.open_space, space, is_open=is_open))
+    return _then("opened" if is_open else "paused")
 
 
-def _admin(request: Request, session: Session) -> HttpService:
-    """Tokens are the gateway's: an administrator of some spaces could make one for the others."""
-    if not session.may_everywhere("admin"):
-        raise Forbidden("admin")
-    service: HttpService = request.app.state.service
-    return service
-
-
-def _post(fields: _Fields) -> int:
-    text = fields.get("post", "")
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63):
-        raise BadRequest(404, texts()["desk"]["not_parked"])
-    return int(text)
-
-
-async def _pause(request: Request, session: Session, fields: _Fields) -> Response:
-    service, space = _space(request, session, fields)
-    await service.change(partial(service.gateway.open_space, space, is_open=False))
-    return _then("paused")
-
-
-async def _open(request: Request, session: Session, fields: _Fields) -> Response:
-    service, space = _space(request, session, fields)
-    await service.change(partial(service.gateway.open_space, space, is_open=True))
-    return _then("opened")
-
-
-async def _retry(request: Request, session: Session, fields: _Fields) -> Response:
-    service, space = _space(request, session, fields)
-    await _parked(service, partial(service.gateway.retry, space, _post(fields)))
-    return _then("retried")
-
-
-async def _withdraw(request: Request, session: Session, fields: _Fields) -> Response:
-    service, space = _space(request, session, fields)
-    await _parked(service, partial(service.gateway.withdraw_parked, space, _post(fields)))
-    return _then("withdrawn")
-
-
-async def _parked(service: HttpService, change: Callable[[], None]) -> None:
+async def _retry_or_withdraw(service: HttpService, space: str, fields: _Fields) -> Response:
+    post = fields.get("post", "")
+    is_number = post.isascii() and post.isdecimal() and len(post) < 20 and int(post) < 1 << 63
+    require(is_number, 404, "desk", "not_parked")
+    is_retry = fields["act"] == "retry"
+    change = service.gateway.retry if is_retry else service.gateway.withdraw_parked
     try:
-        await service.change(change)
+        await service.change(partial(change, space, int(post)))
     except (NoSuchPost, TooLate):
         raise BadRequest(409, texts()["desk"]["not_parked"]) from None
+    return _then("retried" if is_retry else "withdrawn")
 
 
-async def _withdraw_on(request: Request, session: Session, fields: _Fields) -> Response:
-    service, space = _space(request, session, fields)
+async def _withdraw_on(service: HttpService, space: str, fields: _Fields) -> Response:
     target = fields.get("target", "")
-    if not 0 < len(target) <= _MOST_TARGET or "\0" in target:
-        raise BadRequest(422, texts()["desk"]["withdraw_empty"])
+    require(0 < len(target) <= _MOST_TARGET and "\0" not in target, 422, "desk", "withdraw_empty")
     count = await service.change(partial(service.gateway.withdraw_on, space, target))
     return _then("withdrawn_on", count=count)
 
 
-async def _make(request: Request, session: Session, fields: _Fields) -> Response:
-    service = _admin(request, session)
+async def _make(service: HttpService, request: Request, fields: _Fields) -> Response:
     scopes = [scope for scope in SCOPES if fields.get(f"scope-{scope}") == "yes"]
     spaces = [name for name in service.gateway.catalog.spaces if fields.get(f"space-{name}") == "yes"]
-    if not scopes:
-        raise BadRequest(422, texts()["desk"]["make_no_scope"])
+    require(scopes, 422, "desk", "make_no_scope")
     # No space means all of them: nobody gets that by forgetting to choose.
-    if (fields.get("everywhere") == "yes") == bool(spaces):
-        raise BadRequest(422, texts()["desk"]["make_no_where"])
+    require((fields.get("everywhere") == "yes") != bool(spaces), 422, "desk", "make_no_where")
     name = fields.get("name", "").strip()
     _, token = await service.change(partial(service.gateway.add_token, name, scopes, spaces))
     answer = RedirectResponse(_SHOWN_AT, 303)
@@ -244,13 +191,12 @@ async def _make(request: Request, session: Session, fields: _Fields) -> Response
         path=_SHOWN_AT,
         httponly=True,
         samesite="strict",
-        secure=request.app.state.settings.is_https,
+        secure=request.app.state.config.https,
     )
     return answer
 
 
-async def _revoke(request: Request, session: Session, fields: _Fields) -> Response:
-    service = _admin(request, session)
+async def _revoke(service: HttpService, _: Request, fields: _Fields) -> Response:
     try:
         await service.change(partial(service.gateway.revoke_token, fields.get("token", "")))
     except BadInput:
@@ -259,21 +205,22 @@ async def _revoke(request: Request, session: Session, fields: _Fields) -> Respon
 
 
 #: By the value of the field `act`.
-_ACTS: Mapping[str, _Act] = {
-    "pause": _pause,
-    "open": _open,
-    "retry": _retry,
-    "withdraw": _withdraw,
+_ON_SPACES: Mapping[str, Callable[[HttpService, str, _Fields], Awaitable[Response]]] = {
+    "pause": _pause_or_open,
+    "open": _pause_or_open,
+    "retry": _retry_or_withdraw,
+    "withdraw": _retry_or_withdraw,
     "withdraw-on": _withdraw_on,
+}
+_ON_TOKENS: Mapping[str, Callable[[HttpService, Request, _Fields], Awaitable[Response]]] = {
     "make": _make,
     "revoke": _revoke,
 }
 
-
 ROUTES = [
-    Route("/desk", _read, methods=["GET"]),
-    Route("/desk", _act, methods=["POST"]),
-    Route("/desk/health", _health, methods=["GET"]),
-    Route("/desk/token", _new_token, methods=["GET"]),
-    Route("/desk/promise/{space}/{number}", _promise, methods=["GET"]),
+    ("GET", "/desk", _read),
+    ("POST", "/desk", _act),
+    ("GET", "/desk/health", _health),
+    ("GET", "/desk/token", _new_token),
+    ("GET", "/desk/promise/{space}/{number}", _promise),
 ]

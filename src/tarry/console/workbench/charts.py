@@ -1,6 +1,7 @@
 """The charts of the workbench: specs that the browser draws, and the same charts as pictures."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 from typing import Any
@@ -10,11 +11,10 @@ import msgspec
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from tarry.console.assets import texts
+from tarry.console.pages import texts
 from tarry.console.workbench.evening import PEOPLE, Evening, Side, watch
 from tarry.console.workbench.figures import MASSES, Choices, Figures, figures
 from tarry.core.durations import format_duration
-from tarry.core.plan import Point
 from tarry.study.charts.style import DARK, LIGHT, hints, note, percent_axis, plot, styled
 from tarry.study.figures import percent, seconds
 
@@ -53,42 +53,45 @@ def laws_chart(numbers: Figures) -> alt.LayerChart:
         for bin_, chance in zip(numbers.bins, chances, strict=True)
     ]
     rows += [{"line": line, "delay": numbers.bins[-1].end_s, "share": 0.0} for line in lines]
-    top = max(row["share"] for row in rows)
     title = labels["share"].format(width=format_duration(numbers.width_s))
     x = alt.X("delay:Q", **even_axis(labels["delay"], 1.04 * numbers.bins[-1].end_s))
-    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(top)))
+    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(max(row["share"] for row in rows))))
     look = Look(list(lines), ("blue", "vermilion"), (_SOLID, _DASHED))
     base = plot(rows).encode(x=x, y=y)
-    area = base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(color=look.colour)
-    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
-        **look.line, tooltip=hints("line:N", "wait:N", "percent:N")
+    return own_legends(
+        styled(
+            base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(color=look.colour),
+            base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+                **look.line, tooltip=hints("line:N", "wait:N", "percent:N")
+            ),
+            rows_of_legend=2,
+        )
     )
-    return own_legends(styled(area, line, rows_of_legend=2))
 
 
 def frontier_chart(numbers: Figures) -> alt.LayerChart:
     """The best trades between the delays of both kinds of acts, the chosen one marked."""
     labels = _texts()
     others = [
-        row
-        for epsilon, points in numbers.neighbours.items()
-        for row in _trades(labels["epsilon"].format(epsilon=epsilon), points)
+        _trade(labels["epsilon"].format(epsilon=other), point.batched, point.unbatched)
+        for other, points in numbers.neighbours.items()
+        for point in points
     ]
-    chosen_line = _trades(labels["epsilon"].format(epsilon=numbers.choices.epsilon), numbers.frontier)
-    delays = numbers.delays
-    here = [
-        _trade(
-            labels["chosen"].format(epsilon=numbers.choices.epsilon),
-            float(delays.batched.mean),
-            float(delays.unbatched.mean),
-        )
+    chosen_line = [
+        _trade(labels["epsilon"].format(epsilon=numbers.choices.epsilon), point.batched, point.unbatched)
+        for point in numbers.frontier
     ]
+    chosen = labels["chosen"].format(epsilon=numbers.choices.epsilon)
+    here = [_trade(chosen, numbers.delays.batched.mean, numbers.delays.unbatched.mean)]
     rows = [*others, *chosen_line, *here]
-    waits, others_wait = [row["batched"] for row in rows], [row["unbatched"] for row in rows]
-    span, high = max(waits) - min(waits), max(others_wait)
+    waits = [row["batched"] for row in rows]
+    span = max(waits) - min(waits)
     ends = (max(0.0, min(waits) - 0.1 * span), max(waits) + 0.3 * span + 1)  # room for the labels
     x = alt.X("batched:Q", **even_axis(labels["mean_batched"], ends[1], ends[0]))
-    y = alt.Y("unbatched:Q", **even_axis(labels["mean_unbatched"], 1.08 * high, grid=True))
+    y = alt.Y(
+        "unbatched:Q",
+        **even_axis(labels["mean_unbatched"], 1.08 * max(row["unbatched"] for row in rows), grid=True),
+    )
     tooltip = hints("line:N", "wait:N", "alone:N")
     names = _ends(others)
     faint = plot(others).encode(x=x, y=y, detail="line:N", tooltip=tooltip)
@@ -125,9 +128,9 @@ def power_chart(numbers: Figures) -> alt.LayerChart:
     y = alt.Y("power:Q", **percent_axis(labels["power"]))
     dashes = (_DASHED, _SOLID, _DOTTED, [1, 4])
     look = Look([*lines, labels["guessing"]], ("green", "blue", "purple", "faint"), dashes)
-    line = plot(rows).mark_line(strokeWidth=2)
+    tooltip = hints("line:N", "percent:N")
     return styled(
-        line.encode(x=x, y=y, **look.line, tooltip=hints("line:N", "percent:N")), rows_of_legend=4
+        plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip), rows_of_legend=4
     )
 
 
@@ -144,21 +147,25 @@ def posterior_chart(numbers: Figures) -> alt.LayerChart:
         for line, chances in lines.items()
         for one, chance in zip(numbers.suspicions, chances, strict=True)
     ]
-    scale = alt.Scale(type="log", domain=[2, 100], nice=False)
-    axis = alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False)
-    x, y = alt.X("suspects:Q", scale=scale, axis=axis), alt.Y("chance:Q", **percent_axis(labels["sure"]))
+    x = alt.X(
+        "suspects:Q",
+        scale=alt.Scale(type="log", domain=[2, 100], nice=False),
+        axis=alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False),
+    )
+    y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
     look = Look(list(lines), ("vermilion", "blue", "faint"), (_DASHED, _SOLID, _DOTTED))
     chosen = [row for row in rows if row["suspects"] == numbers.choices.suspects]
     tooltip = hints("line:N", "suspects:Q", "percent:N")
-    chart = styled(
-        plot(chosen[:1]).mark_rule(color=LIGHT["faint"], strokeWidth=1).encode(x=x),
-        plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip),
-        plot(chosen)
-        .mark_point(filled=True, size=60, opacity=1)
-        .encode(x=x, y=y, color=look.colour, tooltip=tooltip),
-        rows_of_legend=3,
+    return own_legends(
+        styled(
+            plot(chosen[:1]).mark_rule(color=LIGHT["faint"], strokeWidth=1).encode(x=x),
+            plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip),
+            plot(chosen)
+            .mark_point(filled=True, size=60, opacity=1)
+            .encode(x=x, y=y, color=look.colour, tooltip=tooltip),
+            rows_of_legend=3,
+        )
     )
-    return own_legends(chart)
 
 
 def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
@@ -178,8 +185,7 @@ def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
     dots = [{"at": at, "lane": act.lane} for at, act in zip(side.at_s, evening.acts, strict=True)]
     lanes = {act.lane: PEOPLE[act.person] for act in evening.acts}
     firsts = {name: lane for lane, name in sorted(lanes.items(), reverse=True)}
-    names = " : ".join(f"datum.value === {lane} ? '{name}'" for name, lane in firsts.items())
-    people = alt.Axis(title=None, values=sorted(firsts.values()), labelExpr=f"{names} : ''", ticks=False)
+    people = _named_axis({lane: name for name, lane in firsts.items()}, title=None, ticks=False)
     x = alt.X("at:Q", **even_axis(labels["after"], side.end_s))
     y = alt.Y("lane:Q", axis=people, scale=alt.Scale(domain=[-0.5, len(lanes) - 0.5], reverse=True))
     look = Look(list(kinds), ("green", "vermilion"), (_SOLID, [3, 3]))
@@ -236,7 +242,13 @@ def picture(name: str, choices: Choices, *, is_dark: bool = False) -> str:
     '<svg'
     """
     with debug_mode(arg=False):
-        spec = _chart(name, choices).to_dict(validate=False)
+        if name in CHARTS:
+            chart = CHARTS[name](figures(choices))
+        else:
+            evening = watch(choices)
+            sides = {"evening-without": evening.without, "evening-delayed": evening.delayed}
+            chart = evening_chart(evening, sides[name])
+        spec = chart.to_dict(validate=False)
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
     if is_dark:  # a picture does not see the page's colours: it brings its own
         for kind, colour in LIGHT.items():
@@ -244,29 +256,18 @@ def picture(name: str, choices: Choices, *, is_dark: bool = False) -> str:
     return svg
 
 
-def _chart(name: str, choices: Choices) -> alt.LayerChart:
-    if name in CHARTS:
-        return CHARTS[name](figures(choices))
-    evening = watch(choices)
-    return evening_chart(evening, evening.without if name == "evening-without" else evening.delayed)
-
-
 def _texts() -> dict[str, str]:
     labels: dict[str, str] = texts()["workbench"]["charts"]
     return labels
 
 
-def _trades(name: str, points: tuple[Point, ...]) -> list[dict[str, Any]]:
-    return [_trade(name, float(point.batched), float(point.unbatched)) for point in points]
-
-
-def _trade(name: str, batched: float, unbatched: float) -> dict[str, Any]:
+def _trade(name: str, batched: Fraction, unbatched: Fraction) -> dict[str, Any]:
     return {
         "line": name,
-        "batched": batched,
-        "unbatched": unbatched,
-        "wait": seconds(batched),
-        "alone": seconds(unbatched),
+        "batched": float(batched),
+        "unbatched": float(unbatched),
+        "wait": seconds(float(batched)),
+        "alone": seconds(float(unbatched)),
     }
 
 
@@ -323,11 +324,16 @@ def even_axis(title: str, longest: float, shortest: float = 0.0, *, grid: bool =
     """
     step = next((step for step in _STEPS_S if longest - shortest <= step * _TICKS), _STEPS_S[-1])
     values = [step * place for place in range(ceil(shortest / step), int(longest / step) + 1)]
-    names = " : ".join(f"datum.value === {value} ? '{format_duration(value)}'" for value in values)
     return {
-        "axis": alt.Axis(title=title, values=values, labelExpr=f"{names} : ''", grid=grid),
+        "axis": _named_axis({value: format_duration(value) for value in values}, title=title, grid=grid),
         "scale": alt.Scale(domain=[shortest, longest], nice=False, zero=False),
     }
+
+
+def _named_axis(names: Mapping[int, str], **options: Any) -> alt.Axis:
+    """An axis with a word at each of these values, and nothing between."""
+    words = " : ".join(f"datum.value === {value} ? '{name}'" for value, name in names.items())
+    return alt.Axis(values=sorted(names), labelExpr=f"{words} : ''", **options)
 
 
 def room(top: float) -> float:

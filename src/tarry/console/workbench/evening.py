@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,7 @@ from tarry.console.workbench.figures import Choices
 from tarry.core.durations import parse_duration
 from tarry.core.entropy import Seeded, Stream
 from tarry.core.history import History
-from tarry.core.plan_release import Labelled, label_history, plan_release
-from tarry.core.policy import Policy
+from tarry.core.plan_release import label_history, plan_release
 
 __all__ = ["PEOPLE", "Evening", "EveningAct", "Guess", "Side", "acts_of_the_evening", "watch"]
 
@@ -43,8 +43,7 @@ class EveningAct:
     at_s: int  # after the evening's start
 
 
-@dataclass(frozen=True, kw_only=True)
-class Guess:
+class Guess(NamedTuple):
     """Two acts that appeared close together, called one person's.
 
     >>> Guess(first=0, second=1, is_right=True).is_right
@@ -140,14 +139,14 @@ def watch(choices: Choices) -> Evening:
     acts, cutoff = acts_of_the_evening(), int(parse_duration(choices.cutoff))
     policy, history = choices.policy, _history(acts)
     labelled = label_history(policy, history)
-    without = _side(acts, [act.at_s for act in acts], cutoff)
-    sides = [
-        _side(acts, _released(policy, history, labelled, choices.draw + more), cutoff)
-        for more in range(DRAWS)
-    ]
+    sides = []
+    for more in range(DRAWS):
+        planned = plan_release(policy, history, Seeded(choices.draw + more), labelled)
+        at_s = [int(tick * policy.tick) for tick in np.asarray(planned.release).tolist()]
+        sides.append(_side(acts, at_s, cutoff))
     return Evening(
         acts=acts,
-        without=without,
+        without=_side(acts, [act.at_s for act in acts], cutoff),
         delayed=sides[0],
         usual_right=sum(side.right for side in sides) / DRAWS,
         usual_wrong=sum(side.wrong for side in sides) / DRAWS,
@@ -163,21 +162,13 @@ def _history(acts: Sequence[EveningAct]) -> History:
     )
 
 
-def _released(policy: Policy, history: History, labelled: Labelled, seed: int) -> list[int]:
-    planned = plan_release(policy, history, Seeded(seed), labelled)
-    return [int(tick * policy.tick) for tick in np.asarray(planned.release).tolist()]
-
-
 def _side(acts: Sequence[EveningAct], at_s: Sequence[int], cutoff: int) -> Side:
     """The attacker knows no names: two acts on different threads, close enough, are called one person's."""
-    close = [
-        (max(at_s[one], at_s[other]), one, other)
-        for one, other in combinations(range(len(acts)), 2)
-        if acts[one].thread != acts[other].thread and abs(at_s[one] - at_s[other]) <= cutoff
-    ]
-    return Side(at_s=tuple(at_s), guesses=tuple(_guess(acts, at_s, *pair) for _, *pair in sorted(close)))
-
-
-def _guess(acts: Sequence[EveningAct], at_s: Sequence[int], one: int, other: int) -> Guess:
-    first, second = sorted((one, other), key=lambda act: (at_s[act], act))
-    return Guess(first=first, second=second, is_right=acts[one].person == acts[other].person)
+    guesses = []
+    for pair in combinations(range(len(acts)), 2):
+        first, second = sorted(pair, key=lambda act: (at_s[act], act))
+        one, other = acts[first], acts[second]
+        if one.thread != other.thread and at_s[second] - at_s[first] <= cutoff:
+            guesses.append(Guess(first, second, one.person == other.person))
+    guesses.sort(key=lambda guess: (at_s[guess.second], *sorted(guess[:2])))
+    return Side(at_s=tuple(at_s), guesses=tuple(guesses))

@@ -68,8 +68,9 @@ class Field(NamedTuple):
         parse = parse_duration if self.is_duration else parse_number
         value = parse(text, self.name)
         if not parse(self.low) <= value <= parse(self.high):
-            rule = f"must lie between {self.low} and {self.high} on the workbench"
-            raise BadInput(f"{self.name} {rule}, not {text}")
+            raise BadInput(
+                f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}"
+            )
         return value
 
 
@@ -156,9 +157,8 @@ def _decimal(number: Fraction) -> str:
 
 def _whole(name: str, text: str, low: int, high: int) -> int:
     text = text.strip()
-    if not (
-        text.isascii() and text.isdecimal() and len(text) <= len(str(high)) and low <= int(text) <= high
-    ):
+    is_whole = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
+    if not (is_whole and low <= int(text) <= high):
         raise BadInput(f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}")
     return int(text)
 
@@ -261,15 +261,12 @@ def figures(choices: Choices) -> Figures:
     >>> float(numbers.delays.batched.mean), round(sum(bin.batched for bin in numbers.bins), 9)
     (1999.5, 1.0)
     """
-    policy = choices.policy
-    width = _width(policy)
-    mechanism = policy.mechanism()
-    crowds = sorted({*_CROWDS, choices.suspects})
-    known = {crowd: _suspicion(policy, crowd) for crowd in crowds}
+    policy, width = choices.policy, _width(choices.policy)
+    known = {crowd: _suspicion(policy, crowd) for crowd in sorted({*_CROWDS, choices.suspects})}
     return Figures(
         choices=choices,
         delays=plan(policy),
-        at_once=float(mechanism.pair.unbatched.mass(0)),
+        at_once=float(policy.mechanism().pair.unbatched.mass(0)),
         bins=_bins(policy, width),
         width_s=width,
         frontier=tuple(frontier(policy)),
@@ -277,7 +274,7 @@ def figures(choices: Choices) -> Figures:
             epsilon: tuple(frontier(replace(policy, epsilon=Fraction(epsilon)), _FEW))
             for epsilon in _neighbours(policy.epsilon)
         },
-        power=tuple(_power(policy, error) for error in _errors(policy)),
+        power=_power(policy.epsilon),
         suspicions=tuple(known.values()),
         chosen=known[choices.suspects],
         promise=promise(policy),
@@ -324,16 +321,13 @@ def _within(law: Law, first: int, length: int) -> float:
     return float(law.cumulative(first + length - 1) - law.cumulative(first - 1))
 
 
-def _errors(policy: Policy) -> list[Fraction]:
-    """Round ones, and those at which a bound reaches its end: between them all bounds are straight."""
-    slopes = [power_bound(policy.epsilon, mass, _SMALL) / _SMALL for mass in MASSES]
-    return sorted({*_ERRORS, *(1 / slope for slope in slopes if 1 / slope < _ERRORS[-1])})
-
-
-def _power(policy: Policy, error: Fraction) -> Power:
-    return Power(
-        error=float(error),
-        bounds=tuple(float(power_bound(policy.epsilon, mass, error)) for mass in MASSES),
+def _power(epsilon: Fraction) -> tuple[Power, ...]:
+    """At round errors, and those at which a bound reaches its end: between them all bounds are straight."""
+    slopes = [power_bound(epsilon, mass, _SMALL) / _SMALL for mass in MASSES]
+    errors = {*_ERRORS, *(1 / slope for slope in slopes if 1 / slope < _ERRORS[-1])}
+    return tuple(
+        Power(error=float(error), bounds=tuple(float(power_bound(epsilon, mass, error)) for mass in MASSES))
+        for error in sorted(errors)
     )
 
 

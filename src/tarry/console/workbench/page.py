@@ -16,10 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from tarry.console.assets import texts
-from tarry.console.pages import page
+from tarry.console.pages import page, require, texts
 from tarry.console.workbench.evening import DRAWS, PEOPLE, Evening, Side, watch
 from tarry.console.workbench.figures import (
     CUTOFFS,
@@ -37,9 +35,10 @@ from tarry.console.workbench.figures import (
 from tarry.core.bounds import power_bound
 from tarry.core.durations import format_duration
 from tarry.core.errors import TarryError
-from tarry.core.plan import Delays, Point
+from tarry.core.plan import Point
 from tarry.core.policy_file import write_policy
-from tarry.gateway.problems import BadRequest, refuse
+from tarry.gateway.http_service import HttpService
+from tarry.gateway.problems import refuse
 from tarry.study.figures import percent, seconds
 
 __all__ = ["ROUTES", "START_S", "PageTexts", "clock", "evening_texts", "figure_texts"]
@@ -50,7 +49,6 @@ T = TypeVar("T")
 _AT_WORK = ThreadPoolExecutor(1, thread_name_prefix="workbench")
 _MOST_WAITING = 40
 _waiting: list[object] = []
-_SVG = "image/svg+xml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,45 +64,34 @@ class PageTexts:
     lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-async def _read(request: Request) -> Response:
-    problem = ""
+async def _read(_: HttpService, request: Request) -> Response:
+    problem, typed = "", dict[str, str]()
     try:
         choices = read_choices(request.query_params)
-    except TarryError as error:
+    except TarryError as error:  # what was typed stays in the form, to be put right
         choices, problem = START, str(error)
-    values = await _work(partial(_values, choices))
-    if problem:  # what was typed stays in the form, to be put right
         typed = {name: text[:40] for name, text in request.query_params.items() if name in FIELDS}
-        values["fields"] |= typed
-    return page(request, "workbench.html", {**values, "problem": problem}, status=422 if problem else 200)
+    values = await _work(partial(_values, choices))
+    values |= {"fields": {**choices.fields, **typed}, "problem": problem}
+    return page(request, "workbench.html", values, status=422 if problem else 200)
 
 
-async def _figures(request: Request) -> Response:
-    return await _json(request, _figures_json)
-
-
-async def _evening(request: Request) -> Response:
-    return await _json(request, _evening_json)
-
-
-async def _policy(request: Request) -> Response:
+async def _policy(_: HttpService, request: Request) -> Response:
     policy = write_policy(read_choices(request.query_params).policy)
     headers = {"Content-Disposition": 'attachment; filename="policy.toml"'}
     return Response(policy, media_type="application/toml", headers=headers)
 
 
-async def _picture(request: Request) -> Response:
+async def _picture(_: HttpService, request: Request) -> Response:
     name, choices = request.path_params["name"], read_choices(request.query_params)
-    if not _has_charts():
-        raise BadRequest(404, texts()["workbench"]["needs_study"])
+    require(_has_charts(), 404, "workbench", "needs_study")
     is_dark = request.query_params.get("look") == "dark"
-    return _packed(request, await _work(partial(_draw, name, choices, is_dark=is_dark)), _SVG)
+    return _packed(request, await _work(partial(_draw, name, choices, is_dark=is_dark)), "image/svg+xml")
 
 
 async def _work(step: Callable[[], T]) -> T:
     """Do it beside the event loop, in turn."""
-    if len(_waiting) >= _MOST_WAITING:
-        raise BadRequest(503, texts()["workbench"]["busy"])
+    require(len(_waiting) < _MOST_WAITING, 503, "workbench", "busy")
     _waiting.append(step)
     try:
         return await asyncio.get_running_loop().run_in_executor(_AT_WORK, step)
@@ -112,7 +99,7 @@ async def _work(step: Callable[[], T]) -> T:
         _waiting.pop()
 
 
-async def _json(request: Request, make: Callable[[Choices], bytes]) -> Response:
+async def _json(make: Callable[[Choices], bytes], _: HttpService, request: Request) -> Response:
     try:
         content = await _work(partial(make, read_choices(request.query_params)))
     except TarryError as error:
@@ -122,16 +109,16 @@ async def _json(request: Request, make: Callable[[Choices], bytes]) -> Response:
 
 def _packed(request: Request, content: bytes, kind: str) -> Response:
     """There is no secret in it that its length could tell, so that it may be compressed."""
-    if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(content, media_type=kind, headers={"Vary": "Accept-Encoding"})
-    headers = {"Vary": "Accept-Encoding", "Content-Encoding": "gzip"}
-    return Response(gzip.compress(content, 5, mtime=0), media_type=kind, headers=headers)
+    headers = {"Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content = gzip.compress(content, 5, mtime=0)
+        headers["Content-Encoding"] = "gzip"
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _values(choices: Choices) -> dict[str, Any]:
     """What the template shows."""
     return {
-        "fields": dict(choices.fields),
         "query": choices.query,
         "sliders": [
             {"field": field, "place": _place(field, choices.fields[field.name])}
@@ -146,42 +133,36 @@ def _values(choices: Choices) -> dict[str, Any]:
 
 
 def _figures_json(choices: Choices) -> bytes:
-    numbers = figures(choices.without_evening)
-    places = {name: _place(field, choices.fields[name]) for name, field in FIELDS.items()}
-    chosen = {"query": choices.query, "fields": choices.fields, "places": places}
     charts: object = {}
     if _has_charts():
         from tarry.console.workbench.charts import live_charts  # noqa: PLC0415 - of another extra
 
         charts = live_charts(choices.without_evening)
-    return _encoded({**chosen, "charts": charts}, figure_texts(numbers))
+    values: dict[str, Any] = {
+        "query": choices.query,
+        "fields": choices.fields,
+        "places": {name: _place(field, choices.fields[name]) for name, field in FIELDS.items()},
+        "charts": charts,
+    }
+    return msgspec.json.encode({**values, **asdict(figure_texts(figures(choices.without_evening)))})
 
 
 def _evening_json(choices: Choices) -> bytes:
     evening = watch(choices)
-    replay = {
+    sides = {"without": evening.without, "delayed": evening.delayed}
+    values = {
         "start_s": START_S,
         "people": PEOPLE,
         "acts": [{"person": act.person, "lane": act.lane} for act in evening.acts],
-        "sides": {"without": _side(evening.without), "delayed": _side(evening.delayed)},
+        "sides": {name: {"at": side.at_s, "guesses": side.guesses} for name, side in sides.items()},
     }
-    return _encoded(replay, evening_texts(choices, evening))
-
-
-def _encoded(values: dict[str, Any], sentences: PageTexts) -> bytes:
-    return msgspec.json.encode({**values, **asdict(sentences)})
-
-
-def _side(side: Side) -> dict[str, Any]:
-    guesses = [(guess.first, guess.second, guess.is_right) for guess in side.guesses]
-    return {"at": side.at_s, "guesses": guesses}
+    return msgspec.json.encode({**values, **asdict(evening_texts(choices, evening))})
 
 
 def _draw(name: str, choices: Choices, *, is_dark: bool) -> bytes:
     from tarry.console.workbench.charts import PICTURES, picture  # noqa: PLC0415 - of another extra
 
-    if name not in PICTURES:
-        raise BadRequest(404, texts()["workbench"]["no_picture"])
+    require(name in PICTURES, 404, "workbench", "no_picture")
     choices = choices if name.startswith("evening") else choices.without_evening
     return picture(name, choices, is_dark=is_dark).encode()
 
@@ -202,8 +183,6 @@ def _has_charts() -> bool:
 
 #: The evening begins at seven.
 START_S = 19 * 3600
-_DAY_S = 86_400
-_ONE_IN_A_HUNDRED = Fraction(1, 100)
 
 
 def figure_texts(numbers: Figures) -> PageTexts:
@@ -214,23 +193,31 @@ def figure_texts(numbers: Figures) -> PageTexts:
     >>> figure_texts(figures(START)).tables["delays"][0]
     ['batched', '21m', '33m20s', '33m19s', '45m39s']
     """
+    w: dict[str, Any] = texts()["workbench"]
+    delays = {"batched": numbers.delays.batched, "unbatched": numbers.delays.unbatched}
+    lines = {numbers.choices.epsilon: numbers.frontier, **numbers.neighbours}
     return PageTexts(
-        sentences={
-            **_of_delays(numbers),
-            **_of_frontier(numbers),
-            **_of_power(numbers),
-            **_of_posterior(numbers),
-        },
+        sentences=_sentences(numbers, w),
         tables={
             "delays": [
-                _row(_texts_of("delays")["batched"], numbers.delays.batched),
-                _row(_texts_of("delays")["unbatched"], numbers.delays.unbatched),
+                [w["delays"][name], *map(_length, (law.minimum, law.mean, law.median, law.maximum))]
+                for name, law in delays.items()
             ],
             "laws": [
-                [_stretch(one.start_s, one.end_s), percent(one.batched), percent(one.unbatched)]
+                [
+                    w["laws"]["stretch"].format(
+                        start=format_duration(one.start_s), end=format_duration(one.end_s)
+                    ),
+                    percent(one.batched),
+                    percent(one.unbatched),
+                ]
                 for one in numbers.bins
             ],
-            "frontier": _frontier_table(numbers),
+            "frontier": [
+                [epsilon, _weights(point), _length(point.batched), _length(point.unbatched)]
+                for epsilon, points in lines.items()
+                for point in points
+            ],
             "power": [[percent(one.error), *map(percent, one.bounds)] for one in numbers.power],
             "posterior": [
                 [str(one.suspects), *map(percent, (one.before, one.together, one.apart, one.delayed))]
@@ -241,6 +228,57 @@ def figure_texts(numbers: Figures) -> PageTexts:
     )
 
 
+def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
+    """By their places in the page; `w` are the texts of the workbench."""
+    choices, batched, unbatched = numbers.choices, numbers.delays.batched, numbers.delays.unbatched
+    hold, is_held = format_duration(choices.policy.window), numbers.delays.hold_ticks > 0
+    low, high = numbers.frontier[-1], numbers.frontier[0]
+    mass = f"{float(MASS):g}"
+    return {
+        "hold": w["delays"]["hold" if is_held else "no_hold"].format(hold=hold),
+        "laws": w["laws"]["sentence" if is_held else "sentence_no_hold"].format(
+            first=_length(batched.minimum),
+            last=_length(batched.maximum),
+            hold=hold,
+            at_once=percent(numbers.at_once),
+        ),
+        "summary": w["summary"].format(batched=_length(batched.mean), unbatched=_length(unbatched.mean)),
+        "frontier": w["frontier"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
+            epsilon=choices.epsilon,
+            weight=choices.weight,
+            batched=_length(batched.mean),
+            unbatched=_length(unbatched.mean),
+            low_batched=_length(low.batched),
+            high_unbatched=_length(low.unbatched),
+            high_batched=_length(high.batched),
+            low_unbatched=_length(high.unbatched),
+        ),
+        "power": w["power"]["sentence"].format(
+            power=percent(float(power_bound(choices.policy.epsilon, MASS, Fraction(1, 100)))), mass=mass
+        ),
+        "posterior": w["posterior"]["sentence"].format(
+            suspects=numbers.chosen.suspects,
+            before=percent(numbers.chosen.before),
+            together=percent(numbers.chosen.together),
+            apart=percent(numbers.chosen.apart),
+            delayed=percent(numbers.chosen.delayed),
+        ),
+        "posterior_rates": w["posterior"]["rates"].format(
+            same=percent(float(SAME)), different=percent(float(DIFFERENT)), mass=mass
+        ),
+    }
+
+
+def _length(delay: Fraction | None) -> str:
+    return seconds(float(delay or 0))
+
+
+def _weights(point: Point) -> str:
+    first, last = (f"{float(weight):g}" for weight in point.weights)
+    stretch: str = texts()["workbench"]["frontier"]["weights"]
+    return first if first == last else stretch.format(first=first, last=last)
+
+
 def evening_texts(choices: Choices, evening: Evening) -> PageTexts:
     """The replay in sentences and a table.
 
@@ -249,17 +287,19 @@ def evening_texts(choices: Choices, evening: Evening) -> PageTexts:
     >>> evening_texts(START, watch(START)).sentences["replay_without"][-25:]
     'so that 60.0 % are right.'
     """
-    sentences, without, delayed = _texts_of("replay"), evening.without, evening.delayed
-    after = sentences["sentence_delayed"] if delayed.guesses else sentences["sentence_none"]
-    usual = {"right": f"{evening.usual_right:.1f}", "wrong": f"{evening.usual_wrong:.1f}", "draws": DRAWS}
+    sentences, delayed = texts()["workbench"]["replay"], evening.delayed
+    before, after = _counts(evening.without), _counts(delayed)
+    sentence = sentences["sentence_delayed"] if delayed.guesses else sentences["sentence_none"]
     return PageTexts(
         sentences={
             "replay_lead": sentences["lead"].format(cutoff=choices.cutoff),
-            "replay_without": sentences["sentence_without"].format(**_counts(without)),
-            "replay_delayed": after.format(**_counts(delayed), end=clock(delayed.end_s)),
-            "replay_usual": sentences["sentence_usual"].format(**usual),
-            "picture_without": sentences["picture_without"].format(**_counts(without)),
-            "picture_delayed": sentences["picture_delayed"].format(**_counts(delayed)),
+            "replay_without": sentences["sentence_without"].format(**before),
+            "replay_delayed": sentence.format(**after, end=clock(delayed.end_s)),
+            "replay_usual": sentences["sentence_usual"].format(
+                right=f"{evening.usual_right:.1f}", wrong=f"{evening.usual_wrong:.1f}", draws=DRAWS
+            ),
+            "picture_without": sentences["picture_without"].format(**before),
+            "picture_delayed": sentences["picture_delayed"].format(**after),
         },
         tables={
             "replay": [
@@ -280,92 +320,10 @@ def clock(after_s: int) -> str:
     >>> clock(90), clock(6 * 3600)
     ('19:01', 'day 2, 01:00')
     """
-    days, second = divmod(START_S + after_s, _DAY_S)
+    days, second = divmod(START_S + after_s, 86_400)
     time = f"{second // 3600:02}:{second // 60 % 60:02}"
-    day: str = _texts_of("replay")["day"]
+    day: str = texts()["workbench"]["replay"]["day"]
     return f"{day.format(day=days + 1)}, {time}" if days else time
-
-
-def _texts_of(part: str) -> dict[str, Any]:
-    sentences: dict[str, Any] = texts()["workbench"][part]
-    return sentences
-
-
-def _row(name: str, delays: Delays) -> list[str]:
-    values = (delays.minimum, delays.mean, delays.median, delays.maximum or Fraction(0))
-    return [name, *(seconds(float(value)) for value in values)]
-
-
-def _stretch(start_s: int, end_s: int) -> str:
-    stretch: str = _texts_of("laws")["stretch"]
-    return stretch.format(start=format_duration(start_s), end=format_duration(end_s))
-
-
-def _of_delays(numbers: Figures) -> dict[str, str]:
-    delays, hold = numbers.delays, format_duration(numbers.choices.policy.window)
-    last = seconds(float(delays.batched.maximum or 0))
-    first = seconds(float(delays.batched.minimum))
-    held = _texts_of("delays")["hold" if delays.hold_ticks else "no_hold"].format(hold=hold)
-    sentence = _texts_of("laws")["sentence" if delays.hold_ticks else "sentence_no_hold"]
-    law = sentence.format(first=first, last=last, hold=hold, at_once=percent(numbers.at_once))
-    return {"hold": held, "laws": law, "summary": _summary(numbers)}
-
-
-def _summary(numbers: Figures) -> str:
-    summary: str = texts()["workbench"]["summary"]
-    return summary.format(
-        batched=seconds(float(numbers.delays.batched.mean)),
-        unbatched=seconds(float(numbers.delays.unbatched.mean)),
-    )
-
-
-def _of_frontier(numbers: Figures) -> dict[str, str]:
-    points = numbers.frontier
-    low, high = points[-1], points[0]
-    sentence = _texts_of("frontier")["sentence_many" if len(points) > 1 else "sentence_one"]
-    values = {
-        "batched": numbers.delays.batched.mean,
-        "unbatched": numbers.delays.unbatched.mean,
-        "low_batched": low.batched,
-        "high_unbatched": low.unbatched,
-        "high_batched": high.batched,
-        "low_unbatched": high.unbatched,
-    }
-    times = {name: seconds(float(value)) for name, value in values.items()}
-    return {
-        "frontier": sentence.format(epsilon=numbers.choices.epsilon, weight=numbers.choices.weight, **times)
-    }
-
-
-def _frontier_table(numbers: Figures) -> list[list[str]]:
-    lines = {numbers.choices.epsilon: numbers.frontier, **numbers.neighbours}
-    return [_point(epsilon, point) for epsilon, points in lines.items() for point in points]
-
-
-def _point(epsilon: str, point: Point) -> list[str]:
-    first, last = (f"{float(weight):g}" for weight in point.weights)
-    weight = first if first == last else _texts_of("frontier")["weights"].format(first=first, last=last)
-    return [epsilon, weight, seconds(float(point.batched)), seconds(float(point.unbatched))]
-
-
-def _of_power(numbers: Figures) -> dict[str, str]:
-    bound = float(power_bound(numbers.choices.policy.epsilon, MASS, _ONE_IN_A_HUNDRED))
-    return {"power": _texts_of("power")["sentence"].format(power=percent(bound), mass=f"{float(MASS):g}")}
-
-
-def _of_posterior(numbers: Figures) -> dict[str, str]:
-    sentences, one = _texts_of("posterior"), numbers.chosen
-    chances = {
-        "before": percent(one.before),
-        "together": percent(one.together),
-        "apart": percent(one.apart),
-        "delayed": percent(one.delayed),
-    }
-    rates = {"same": percent(float(SAME)), "different": percent(float(DIFFERENT))}
-    return {
-        "posterior": sentences["sentence"].format(suspects=one.suspects, **chances),
-        "posterior_rates": sentences["rates"].format(**rates, mass=f"{float(MASS):g}"),
-    }
 
 
 def _counts(side: Side) -> dict[str, Any]:
@@ -375,9 +333,9 @@ def _counts(side: Side) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route("/workbench", _read, methods=["GET"]),
-    Route("/workbench/figures.json", _figures, methods=["GET"]),
-    Route("/workbench/evening.json", _evening, methods=["GET"]),
-    Route("/workbench/policy.toml", _policy, methods=["GET"]),
-    Route("/workbench/{name}.svg", _picture, methods=["GET"]),
+    ("GET", "/workbench", _read),
+    ("GET", "/workbench/figures.json", partial(_json, _figures_json)),
+    ("GET", "/workbench/evening.json", partial(_json, _evening_json)),
+    ("GET", "/workbench/policy.toml", _policy),
+    ("GET", "/workbench/{name}.svg", _picture),
 ]
