@@ -40,7 +40,6 @@ class Entropy(Protocol):
 
     def randbelow(self, n: int, /) -> int:
         """A uniform integer in 0..n-1, exactly."""
-        ...
 
 
 class Secure:

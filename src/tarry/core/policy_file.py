@@ -55,7 +55,10 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     tables = _table(values.pop("gaps", {}), "gaps")
     if unknown := [kind for kind in tables if kind not in ("target", "track")]:
         raise BadInput(f"unknown table {f'gaps.{unknown[0]}'!r}", "use gaps.target or gaps.track")
-    choices = {_MOMENTS.get(key, key): _value(key, value) for key, value in values.items()}
+    choices: dict[str, Any] = {
+        _MOMENTS.get(key, key): _seconds(key, value) if key in _MOMENTS else value
+        for key, value in values.items()
+    }
     for kind, table in tables.items():
         choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
     if allow_code and ":" in str(choices.get("law")):
@@ -107,10 +110,6 @@ def _parse(text: str) -> dict[str, Any]:
         raise BadInput(
             "the policy file has a huge number or deep nesting", "write ordinary values"
         ) from None
-
-
-def _value(key: str, value: Any) -> Any:
-    return _seconds(key, value) if key in _MOMENTS else value
 
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from math import ceil, exp, expm1, log1p
 
 import altair as alt
 
-from tarry.core.bounds import two_sided_bound
+from tarry.core.calibrate import two_sided_bound
 from tarry.core.exact import exp_floor
 from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform

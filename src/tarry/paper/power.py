@@ -13,8 +13,7 @@ from math import exp
 import altair as alt
 import numpy as np
 
-from tarry.core.bounds import power_bound
-from tarry.core.calibrate import gap_for_crossover
+from tarry.core.calibrate import gap_for_crossover, power_bound
 from tarry.core.errors import NotPossible
 from tarry.paper.finding import Cell, Finding, RunSettings, Table
 from tarry.paper.power_pairs import GAP, Pairs, Roc, differences, known_time, masses, policy, simulate
