@@ -139,7 +139,7 @@ class SeededLanes:
         self._scratch = np.empty_like(self._keys)
         # Digits used so far: one number while all lanes keep step, an array once they do not.
         self._position: int | IntArray = 0
-        self._low: WordArray | None = None
+        self._low: WordArray = self._scratch
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -177,13 +177,10 @@ class SeededLanes:
     def _digits_in_step(self, position: int) -> WordArray:
         index, low = divmod(position, 2)
         self._position = position + 1
-        if low and self._low is not None:
-            digits, self._low = self._low, None
-            return digits
+        if low:  # the other half of the words before
+            return self._low
         words = self._keys + _U((index + 1) * GOLDEN % WORD)
         _mix_in_place(words, self._scratch)
-        if low:
-            return words & _LOW
         self._low = words & _LOW
         words >>= _U(32)
         return words
@@ -191,7 +188,6 @@ class SeededLanes:
     def _positions(self) -> IntArray:
         if isinstance(self._position, int):
             self._position = np.full(len(self._keys), self._position, dtype=np.int64)
-            self._low = None
         return self._position
 
 

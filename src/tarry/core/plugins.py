@@ -161,9 +161,9 @@ def find(kind: Kind, text: str, *, allow_code: bool = False) -> tuple[Any, str]:
     """
     name, _, parameter = text.strip().partition(":")
     attribute, _, rest = parameter.partition(":")
-    if name in names(kind) or not attribute.isidentifier():
-        return load(kind, name), parameter
-    if not allow_code and find_spec(name.partition(".")[0]) is None:  # a typing error rather than code
+    no_code = name in names(kind) or not attribute.isidentifier()
+    # A module that is not there is a typing error rather than code.
+    if no_code or (not allow_code and find_spec(name.partition(".")[0]) is None):
         return load(kind, name), parameter
     return load(kind, f"{name}:{attribute}", allow_code=allow_code), rest
 

@@ -149,10 +149,8 @@ def _quoted(name: str) -> str:
 
 def _decimal(number: Fraction) -> str:
     """The number as an exact decimal; one third has none."""
-    places = 0
-    while (number * 10**places).denominator != 1:
-        places += 1
-        if places > _MOST_PLACES:
-            raise BadInput(f"a number in a policy file must be a decimal, not {number}")
-    digits = str(int(number * 10**places)).rjust(places + 1, "0")
-    return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    scaled = number * 10**_MOST_PLACES
+    if scaled.denominator != 1:
+        raise BadInput(f"a number in a policy file must be a decimal, not {number}")
+    digits = str(scaled.numerator).rjust(_MOST_PLACES + 1, "0")
+    return f"{digits[:-_MOST_PLACES]}.{digits[-_MOST_PLACES:]}".rstrip("0").rstrip(".")

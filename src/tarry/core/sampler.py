@@ -113,6 +113,7 @@ class _Runs:
         # a vector keep step, and a law of one long run and an atom is a single pass.
         longest = max(self.lengths, default=1)
         self.ranges = [length if length > 1 else longest for length in self.lengths]
+        self._long = [i for i, length in enumerate(self.lengths) if length > 1]
 
     def tick(self, run: int, entropy: Entropy) -> int:
         offset = entropy.randbelow(self.ranges[run])
@@ -142,10 +143,6 @@ class _Runs:
         ticks *= np.array(self.lengths)[run] > 1
         ticks += np.array(self.starts)[run]
         return ticks
-
-    @property
-    def _long(self) -> list[int]:
-        return [i for i, length in enumerate(self.lengths) if length > 1]
 
 
 class Chooser:
