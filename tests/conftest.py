@@ -59,7 +59,9 @@ MARKS = {
 def pytest_addoption(parser):
     """`--draws` forces what the secure source gives: tests must pass whatever it is."""
     parser.addoption("--draws", metavar="HOW", help="force secure draws: shortest, longest or seed:NUMBER")
-    parser.addoption("--note-draws", metavar="FILE", help="with --draws: add the tests that draw to this file")
+    parser.addoption(
+        "--note-draws", metavar="FILE", help="with --draws: add the tests that draw to this file"
+    )
     parser.addoption("--only-noted", metavar="FILE", help="run only the tests that this file names")
 
 

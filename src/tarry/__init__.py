@@ -13,17 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tarry.core.bounds import (
-        posterior_batched,
-        posterior_unbatched,
-        power_bound,
-        two_sided_bound,
-    )
     from tarry.core.calibrate import (
         gap_at_percentile,
         gap_for_crossover,
         learned_gap,
         least_epsilon,
+        posterior_batched,
+        posterior_unbatched,
+        power_bound,
+        two_sided_bound,
     )
     from tarry.core.durations import format_duration, parse_duration
     from tarry.core.entropy import Secure, Seeded
@@ -87,8 +85,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bounds": ("posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"),
-    "calibrate": ("gap_at_percentile", "gap_for_crossover", "learned_gap", "least_epsilon"),
+    "calibrate": (
+        *("gap_at_percentile", "gap_for_crossover", "learned_gap", "least_epsilon"),
+        *("posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"),
+    ),
     "durations": ("format_duration", "parse_duration"),
     "entropy": ("Secure", "Seeded"),
     "errors": ("BadInput", "NotPossible", "TarryError"),

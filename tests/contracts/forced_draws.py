@@ -25,7 +25,7 @@ _SOURCE = Random()
 
 
 class ForcedDraws:
-    """Replaces the secure source as `how` says, until `undo`. `drew` tells whether this test has asked it."""
+    """Replaces the secure source as `how` says, until `undo`. `drew`: whether this test has asked it."""
 
     def __init__(self, how: str) -> None:
         self._how, self._patch, self.drew = how, pytest.MonkeyPatch(), False

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.bounds import posterior_batched, posterior_unbatched, power_bound, two_sided_bound
+from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound, two_sided_bound
 from tarry.core.errors import BadInput
 from tarry.core.exact import exceeds_exp
 
@@ -85,8 +85,8 @@ def test_the_power_bound_of_a_pair():
     [
         (Fraction(0), Fraction(1, 2), "P0 must be above 0 and at most 1, not 0"),
         (Fraction(3, 2), Fraction(1, 2), "P0 must be above 0 and at most 1, not 1.5"),
-        (Fraction(1), Fraction(-1, 2), "a type-I error must be between 0 and 1, not -0.5"),
-        (Fraction(1), Fraction(2), "a type-I error must be between 0 and 1, not 2"),
+        (Fraction(1), Fraction(-1, 2), "a type-I error must be at least 0 and at most 1, not -0.5"),
+        (Fraction(1), Fraction(2), "a type-I error must be at least 0 and at most 1, not 2"),
     ],
 )
 def test_impossible_tests_are_refused(mass, type_one, what):
@@ -135,8 +135,8 @@ def test_the_bound_is_a_geometric_sum(epsilon, delta, gaps):
     ("epsilon", "delta", "gaps", "sentence"),
     [
         (Fraction(-1), Fraction(1, 2), 1, "epsilon must be at least 0, not -1"),
-        (Fraction(1), Fraction(2), 1, "delta must be between 0 and 1, not 2"),
-        (Fraction(1), Fraction(-1), 1, "delta must be between 0 and 1, not -1"),
+        (Fraction(1), Fraction(2), 1, "delta must be at least 0 and at most 1, not 2"),
+        (Fraction(1), Fraction(-1), 1, "delta must be at least 0 and at most 1, not -1"),
         (Fraction(1), Fraction(1, 2), -1, "the number of gaps must be at least 0, not -1"),
     ],
 )

@@ -19,8 +19,7 @@ from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks, straddle_loss
 from tarry.core.verify.laws import common_period
-from tarry.core.verify.rules import DelayRule, ticks_up_units
-from tarry.core.verify.search import _largest_ratio
+from tarry.core.verify.rules import DelayRule, _largest_ratio, ticks_up_units
 from tarry.core.verify.streams import Size, all_streams, moves, paired
 
 LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.bounds import two_sided_bound
+from tarry.core.calibrate import two_sided_bound
 from tarry.core.errors import NotPossible
 from tarry.core.verify import verify_label_free
 from tarry.paper import impossibility

@@ -10,7 +10,7 @@ import pytest
 
 import tarry
 from readers.kinds import OnlyAStream
-from tarry.core.bounds import posterior_batched
+from tarry.core.calibrate import posterior_batched
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.readers.events import Event, EventStream

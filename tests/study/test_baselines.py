@@ -6,26 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.practice_contract import PracticeCase, PracticeContract
 from tarry.core.errors import BadInput
 from tarry.core.plugins import names
 from tarry.study.baselines import baseline, habit
 from tarry.study.baselines.plain import AllAtEnd
 from tarry.study.baselines.stamps import HotcrpNoon
 from tarry.study.practice import MICROSECONDS
+from tarry.testing import PracticeCase, PracticeSuite
 
 #: These show an event by what else there is; all others show each by itself.
-TOGETHER = {
-    "threshold:100",
-    "threshold:3",
-    "pool",
-    "pool:1h",
-    "pool:1s",
-    "kloak",
-    "kloak:100ms",
-    "kloak:10m",
-    "end",
-}
+TOGETHER = {"threshold", "pool", "kloak", "end"}
 # Noon comes up to twelve hours after an event, which was taken to the nearest second before.
 NOON = 12 * 3600 * MICROSECONDS + MICROSECONDS // 2
 BASELINES = {name: habit(name) for name in names("practice")}
@@ -89,18 +79,22 @@ REFUSED = [
 ]
 
 
-def case_of(text):
-    """The case of a baseline, for the contract."""
-    ahead = NOON if text.startswith("hotcrp") else 0
-    return PracticeCase(practice=baseline(text), alone=text not in TOGETHER, ahead=ahead)
+def suite_of(name):
+    """The suite that a baseline joins, in every form of its parameter."""
+    more = [baseline(text) for text in MORE if text.partition(":")[0] == name]
+    ahead = NOON if name == "hotcrp" else 0
+    case = PracticeCase(habit=BASELINES[name], practices=more, alone=name not in TOGETHER, ahead=ahead)
+    return type(f"Test{name.title()}", (PracticeSuite,), {"case": case, "__doc__": BASELINES[name].what})
 
 
-class TestEveryBaseline(PracticeContract):
-    """All of them, in every form of their parameters."""
+for _name in BASELINES:
+    globals()[f"Test{_name.title()}"] = suite_of(_name)
 
-    @pytest.fixture(params=[*EXAMPLES, *MORE])
-    def case(self, request):
-        return case_of(request.param)
+
+class TestEndAtAMoment(PracticeSuite):
+    """An end that is given does not depend on the other events."""
+
+    case = PracticeCase(practices=[baseline("end:2026-03-01")], alone=True)
 
 
 @pytest.mark.parametrize("text", sorted({*BASELINES, *EXAMPLES, *MORE}))
@@ -179,13 +173,6 @@ def test_an_unknown_name_is_answered_with_all_that_exist():
     """The list in the sentence is the whole list."""
     with pytest.raises(BadInput, match=", ".join(BASELINES)):
         baseline("mixnet")
-
-
-@pytest.mark.parametrize("kind", BASELINES.values(), ids=BASELINES)
-def test_a_habit_is_described_in_one_line(kind):
-    """Lists of baselines show a short line each."""
-    assert 10 < len(kind.what) < 100
-    assert "\n" not in kind.what
 
 
 def test_practices_made_without_text_are_checked_as_well():

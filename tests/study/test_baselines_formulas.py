@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from math import log
+from random import Random
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.practice_contract import EVENTS, history_of
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
 from tarry.study.baselines import baseline
@@ -32,6 +32,30 @@ CHANGES = [63_593_070, 1_711_846_800, 1_729_990_800, 1_712_415_600, 1_728_140_40
 MOMENTS = st.integers(-(10**9), 4 * 10**9).map(lambda s: s * MICROSECONDS) | st.builds(
     lambda change, off: change * MICROSECONDS + off, st.sampled_from(CHANGES), st.integers(-DAY, DAY)
 )
+
+
+def _events(base, unit, size, seed):
+    """Few actors, targets and moments: ties and repeated events are common."""
+    chance = Random(seed)
+    return [
+        (chance.randrange(3), chance.randrange(3), base + unit * chance.randint(-4, 8)) for _ in range(size)
+    ]
+
+
+#: Rows (actor, target, time in microseconds), unsorted, close together or days apart, also before 1970.
+EVENTS = st.builds(
+    _events,
+    base=st.sampled_from([0, 1, 1_711_846_800 * MICROSECONDS]),  # the last: clocks change in Europe
+    unit=st.sampled_from([1, 7_000, MICROSECONDS // 2, 450 * MICROSECONDS, 30_000 * MICROSECONDS]),
+    size=st.integers(0, 40),
+    seed=st.integers(0, 1 << 32),  # one number for all rows: drawing each would take most of the time
+)
+
+
+def history_of(events):
+    """A history of (actor, target, time) rows in microseconds."""
+    actor, target, time = zip(*events, strict=True) if events else ([], [], [])
+    return History(actor=np.array(actor, int), target=np.array(target, int), time=np.array(time, int))
 
 
 def show(text, events, seed=0):

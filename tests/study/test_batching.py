@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.pair_loop import EVENTS, table_of_rows
-from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.calibrate import posterior_batched, posterior_unbatched
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
 from tarry.study import batching as module

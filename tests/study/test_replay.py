@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 
-from contracts.practice_contract import PracticeCase, PracticeContract
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
@@ -18,6 +17,7 @@ from tarry.study import replay as module
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
+from tarry.testing import PracticeCase, PracticeSuite
 
 POLICY = Policy(epsilon="1", gap="11m")
 ELSEWHERE = """
@@ -33,27 +33,24 @@ print(json.dumps(sorted(zip(table.row.tolist(), shown.release.tolist(), shown.ba
 """
 
 
-class TestReplay(PracticeContract):
+class TestReplay(PracticeSuite):
     """A policy is a practice. Labels look at other events, so no event is shown by itself alone."""
 
-    @pytest.fixture(
-        params=[
-            PracticeCase(practice=replay(POLICY), alone=False),
-            PracticeCase(
-                practice=replay(Policy(epsilon="2", gap="1h", tick="1m", labels="follower")), alone=False
-            ),
-            PracticeCase(
-                practice=replay(
-                    Policy(epsilon="1", gap="11m", law="label-free", labels="none", delta="0.1")
-                ),
-                alone=True,
-            ),
-        ],
-        ids=["held", "follower", "none"],
+    case = PracticeCase(
+        practices=[
+            replay(POLICY, "held"),
+            replay(Policy(epsilon="2", gap="1h", tick="1m", labels="follower"), "follower"),
+        ]
     )
-    def case(self, request):
-        """Three kinds of labels."""
-        return request.param
+
+
+class TestReplayWithoutLabels(PracticeSuite):
+    """Without labels each event is shown by itself."""
+
+    case = PracticeCase(
+        practices=[replay(Policy(epsilon="1", gap="11m", law="label-free", labels="none", delta="0.1"))],
+        alone=True,
+    )
 
 
 def columns_of(names, size=400):

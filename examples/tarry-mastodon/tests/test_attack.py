@@ -6,10 +6,17 @@ from tarry.study.attack import Observed, Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.baselines import baseline
 from tarry.study.table import event_table
+from tarry.testing import AttackCase, AttackSuite
 
 from tarry_mastodon.attack import SHOWN_SECONDS
 
 SECOND = 1_000_000
+
+
+class TestShownSeconds(AttackSuite):
+    """It sees what its observer saw, and nothing else."""
+
+    case = AttackCase(kind=SHOWN_SECONDS)
 
 
 @pytest.fixture
@@ -33,12 +40,6 @@ def test_coarser_times_tell_less(observed):
     (score,) = SHOWN_SECONDS.make("60").score(observed, [0])
 
     assert (score.counts.true_positives, score.counts.false_positives) == (2, 4)
-
-
-@pytest.mark.parametrize("text", SHOWN_SECONDS.examples)
-def test_an_attack_is_called_what_makes_it(text):
-    """Tables show the text that was given."""
-    assert SHOWN_SECONDS.make(text.partition(":")[2]).name == text
 
 
 @pytest.mark.parametrize("parameter", ["0", "-1", "1.5", "x", "999999"])

@@ -1,8 +1,13 @@
-"""Choosing parameters. Every answer errs on the safe side and is checked there before it is given."""
+"""Choosing parameters, what a promise is worth to an observer, and what nobody can promise.
 
-from collections.abc import Callable, Sequence
+Every answer errs on the safe side. A parameter is checked there before it is given.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 
 from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number, ticks_up
 from tarry.core.errors import BadInput, NotPossible
@@ -18,10 +23,16 @@ __all__ = [
     "learned_gap",
     "least_epsilon",
     "needed_mass",
+    "posterior_batched",
+    "posterior_unbatched",
+    "power_bound",
+    "two_sided_bound",
 ]
 
 #: Epsilons are answered in steps of this size.
 EPSILON_STEP = Fraction(1, 1000)
+_HOLDS = {"at least": operator.ge, "above": operator.gt, "at most": operator.le, "below": operator.lt}
+_SHARE = {"at least": 0, "at most": 1}
 
 
 @dataclass(frozen=True)
@@ -70,8 +81,7 @@ def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int
     if not gaps:
         raise BadInput("there are no gaps to learn from", "give at least one")
     ordered = sorted(gaps)
-    rank = -(-Fraction(percentile) * len(ordered) // 100)
-    return Fraction(ordered[rank - 1])
+    return Fraction(ordered[-(-Fraction(percentile) * len(ordered) // 100) - 1])
 
 
 def needed_mass(epsilon: Number, rate: Number) -> Fraction:
@@ -83,11 +93,8 @@ def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     >>> round(float(needed_mass(Fraction(8, 10), Fraction(1, 4))), 4)  # the paper: g at about 75 %
     0.7418
     """
-    epsilon, rate = parse_number(epsilon, "epsilon"), parse_number(rate, "an error crossover rate")
-    if epsilon < 0:
-        raise BadInput(f"epsilon must be 0 or more, not {float(epsilon):g}")
-    if not 0 < rate < Fraction(1, 2):
-        raise BadInput(f"an error crossover rate must be above 0 and below 0.5, not {float(rate):g}")
+    epsilon = _read(epsilon, "epsilon", {"at least": 0})
+    rate = _read(rate, "an error crossover rate", {"above": 0, "below": Fraction(1, 2)})
     mass = exp_upper(epsilon) * rate / (1 - rate)
     if mass > 1:
         raise NotPossible(
@@ -114,9 +121,9 @@ def gap_for_crossover(
     >>> gap_for_crossover([1, 2, 3, 4], Fraction(8, 10), Fraction(1, 4))
     Fraction(3, 1)
     """
-    usable = parse_number(unbatched, "the unbatched share") / (2 if knows_first else 1)
-    if not 0 < usable <= 1:
-        raise BadInput(f"the unbatched share must be above 0 and at most 1, not {unbatched}")
+    usable = _read(unbatched, "the unbatched share", {"above": 0, "at most": 1})
+    if knows_first:
+        usable /= 2
     mass = needed_mass(epsilon, rate) / usable
     if mass > 1:
         raise NotPossible(
@@ -141,10 +148,8 @@ def least_epsilon(
     """
     if mean is None and maximum is None:
         raise BadInput("no delay budget given", "give a mean, a maximum or both")
-    budget = _Budget(
-        mean=None if mean is None else parse_duration(mean, "the mean delay"),
-        maximum=None if maximum is None else parse_duration(maximum, "the maximum delay"),
-    )
+    asked = {"the mean delay": mean, "the maximum delay": maximum}
+    budget = {name: parse_duration(most, name) for name, most in asked.items() if most is not None}
     if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:
         raise NotPossible(
             f"the {policy.law_name} law has no longest delay: give a mean, or choose another law"
@@ -153,38 +158,94 @@ def least_epsilon(
     def fits(steps: int) -> bool:
         try:
             candidate = replace(policy, epsilon=steps * EPSILON_STEP)
-            return all(budget.holds(plan(candidate, gap), candidate) for gap in policy.gaps)
+            costs = [_longest(plan(candidate, gap), candidate) for gap in policy.gaps]
         except NotPossible:  # too small an epsilon for the law
             return False
+        return all(delays[name] <= most for delays in costs for name, most in budget.items())
 
     most = int(MOST_EPSILON / EPSILON_STEP)
     if not fits(most):
+        limits = " and ".join(f"{name} within {format_duration(b)}" for name, b in budget.items())
         raise NotPossible(
-            f"no epsilon up to {MOST_EPSILON} keeps {budget}: "
+            f"no epsilon up to {MOST_EPSILON} keeps {limits}: "
             "allow more delay, or choose a shorter gap or window"
         )
     return _first(fits, most) * EPSILON_STEP
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Budget:
-    """What delays may come to, in seconds."""
+def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int = 1) -> Fraction:
+    """The most power any test for batching can have at this type-I error.
 
-    mean: Fraction | None
-    maximum: Fraction | None
+    Power <= e^((epsilon/2)(1 + flips)) / P0 * type-I error. `mass` is P0: the chance, among pairs that
+    are not batched, that the mover is the later event, unbatched, and at most the gap away. For an
+    observer who sees only differences, or knows the earlier time, that is P(|S| <= g, later one
+    unbatched); for one who knows the time of a given event it is about half of it (erratum to the
+    paper's proposition).
 
-    def holds(self, costs: DelayPlan, policy: Policy) -> bool:
-        # Arrivals are rounded up first, by less than a tick: that counts too.
-        if self.mean is not None and costs.mean(policy.weight) + policy.tick > self.mean:
-            return False
-        ends = (costs.batched.maximum, costs.unbatched.maximum)
-        return self.maximum is None or all(
-            end is not None and end + policy.tick <= self.maximum for end in ends
-        )
+    >>> round(float(power_bound(1, "0.5", "0.01")), 4)
+    0.0544
+    """
+    epsilon = _read(epsilon, "epsilon", {"at least": 0})
+    flipped = _read(flips, "flips", {"at least": 0})
+    mass = _read(mass, "P0", {"above": 0, "at most": 1})
+    type_one = _read(type_one, "a type-I error", _SHARE)
+    return min(Fraction(1), exp_upper(epsilon * (1 + flipped) / 2) / mass * type_one)
 
-    def __str__(self) -> str:
-        parts = (("the mean delay", self.mean), ("the maximum delay", self.maximum))
-        return " and ".join(f"{name} within {format_duration(b)}" for name, b in parts if b is not None)
+
+def posterior_batched(same: Number, different: Number, suspects: int) -> Fraction:
+    """The chance that two batched acts are one person's, with `suspects` equally likely beforehand.
+
+    `same` and `different` are the rates at which acts of one person, and of two, appear together.
+
+    >>> round(float(posterior_batched("0.301", "0.0066", 10)), 4)
+    0.8352
+    """
+    same, different = _rates(same, different, suspects)
+    return same / (same + different * (suspects - 1))
+
+
+def posterior_unbatched(same: Number, different: Number, suspects: int) -> Fraction:
+    """The chance, after two acts that did not appear together, of the likeliest other suspect.
+
+    >>> round(float(posterior_unbatched("0.301", "0.0066", 10)), 4)
+    0.1031
+    """
+    same, different = _rates(same, different, suspects, least=2)
+    return (1 - different) / ((1 - same) + (1 - different) * (suspects - 1))
+
+
+def two_sided_bound(epsilon: Number, delta: Number, gaps: int, *, directed: bool = True) -> Fraction:
+    """The most chance with which a two-sided private mechanism may release within so many gaps.
+
+    P(delay < j g) <= delta (e^(2 j epsilon) - 1) / (e^epsilon - 1), since every step along the chain
+    of neighbours multiplies what went before; the paper adds 2 delta a step, which is right only at
+    epsilon 0. With delta 0 nothing is ever released. `directed` is Definition 1 read with a
+    direction (two steps a gap); otherwise one step moves by a whole gap.
+
+    >>> (
+    ...     float(two_sided_bound(0, "0.01", 3)),
+    ...     two_sided_bound(1, 0, 9),
+    ... )
+    (0.06, Fraction(0, 1))
+    """
+    step, total = exp_upper(_read(epsilon, "epsilon", {"at least": 0})), Fraction(0)
+    delta = _read(delta, "delta", _SHARE)
+    _read(gaps, "the number of gaps", {"at least": 0})
+    for _ in range((2 * gaps if directed else gaps) if delta else 0):
+        total = total * step + delta  # delta (1 + step + step^2 + ...)
+        if total >= 1:
+            return Fraction(1)
+    return total
+
+
+def _longest(costs: DelayPlan, policy: Policy) -> dict[str, Fraction | float]:
+    """What delays come to, in seconds."""
+    # Arrivals are rounded up first, by less than a tick: that counts too.
+    ends = [inf if end is None else end for end in (costs.batched.maximum, costs.unbatched.maximum)]
+    return {
+        "the mean delay": costs.mean(policy.weight) + policy.tick,
+        "the maximum delay": max(ends) + policy.tick,
+    }
 
 
 def _first(fits: Callable[[int], bool], most: int) -> int:
@@ -198,3 +259,20 @@ def _first(fits: Callable[[int], bool], most: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def _rates(same: Number, different: Number, suspects: int, least: int = 1) -> tuple[Fraction, Fraction]:
+    _read(suspects, "the number of suspects", {"at least": least})
+    return (
+        _read(same, "the rate of one person's acts", {"above": 0, "at most": 1}),
+        _read(different, "the rate of two people's acts", {"at least": 0, "below": 1}),
+    )
+
+
+def _read(value: Number, name: str, bounds: Mapping[str, Fraction | int]) -> Fraction:
+    """The number, if it lies within bounds such as "above" 0 and "at most" 1."""
+    number = parse_number(value, name)
+    if not all(_HOLDS[word](number, bound) for word, bound in bounds.items()):
+        rule = " and ".join(f"{word} {float(bound):g}" for word, bound in bounds.items())
+        raise BadInput(f"{name} must be {rule}, not {float(number):g}")
+    return number

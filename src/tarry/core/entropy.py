@@ -40,7 +40,6 @@ class Entropy(Protocol):
 
     def randbelow(self, n: int, /) -> int:
         """A uniform integer in 0..n-1, exactly."""
-        ...
 
 
 class Secure:
@@ -86,7 +85,7 @@ class Secure:
         if n > DIGIT:
             return self._wide(n)
         while word - word % n > DIGIT - n:  # the block is cut off by the end of the range: again
-            word = self._word()
+            word = self.randbelow(DIGIT)
         return word % n
 
     def _wide(self, n: int) -> int:
@@ -95,12 +94,6 @@ class Secure:
         while (number := int.from_bytes(self.read(size)) >> (8 * size - bits)) >= n:
             pass
         return number
-
-    def _word(self) -> int:
-        try:
-            return self._pool.pop()
-        except IndexError:
-            return self._refill()
 
     def _refill(self) -> int:
         fresh = list(memoryview(self.read(4 * _POOL_WORDS)).cast("I"))

@@ -7,6 +7,7 @@ so a caller can round against itself, or ask for more bits until the two sides a
 from collections.abc import Callable
 from fractions import Fraction
 from math import log, log1p
+from typing import TypeVar
 
 __all__ = [
     "exceeds_exp",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 _GUARD = 32
+T = TypeVar("T")
 
 
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
@@ -45,7 +47,12 @@ def exp_floor(x: Fraction, bits: int) -> int:
     """
     if x == 0:
         return 1 << bits
-    return settle(lambda extra: _shift(exp_bounds(x, bits + extra), extra))
+
+    def attempt(extra: int) -> tuple[int, int]:
+        low, high = exp_bounds(x, bits + extra)
+        return low >> extra, high >> extra
+
+    return settle(attempt)
 
 
 def ratio_below(share: Fraction) -> Fraction:
@@ -82,15 +89,13 @@ def exceeds_exp(value: Fraction, x: Fraction) -> bool:
     """
     if x == 0:
         return value > 1
-    bits = 64
-    while True:
+
+    def attempt(bits: int) -> tuple[bool, bool]:
         low, high = exp_bounds(x, bits)
         scaled = value * (1 << bits)
-        if scaled > high:
-            return True
-        if scaled <= low:
-            return False
-        bits *= 2
+        return scaled > high, scaled > low  # surely, perhaps
+
+    return settle(attempt, 64)
 
 
 def power_bounds(base: Fraction, exponent: int, bits: int) -> tuple[int, int]:
@@ -111,22 +116,17 @@ def power_bounds(base: Fraction, exponent: int, bits: int) -> tuple[int, int]:
     return low >> work - bits, -(-high >> work - bits)
 
 
-def settle(attempt: Callable[[int], tuple[int, int]]) -> int:
-    """The value on which both sides of an enclosure agree, with as many extra bits as it takes.
+def settle(attempt: Callable[[int], tuple[T, T]], bits: int = _GUARD) -> T:
+    """The value on which both sides of an enclosure agree, with as many bits as it takes.
 
-    >>> settle(lambda extra: (7, 7) if extra > 64 else (7, 8))
+    >>> settle(lambda bits: (7, 7) if bits > 64 else (7, 8))
     7
     """
-    extra = _GUARD
-    while True:
-        low, high = attempt(extra)
-        if low == high:
-            return low
-        extra *= 2
-
-
-def _shift(bounds: tuple[int, int], bits: int) -> tuple[int, int]:
-    return bounds[0] >> bits, bounds[1] >> bits
+    low, high = attempt(bits)
+    while low != high:
+        bits *= 2
+        low, high = attempt(bits)
+    return low
 
 
 def _series(x: Fraction, bits: int) -> tuple[int, int]:

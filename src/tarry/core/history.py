@@ -41,9 +41,11 @@ class History:
     def __post_init__(self) -> None:
         for name in ("actor", "target", "time", "track", "declared", "sequence", "parent"):
             if (column := getattr(self, name)) is not None:
-                is_names = name in ("actor", "target", "track")
-                array = _names(name, column) if is_names else np.asarray(column)
-                object.__setattr__(self, name, self._sized(name, array))
+                array = _names(name, column) if name in ("actor", "target", "track") else np.asarray(column)
+                if array.ndim != 1 or len(array) != len(self.actor):
+                    rule = f"column {name} must have {len(self.actor)} rows as actor has"
+                    raise BadInput(f"{rule}, not shape {array.shape}")
+                object.__setattr__(self, name, array)
         if len(self.actors) and not _whole(self.times):
             raise BadInput(
                 f"column time must hold whole numbers of at most 63 bits, not {self.times.dtype}",
@@ -154,13 +156,6 @@ class History:
             row = int(np.flatnonzero((ticks <= -_FAR) | (ticks >= _FAR))[0])
             raise BadInput(f"row {row} arrives 2^61 ticks or more from tick 0", "choose a longer tick")
         return ticks
-
-    def _sized(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if array.ndim != 1 or len(array) != len(self.actor):
-            raise BadInput(
-                f"column {name} must have {len(self.actor)} rows as actor has, not shape {array.shape}"
-            )
-        return array
 
     def _check_sequence(self) -> None:
         order = np.argsort(np.asarray(self.sequence))

@@ -53,19 +53,15 @@ class Lanes(Protocol):
 
     def __len__(self) -> int:
         """How many lanes there are."""
-        ...
 
     def randbelow(self, n: int, lanes: IntArray | None = None) -> IntArray:
         """A uniform integer in 0..n-1 for each of the given lanes (all of them by default)."""
-        ...
 
     def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
         """Whether each lane's next digit is above this one, and the places of those with an equal one."""
-        ...
 
     def lane(self, index: int) -> Entropy:
         """One lane by itself, for the rare draw that needs more than a digit."""
-        ...
 
 
 class SecureLanes:
@@ -85,10 +81,9 @@ class SecureLanes:
 
     def randbelow(self, n: int, lanes: IntArray | None = None) -> IntArray:
         """A uniform integer in 0..n-1 for each lane."""
-        size = self._size if lanes is None else len(lanes)
-        if not 1 <= n <= 1 << 62:
-            raise BadInput(f"the range of a vector draw must be between 1 and 2^62, not {n}")
-        return self._narrow(n, size) if n <= DIGIT else self._broad(n, size)
+        if 1 <= n <= _FEW:
+            return self._few(n, self._count(lanes))
+        return _below(n, lanes, self._digits, self._words)
 
     def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
         """Whether each lane's next digit is above this one, and which have an equal one.
@@ -96,7 +91,7 @@ class SecureLanes:
         Half a digit nearly always tells, and the system's bytes are what bulk drawing waits for.
         """
         high, low = divmod(digit, 1 << 16)
-        halves = self._halves(self._size if lanes is None else len(lanes))
+        halves = self._halves(self._count(lanes))
         above = halves > np.uint16(high)
         open_ = np.flatnonzero(halves == np.uint16(high))
         rest = self._halves(len(open_))
@@ -107,17 +102,8 @@ class SecureLanes:
         """A scalar source over the same bytes."""
         return Secure(self._read)
 
-    def _narrow(self, n: int, size: int) -> IntArray:
-        if n <= _FEW:
-            return self._few(n, size)
-        product = np.frombuffer(self._read(4 * size), dtype=np.uint32).astype(np.uint64)
-        if n == DIGIT:
-            return product.view(np.int64)
-        product *= _U(n)
-        if (again := _rejected(product, n)).size:
-            product[again] = self._narrow(n, len(again)).view(np.uint64) << _U(32)
-        product >>= _U(32)
-        return product.view(np.int64)
+    def _count(self, lanes: IntArray | None) -> int:
+        return self._size if lanes is None else len(lanes)
 
     def _few(self, n: int, size: int) -> IntArray:
         """A small range takes half a digit."""
@@ -131,12 +117,11 @@ class SecureLanes:
     def _halves(self, size: int) -> npt.NDArray[np.uint16]:
         return np.frombuffer(self._read(2 * size), dtype=np.uint16)
 
-    def _broad(self, n: int, size: int) -> IntArray:
-        bits = (n - 1).bit_length()
-        number = np.frombuffer(self._read(8 * size), dtype=np.uint64) >> _U(64 - bits)
-        if (again := np.flatnonzero(number >= _U(n))).size:
-            number[again] = self._broad(n, len(again)).view(np.uint64)
-        return number.view(np.int64)
+    def _digits(self, lanes: IntArray | None) -> WordArray:
+        return np.frombuffer(self._read(4 * self._count(lanes)), dtype=np.uint32).astype(np.uint64)
+
+    def _words(self, lanes: IntArray | None) -> WordArray:
+        return np.frombuffer(self._read(8 * self._count(lanes)), dtype=np.uint64)
 
 
 class SeededLanes:
@@ -154,16 +139,14 @@ class SeededLanes:
         self._scratch = np.empty_like(self._keys)
         # Digits used so far: one number while all lanes keep step, an array once they do not.
         self._position: int | IntArray = 0
-        self._low: WordArray | None = None
+        self._low: WordArray = self._scratch
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def randbelow(self, n: int, lanes: IntArray | None = None) -> IntArray:
         """A uniform integer in 0..n-1 for each lane."""
-        if not 1 <= n <= 1 << 62:
-            raise BadInput(f"the range of a vector draw must be between 1 and 2^62, not {n}")
-        return self._narrow(n, lanes) if n <= DIGIT else self._broad(n, lanes)
+        return _below(n, lanes, self._digits, self._words)
 
     def above(self, digit: int, lanes: IntArray | None = None) -> tuple[BoolArray, IntArray]:
         """Whether each lane's next digit is above this one, and which have an equal one."""
@@ -172,28 +155,12 @@ class SeededLanes:
 
     def lane(self, index: int) -> Entropy:
         """The lane's own stream, whose progress the lanes remember."""
-        return _Lane(self, index)
+        return _Lane(int(self._keys[index]), self._positions(), index)
 
-    def _narrow(self, n: int, lanes: IntArray | None) -> IntArray:
-        product = self._digits(lanes)
-        if n == DIGIT:
-            return product.view(np.int64)
-        product *= _U(n)
-        if (again := _rejected(product, n)).size:
-            where = again if lanes is None else lanes[again]
-            product[again] = self._narrow(n, where).view(np.uint64) << _U(32)
-        product >>= _U(32)
-        return product.view(np.int64)
-
-    def _broad(self, n: int, lanes: IntArray | None) -> IntArray:
-        bits = (n - 1).bit_length()
-        number = self._digits(lanes) << _U(32)
-        number |= self._digits(lanes)
-        number >>= _U(64 - bits)
-        if (again := np.flatnonzero(number >= _U(n))).size:
-            where = again if lanes is None else lanes[again]
-            number[again] = self._broad(n, where).view(np.uint64)
-        return number.view(np.int64)
+    def _words(self, lanes: IntArray | None) -> WordArray:
+        words = self._digits(lanes) << _U(32)
+        words |= self._digits(lanes)
+        return words
 
     def _digits(self, lanes: IntArray | None) -> WordArray:
         """The next digit of each lane, as a fresh array."""
@@ -203,19 +170,17 @@ class SeededLanes:
         where = slice(None) if lanes is None else lanes
         now = position[where].copy()  # a slice alone would be a view, and move on with the positions
         position[where] += 1
-        words = _mix(self._keys[where] + (now.view(np.uint64) // _U(2) + _U(1)) * _U(GOLDEN))
+        words = self._keys[where] + (now.view(np.uint64) // _U(2) + _U(1)) * _U(GOLDEN)
+        _mix_in_place(words, np.empty_like(words))
         return np.where(now & 1, words & _LOW, words >> _U(32))
 
     def _digits_in_step(self, position: int) -> WordArray:
         index, low = divmod(position, 2)
         self._position = position + 1
-        if low and self._low is not None:
-            digits, self._low = self._low, None
-            return digits
+        if low:  # the other half of the words before
+            return self._low
         words = self._keys + _U((index + 1) * GOLDEN % WORD)
         _mix_in_place(words, self._scratch)
-        if low:
-            return words & _LOW
         self._low = words & _LOW
         words >>= _U(32)
         return words
@@ -223,28 +188,19 @@ class SeededLanes:
     def _positions(self) -> IntArray:
         if isinstance(self._position, int):
             self._position = np.full(len(self._keys), self._position, dtype=np.int64)
-            self._low = None
         return self._position
-
-    def stream_at(self, index: int) -> Stream:
-        """The scalar stream of a lane, from where the lane stands."""
-        return Stream(int(self._keys[index]), int(self._positions()[index]))
-
-    def move_to(self, index: int, position: int) -> None:
-        """Remember how far a lane has been read by itself."""
-        self._positions()[index] = position
 
 
 class _Lane:
     """One lane of `SeededLanes`, kept in step with them."""
 
-    def __init__(self, lanes: SeededLanes, index: int) -> None:
-        self._lanes, self._index = lanes, index
+    def __init__(self, key: int, positions: IntArray, index: int) -> None:
+        self._key, self._positions, self._index = key, positions, index
 
     def randbelow(self, n: int, /) -> int:
-        stream = self._lanes.stream_at(self._index)
+        stream = Stream(self._key, int(self._positions[self._index]))
         number = stream.randbelow(n)
-        self._lanes.move_to(self._index, stream.position)
+        self._positions[self._index] = stream.position
         return number
 
 
@@ -286,6 +242,34 @@ def stable_codes(names: npt.NDArray[np.generic]) -> IntArray:
     return codes.view(np.int64)[places]
 
 
+def _below(
+    n: int,
+    lanes: IntArray | None,
+    digits: Callable[[IntArray | None], WordArray],
+    words: Callable[[IntArray | None], WordArray],
+) -> IntArray:
+    """A uniform integer in 0..n-1 for each lane: of a digit, or for a large range of the bits of a word.
+
+    Lanes whose digit or word would make some of the n results likelier draw again.
+    """
+    if not 1 <= n <= 1 << 62:
+        raise BadInput(f"the range of a vector draw must be between 1 and 2^62, not {n}")
+    if n == DIGIT:
+        return digits(lanes).view(np.int64)
+    if n < DIGIT:
+        product = digits(lanes)
+        product *= _U(n)
+        again = _rejected(product, n)
+        product >>= _U(32)
+    else:
+        product = words(lanes) >> _U(64 - (n - 1).bit_length())
+        again = np.flatnonzero(product >= _U(n))
+    number = product.view(np.int64)
+    if again.size:
+        number[again] = _below(n, again if lanes is None else lanes[again], digits, words)
+    return number
+
+
 def _rejected(product: WordArray, n: int) -> IntArray:
     """The lanes whose digit fell in the part that would make some of the n results likelier.
 
@@ -296,12 +280,6 @@ def _rejected(product: WordArray, n: int) -> IntArray:
         return np.empty(0, dtype=np.int64)
     remainder = product.view(np.uint32)[_LOW_HALF::2]
     return np.flatnonzero(remainder < np.uint32(bound))
-
-
-def _mix(words: WordArray) -> WordArray:
-    words = words.copy()
-    _mix_in_place(words, np.empty_like(words))
-    return words
 
 
 def _mix_in_place(z: WordArray, scratch: WordArray) -> None:

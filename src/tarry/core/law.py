@@ -144,7 +144,8 @@ class Law(Final):
     @cached_property
     def minimum(self) -> int:
         """The shortest delay."""
-        runs = zip((*self.head, *self.period), (*self.head_starts[:-1], *self._first_period()), strict=True)
+        first_period = (self.tail_start + start for start in self.period_starts[:-1])
+        runs = zip((*self.head, *self.period), (*self.head_starts[:-1], *first_period), strict=True)
         return next(start for run, start in runs if run.mass)
 
     @cached_property
@@ -297,19 +298,19 @@ class Law(Final):
         if bool(self.period) != bool(other.period):
             return False
         length = lcm(self.period_length, other.period_length) if self.period else 0
-        if self.period and _over(self, length) != _over(other, length):
+        if self.period and self.fall(length) != other.fall(length):
             return False
         end = max(self.tail_start, other.tail_start) + length
         cuts = sorted({0, *(first for law in (self, other) for first, _, _ in law.steps(end))})
         return all(self.mass(tick) == other.mass(tick) for tick in cuts)
 
-    def _first_period(self) -> Iterator[int]:
-        return (self.tail_start + start for start in self.period_starts[:-1])
+    def fall(self, ticks: int) -> Fraction:
+        """How much smaller an endless law's tail is so many ticks later, a multiple of its period.
 
-
-def _over(law: Law, ticks: int) -> Fraction:
-    """How much smaller an endless law's tail is so many ticks later."""
-    return law.ratio ** (ticks // law.period_length)
+        >>> Law((), (Run(2, Fraction(1, 4)),), Fraction(2)).fall(6)
+        Fraction(8, 1)
+        """
+        return self.ratio ** (ticks // self.period_length)
 
 
 def _moment(runs: Sequence[Run], starts: Sequence[int]) -> Fraction:

@@ -4,6 +4,7 @@ For an observer who knows the arrival times each batched pair tells exactly its 
 discount for many pairs. So the ledger is a plain count.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -48,7 +49,9 @@ def ledger(
     >>> ledger(Fraction(1, 2), h, np.array([True, True, False]))["ann"]
     LedgerLine(batched_events=2, nats=Fraction(1, 1))
     """
-    return _lines(share, history.actors, batched)
+    distinct, counts = np.unique(history.actors[batched], return_counts=True)
+    pairs = zip(distinct.tolist(), counts.tolist(), strict=True)
+    return {name: LedgerLine(count, share * count) for name, count in pairs}
 
 
 def pseudonym_ledger(
@@ -70,22 +73,11 @@ def pseudonym_ledger(
     >>> pseudonym_ledger(Fraction(1, 2), h, np.zeros(2, dtype=np.int64), both, 0)[1, 7].batched_events
     2
     """
-    counts: dict[tuple[int | str, int | str], int] = {}
     names = list(zip(history.actors.tolist(), history.targets.tolist(), strict=True))
-    for row in np.flatnonzero(batched).tolist():
-        counts[names[row]] = counts.get(names[row], 0) + 1
+    counts = Counter(names[row] for row in np.flatnonzero(batched).tolist())
     for row, owner in _sole_partners(history, ticks, batched, window, backwards=rule == "follower"):
-        name = (names[row][0], names[owner][1])
-        counts[name] = counts.get(name, 0) + 1
+        counts[names[row][0], names[owner][1]] += 1
     return {name: LedgerLine(count, share * count) for name, count in counts.items()}
-
-
-def _lines(
-    share: Fraction, names: npt.NDArray[np.generic], batched: npt.NDArray[np.bool_]
-) -> dict[int | str, LedgerLine]:
-    distinct, counts = np.unique(names[batched], return_counts=True)
-    pairs = zip(distinct.tolist(), counts.tolist(), strict=True)
-    return {name: LedgerLine(count, share * count) for name, count in pairs}
 
 
 def _sole_partners(

@@ -80,7 +80,6 @@ class Family(Protocol):
 
     def __call__(self, ask: Ask, /) -> LawPair:
         """The pair of laws that keeps the ask's promise."""
-        ...
 
 
 @dataclass(frozen=True)

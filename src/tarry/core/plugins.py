@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import EntryPoint
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from importlib.metadata import EntryPoint
-
 __all__ = ["Kind", "Option", "Rule", "load", "load_all", "names", "resolve"]
 
 Kind = Literal["outlet", "reader", "law", "attack", "practice", "command"]
@@ -129,9 +125,8 @@ package that names it under tarry.laws, or allow it with --allow-code
     if entries := _installed(kind).get(name):
         return _load_entry(kind, entries)
     if ":" not in name:
-        raise BadInput(
-            f"unknown {kind} {name!r}", f"use {_one_of(kind)}, or install the package that has it"
-        )
+        known = ", ".join(names(kind)) or f"an installed package that names one under tarry.{kind}s"
+        raise BadInput(f"unknown {kind} {name!r}", f"use {known}, or install the package that has it")
     if not allow_code:
         fix = f"install it as a package that names it under tarry.{kind}s, or allow it with --allow-code"
         raise BadInput(f"{name!r} is code that is not installed", fix)
@@ -166,9 +161,9 @@ def find(kind: Kind, text: str, *, allow_code: bool = False) -> tuple[Any, str]:
     """
     name, _, parameter = text.strip().partition(":")
     attribute, _, rest = parameter.partition(":")
-    if name in names(kind) or not attribute.isidentifier():
-        return load(kind, name), parameter
-    if not allow_code and find_spec(name.partition(".")[0]) is None:  # a typing error rather than code
+    no_code = name in names(kind) or not attribute.isidentifier()
+    # A module that is not there is a typing error rather than code.
+    if no_code or (not allow_code and find_spec(name.partition(".")[0]) is None):
         return load(kind, name), parameter
     return load(kind, f"{name}:{attribute}", allow_code=allow_code), rest
 
@@ -216,8 +211,3 @@ def _load_entry(kind: Kind, entries: "list[EntryPoint]") -> Any:
         raise BadInput(
             f"the {kind} {entry.name!r} ({entry.value}) cannot be loaded: {error}", fix
         ) from error
-
-
-def _one_of(kind: Kind) -> str:
-    known = names(kind)
-    return ", ".join(known) if known else f"an installed package that names one under tarry.{kind}s"

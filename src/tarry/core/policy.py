@@ -239,13 +239,10 @@ class Policy(Final):
         return replace(pair)  # without anything but its laws: whether it is coupled follows from these
 
     def _check_choices(self) -> None:
-        choices: dict[str, tuple[str, tuple[str, ...]]] = {
-            "labels": (self.labels, LABEL_RULES),
-            "cover": (self.cover, COVERS),
-        }
-        for name, (choice, known) in choices.items():
-            if choice not in known:
-                raise BadInput(f"unknown {name} {choice!r}", f"use {', '.join(known)}")
+        if self.labels not in LABEL_RULES:
+            raise BadInput(f"unknown labels {self.labels!r}", f"use {', '.join(LABEL_RULES)}")
+        if self.cover not in COVERS:
+            raise BadInput(f"unknown cover {self.cover!r}", f"use {', '.join(COVERS)}")
         if self.cover == "bridge" and self.labels in ("follower", "none"):
             raise BadInput(f"cover must be 'pair' with labels {self.labels!r}, not 'bridge'")
         if not needs_labels(self.law) and self.labels != "none":

@@ -55,7 +55,10 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     tables = _table(values.pop("gaps", {}), "gaps")
     if unknown := [kind for kind in tables if kind not in ("target", "track")]:
         raise BadInput(f"unknown table {f'gaps.{unknown[0]}'!r}", "use gaps.target or gaps.track")
-    choices = {_MOMENTS.get(key, key): _value(key, value) for key, value in values.items()}
+    choices: dict[str, Any] = {
+        _MOMENTS.get(key, key): _seconds(key, value) if key in _MOMENTS else value
+        for key, value in values.items()
+    }
     for kind, table in tables.items():
         choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
     if allow_code and ":" in str(choices.get("law")):
@@ -109,10 +112,6 @@ def _parse(text: str) -> dict[str, Any]:
         ) from None
 
 
-def _value(key: str, value: Any) -> Any:
-    return _seconds(key, value) if key in _MOMENTS else value
-
-
 def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise BadInput(f"{name} must be a table, not {value!r}", f'write [{name}] and "name" = "30m"')
@@ -150,10 +149,8 @@ def _quoted(name: str) -> str:
 
 def _decimal(number: Fraction) -> str:
     """The number as an exact decimal; one third has none."""
-    places = 0
-    while (number * 10**places).denominator != 1:
-        places += 1
-        if places > _MOST_PLACES:
-            raise BadInput(f"a number in a policy file must be a decimal, not {number}")
-    digits = str(int(number * 10**places)).rjust(places + 1, "0")
-    return f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    scaled = number * 10**_MOST_PLACES
+    if scaled.denominator != 1:
+        raise BadInput(f"a number in a policy file must be a decimal, not {number}")
+    digits = str(scaled.numerator).rjust(_MOST_PLACES + 1, "0")
+    return f"{digits[:-_MOST_PLACES]}.{digits[-_MOST_PLACES:]}".rstrip("0").rstrip(".")

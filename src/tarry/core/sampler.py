@@ -113,6 +113,7 @@ class _Runs:
         # a vector keep step, and a law of one long run and an atom is a single pass.
         longest = max(self.lengths, default=1)
         self.ranges = [length if length > 1 else longest for length in self.lengths]
+        self._long = [i for i, length in enumerate(self.lengths) if length > 1]
 
     def tick(self, run: int, entropy: Entropy) -> int:
         offset = entropy.randbelow(self.ranges[run])
@@ -142,10 +143,6 @@ class _Runs:
         ticks *= np.array(self.lengths)[run] > 1
         ticks += np.array(self.starts)[run]
         return ticks
-
-    @property
-    def _long(self) -> list[int]:
-        return [i for i, length in enumerate(self.lengths) if length > 1]
 
 
 class Chooser:
@@ -273,15 +270,21 @@ class _Share:
 
 @dataclass(frozen=True)
 class _Power:
-    """The cut at base^exponent."""
+    """The cut at x = base^exponent, or for a coin at x / (1 + x).
+
+    Both grow with x, so an enclosure of x encloses them.
+    """
 
     base: Fraction
     exponent: int
+    coin: bool = False
 
     def __call__(self, bits: int) -> int:
         def attempt(extra: int) -> tuple[int, int]:
-            low, high = power_bounds(self.base, self.exponent, bits + extra)
-            return low >> extra, high >> extra
+            bounds = power_bounds(self.base, self.exponent, bits + extra)
+            one = 1 << bits + extra
+            low, high = ((x << bits) // (one + x if self.coin else one) for x in bounds)
+            return low, high
 
         return settle(attempt)
 
@@ -292,20 +295,4 @@ def _coin(base: Fraction, exponent: int) -> Cut:
     Only the first can be a fraction of two's powers, as 3/5 gives 3/8: an enclosure would never settle
     on which side of such a number it lies. (A sum of two odd squares is never divisible by four.)
     """
-    return _Share(base / (1 + base)) if exponent == 1 else _Coin(base, exponent)
-
-
-@dataclass(frozen=True)
-class _Coin:
-    """The cut at x / (1 + x), x = base^exponent: it grows with x, so an enclosure of x encloses it."""
-
-    base: Fraction
-    exponent: int
-
-    def __call__(self, bits: int) -> int:
-        def attempt(extra: int) -> tuple[int, int]:
-            low, high = power_bounds(self.base, self.exponent, bits + extra)
-            one = 1 << bits + extra
-            return (low << bits) // (one + low), (high << bits) // (one + high)
-
-        return settle(attempt)
+    return _Share(base / (1 + base)) if exponent == 1 else _Power(base, exponent, coin=True)

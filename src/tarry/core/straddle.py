@@ -6,7 +6,6 @@ one, and nobody has matched these two. Only that way round: a story never moves 
 and an act that loses its label where it stands has both its laws from one policy, as promised.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, nextafter
@@ -16,7 +15,6 @@ from tarry.core.errors import BadInput
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify.laws import common_period, log_ratio_bound, worst_excess, worst_ratio
-from tarry.core.verify.verdict import Witness
 
 __all__ = ["Straddle", "quiet_ticks", "straddle_loss"]
 
@@ -76,7 +74,7 @@ def straddle_loss(old: Policy, new: Policy) -> Straddle:
             extra=inf, at="the deadline changes, and what leaves at either tells which policy it came under"
         )
     loss = _loss_without_labels if old.labels == "none" else _loss
-    losses = (loss(old, new, gap, later) for gap, later in _gaps(old, new))
+    losses = (loss(old, new, gap, later) for gap, later in sorted(_gaps(old, new)))
     return max(losses, key=lambda each: (each.extra, each.chance))
 
 
@@ -84,19 +82,19 @@ def _check_same(old: Policy, new: Policy) -> None:
     """Other ticks, windows or labels change who is batched: there is nothing to compare act by act."""
     before, after = ((each.tick, each.window_ticks, each.labels) for each in (old, new))
     if before != after:
+        terms = (
+            f"tick {format_duration(each.tick)}, window {format_duration(each.window)}, "
+            f"labels {each.labels!r}"
+            for each in (old, new)
+        )
         raise BadInput(
             "a change of policy without a pause must keep tick, window and labels, "
-            f"not turn {_terms(old)} into {_terms(new)}",
+            f"not turn {' into '.join(terms)}",
             "pause admission before it",
         )
 
 
-def _terms(policy: Policy) -> str:
-    tick, window = (format_duration(each) for each in (policy.tick, policy.window))
-    return f"tick {tick}, window {window}, labels {policy.labels!r}"
-
-
-def _gaps(old: Policy, new: Policy) -> Iterator[tuple[Fraction, Fraction]]:
+def _gaps(old: Policy, new: Policy) -> set[tuple[Fraction, Fraction]]:
     """The gaps that one act may have under the two policies, whatever its target and track."""
     tracks = {(old.gap, new.gap)}
     for name in {*old.track_gaps, *new.track_gaps}:
@@ -104,7 +102,7 @@ def _gaps(old: Policy, new: Policy) -> Iterator[tuple[Fraction, Fraction]]:
     pairs = set(tracks)
     for name in {*old.target_gaps, *new.target_gaps}:
         pairs |= {(old.target_gaps.get(name, a), new.target_gaps.get(name, b)) for a, b in tracks}
-    return iter(sorted(pairs))
+    return pairs
 
 
 def _loss(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:
@@ -116,13 +114,7 @@ def _loss(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:
     worst = worst_ratio(pair, old.share)
     if not worst.broken:
         return _NOTHING
-    witness = Witness(
-        batched=f"an act arrives batched at tick 0 under {_under('old', gap)}",
-        other=f"it arrives unbatched at tick {worst.shift} under {_under('new', later)}",
-        seen=f"a release at tick {worst.delay}",
-        ratio=exp(worst.log_ratio) if worst.log_ratio < 700 else inf,
-        allowed=exp(old.share),
-    )
+    witness = worst.witness(old.share, **_stories(gap, later))
     if worst.endless:
         return Straddle(extra=inf, at=f"{witness}; later releases tell ever more")
     return Straddle(extra=_beyond(worst.log_ratio, old.share), at=str(witness))
@@ -150,15 +142,12 @@ def _loss_without_labels(old: Policy, new: Policy, gap: Fraction, later: Fractio
     worst = worst_excess(mine.unbatched, theirs.unbatched, mine.start, old.epsilon, old.delta)
     if not worst.broken:
         return _NOTHING
-    return Straddle(
-        extra=0.0,
-        chance=float(worst.amount - old.delta),
-        at=(
-            f"when an act arrives at tick 0 under {_under('old', gap)} and not at tick {worst.shift} under "
-            f"{_under('new', later)}, some releases are seen more often than e^epsilon allows, by a chance "
-            f"of {float(worst.amount):.6g}; {float(old.delta):.6g} is allowed"
-        ),
-    )
+    witness = worst.witness(old.delta, **_stories(gap, later))
+    return Straddle(extra=0.0, chance=float(worst.amount - old.delta), at=str(witness))
+
+
+def _stories(gap: Fraction, later: Fraction) -> dict[str, str]:
+    return {"old": f" under {_under('old', gap)}", "new": f" under {_under('new', later)}"}
 
 
 def _under(which: str, gap: Fraction) -> str:

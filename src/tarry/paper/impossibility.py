@@ -15,7 +15,7 @@ import altair as alt
 import numpy as np
 from scipy.sparse import block_array, block_diag, eye_array, vstack  # type: ignore[import-untyped]  # none
 
-from tarry.core.bounds import two_sided_bound
+from tarry.core.calibrate import two_sided_bound
 from tarry.core.exact import exp_floor
 from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform

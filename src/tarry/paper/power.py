@@ -18,8 +18,7 @@ from typing import Literal
 import altair as alt
 import numpy as np
 
-from tarry.core.bounds import power_bound
-from tarry.core.calibrate import gap_for_crossover
+from tarry.core.calibrate import gap_for_crossover, power_bound
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tarry.core.bounds import posterior_batched, posterior_unbatched
+from tarry.core.calibrate import posterior_batched, posterior_unbatched
 from tarry.core.errors import NotPossible
 from tarry.core.history import row_order
 from tarry.core.labels import partner_distance

@@ -1,8 +1,8 @@
 """For tests of what is built on tarry: a clock moved by hand, a store in memory, an outlet that remembers.
 
 With `Seeded(...).stream(...)` as the entropy of a gate the delays come out the same each time. The suites,
-which somebody else's outlet, reader or place joins in three lines, are in the files beside this one and
-need pytest.
+which somebody else's outlet, reader, place, law, attack or practice joins in three lines, are in the files
+beside this one and need pytest.
 """
 
 import sys
@@ -23,12 +23,16 @@ from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Vault
 
 if TYPE_CHECKING:
+    from tarry.testing.attacks import AttackCase, AttackSuite
     from tarry.testing.laws import LawCase, LawSuite
     from tarry.testing.outlets import OutletCase, OutletSuite
     from tarry.testing.places import PlaceSuite
+    from tarry.testing.practices import PracticeCase, PracticeSuite
     from tarry.testing.readers import ReaderCase, ReaderSuite
 
 __all__ = [
+    "AttackCase",
+    "AttackSuite",
     "LawCase",
     "LawSuite",
     "ListOutlet",
@@ -36,6 +40,8 @@ __all__ = [
     "OutletCase",
     "OutletSuite",
     "PlaceSuite",
+    "PracticeCase",
+    "PracticeSuite",
     "ReaderCase",
     "ReaderSuite",
     "memory_store",
@@ -43,11 +49,15 @@ __all__ = [
 ]
 
 _SUITES = {
+    "AttackCase": "attacks",
+    "AttackSuite": "attacks",
     "LawCase": "laws",
     "LawSuite": "laws",
     "OutletCase": "outlets",
     "OutletSuite": "outlets",
     "PlaceSuite": "places",
+    "PracticeCase": "practices",
+    "PracticeSuite": "practices",
     "ReaderCase": "readers",
     "ReaderSuite": "readers",
 }

@@ -18,11 +18,52 @@ from tarry.study.observer import observer
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
+from tarry.testing import AttackCase, AttackSuite
 
 ATTACKS = names("attack")
 POLICY = Policy(epsilon="1", gap="11m")
 CUTOFFS = [600 * MICROSECONDS, 0, 20 * MICROSECONDS]
 WINDOW = 300 * MICROSECONDS
+
+
+class TestCutoff(AttackSuite):
+    """It sees moments and targets."""
+
+    case = AttackCase(kind=attack_kind("cutoff"))
+
+
+class TestNearest(AttackSuite):
+    """So does the test of one event, whatever share of the targets is watched."""
+
+    case = AttackCase(kind=attack_kind("nearest"))
+
+
+class TestRecipient(AttackSuite):
+    """The receiving address is on the chain for everybody to see."""
+
+    case = AttackCase(kind=attack_kind("recipient"), knows=["actors"])
+
+
+class TestInformed(AttackSuite):
+    """And so is how often it has been paid."""
+
+    case = AttackCase(kind=attack_kind("informed"), knows=["actors", "arrivals"])
+
+
+class TestLikelihood(AttackSuite):
+    """It knows how far apart batched acts arrive, of all people together."""
+
+    case = AttackCase(kind=attack_kind("likelihood"), knows=["actors", "arrivals"])
+
+
+def test_every_attack_joins_the_suite():
+    """A new one is missed here."""
+    joined = {
+        suite.case.kind.name
+        for suite in (TestCutoff, TestNearest, TestRecipient, TestInformed, TestLikelihood)
+    }
+
+    assert joined == set(ATTACKS)
 
 
 @pytest.fixture(scope="module")
@@ -155,15 +196,6 @@ def test_parameters_that_are_not_taken_are_refused(text, sentence):
         attack(text)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_kind_of_attack_says_what_it_does_and_how_it_is_written(name):
-    kind = attack_kind(name)
-
-    assert kind.name == name
-    assert 10 < len(kind.what) < 100
-    assert [attack(text).name for text in kind.examples] == list(kind.examples)
-
-
 def test_a_colon_with_nothing_after_it_changes_nothing():
     """The attack that knows a policy still asks for one."""
     assert attack("likelihood:").name == "likelihood"
@@ -174,11 +206,3 @@ def test_a_colon_with_nothing_after_it_changes_nothing():
 def test_a_share_of_targets_lies_between_none_and_all(share):
     with pytest.raises(BadInput, match="the share of watched targets"):
         attack(f"nearest:{share}")
-
-
-@pytest.mark.parametrize("name", sorted(set(ATTACKS) - {"likelihood"}))
-def test_hardly_any_events_break_no_attack(name):
-    """Two acts by two people: nothing is linked, nothing found."""
-    small = event_table(actor=[1, 2], target=[1, 2], time=[0, 400 * MICROSECONDS])
-    for score in attack(name).score(observed_of(small, replay(POLICY)), CUTOFFS):
-        assert score.counts.true_positives == score.counts.false_negatives == 0

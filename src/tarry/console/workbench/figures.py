@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from tarry.core.bounds import posterior_batched, posterior_unbatched, power_bound
+from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound
 from tarry.core.durations import format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput
 from tarry.core.law import Law

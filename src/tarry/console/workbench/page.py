@@ -32,7 +32,7 @@ from tarry.console.workbench.figures import (
     figures,
     read_choices,
 )
-from tarry.core.bounds import power_bound
+from tarry.core.calibrate import power_bound
 from tarry.core.durations import format_duration
 from tarry.core.errors import TarryError
 from tarry.core.plan import Point

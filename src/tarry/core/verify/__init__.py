@@ -14,9 +14,17 @@ from math import inf
 
 from tarry.core.policy import Policy
 from tarry.core.promise import Promise, promise
-from tarry.core.verify.laws import verify_label_free, verify_pair
-from tarry.core.verify.rules import DelayRule, JointRule, Rule, small_copy, small_rule, truthful
-from tarry.core.verify.search import Progress, search
+from tarry.core.verify.laws import Verdict, Witness, verify_label_free, verify_pair
+from tarry.core.verify.rules import (
+    DelayRule,
+    JointRule,
+    Progress,
+    Rule,
+    search,
+    small_copy,
+    small_rule,
+    truthful,
+)
 from tarry.core.verify.streams import (
     Neighbours,
     Size,
@@ -27,7 +35,6 @@ from tarry.core.verify.streams import (
     paired,
     sentence_moves,
 )
-from tarry.core.verify.verdict import Verdict, Witness
 
 __all__ = [
     "DelayRule",

@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, lcm, prod
+from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.core.exact import exceeds_exp, exp_bounds, log_of, power_bounds
+from tarry.core.exact import exceeds_exp, exp_bounds, log_of, power_bounds, settle
 from tarry.core.law import Law, Mass
 from tarry.core.mechanism import LawPair
-from tarry.core.verify.verdict import Verdict, Witness
 
 __all__ = [
     "Excess",
+    "Verdict",
+    "Witness",
     "Worst",
     "common_period",
     "log_ratio_bound",
@@ -29,6 +31,60 @@ __all__ = [
 
 _EXACTLY = "every delay and every shift, exactly"
 _LONGEST_PERIOD = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witness:
+    """Where a promise breaks: what arrived, what is seen, and how much likelier than allowed.
+
+    >>> Witness(batched="b", other="o", seen="delay 3", ratio=float("inf"), allowed=2.0).as_json()["ratio"]
+    """
+
+    batched: object  # what arrived, in the batched story
+    other: object  # what arrived in the story it should be confused with
+    seen: object  # the observation that tells them apart
+    ratio: float  # how much likelier under the batched story
+    allowed: float  # and how much likelier it may be
+    sentence: str = ""  # for witnesses that are not about a ratio
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; an infinite ratio becomes null."""
+        return {
+            "batched": self.batched,
+            "other": self.other,
+            "seen": self.seen,
+            "ratio": None if self.ratio == float("inf") else self.ratio,
+            "allowed": self.allowed,
+        }
+
+    def __str__(self) -> str:
+        if self.sentence:
+            return self.sentence
+        if self.ratio == float("inf"):
+            return f"{self.seen} can happen when {self.batched}, and never when {self.other}"
+        return (
+            f"{self.seen} is {self.ratio:.6g} times as likely when {self.batched} as when {self.other}; "
+            f"{self.allowed:.6g} times is allowed"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a promise holds.
+
+    >>> Verdict(holds=True, scope="every delay, exactly", margin=0.01).word
+    'holds'
+    """
+
+    holds: bool
+    scope: str  # what was looked at
+    margin: float | None = None  # nats (for delta: chance) left of what is allowed; below 0 when broken
+    witness: Witness | None = None
+
+    @property
+    def word(self) -> str:
+        """`holds` or `broken`."""
+        return "holds" if self.holds else "broken"
 
 
 def verify_pair(pair: LawPair, share: Fraction) -> Verdict:
@@ -44,18 +100,7 @@ def verify_pair(pair: LawPair, share: Fraction) -> Verdict:
     margin = float(share) - worst.log_ratio
     if not worst.broken:
         return Verdict(holds=True, scope=_EXACTLY, margin=max(0.0, margin))
-    return Verdict(
-        holds=False,
-        scope=_EXACTLY,
-        margin=min(margin, -0.0),
-        witness=Witness(
-            batched="an act arrives batched at tick 0",
-            other=f"it arrives unbatched at tick {worst.shift}",
-            seen=f"a release at tick {worst.delay}",
-            ratio=exp(worst.log_ratio) if worst.log_ratio < 700 else inf,
-            allowed=exp(share),
-        ),
-    )
+    return Verdict(holds=False, scope=_EXACTLY, margin=min(margin, -0.0), witness=worst.witness(share))
 
 
 def verify_label_free(law: Law, start: int, epsilon: Fraction, delta: Fraction) -> Verdict:
@@ -69,26 +114,9 @@ def verify_label_free(law: Law, start: int, epsilon: Fraction, delta: Fraction) 
     'holds'
     """
     worst = worst_excess(law, law, start, epsilon, delta)
+    witness = worst.witness(delta) if worst.broken else None
     margin = float(delta - worst.amount)
-    if not worst.broken:
-        return Verdict(holds=True, scope=_EXACTLY, margin=margin)
-    return Verdict(
-        holds=False,
-        scope=_EXACTLY,
-        margin=margin,
-        witness=Witness(
-            batched="an act arrives at tick 0",
-            other=f"it arrives at tick {worst.shift}",
-            seen="the releases that speak for it",
-            ratio=float(worst.amount),
-            allowed=float(delta),
-            sentence=(
-                f"when an act arrives at tick 0 and not at tick {worst.shift}, some releases are seen more "
-                f"often than e^epsilon allows, by a chance of {float(worst.amount):.6g}; "
-                f"{float(delta):.6g} is allowed"
-            ),
-        ),
-    )
+    return Verdict(holds=not worst.broken, scope=_EXACTLY, margin=margin, witness=witness)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +133,16 @@ class Worst:
     broken: bool  # whether the ratio is above what the share allows, decided exactly
     endless: bool = False  # whether later delays have ever larger ratios
 
+    def witness(self, share: Fraction, *, old: str = "", new: str = "") -> Witness:
+        """The two stories; each may say under which policy its act arrives."""
+        return Witness(
+            batched=f"an act arrives batched at tick 0{old}",
+            other=f"it arrives unbatched at tick {self.shift}{new}",
+            seen=f"a release at tick {self.delay}",
+            ratio=exp(self.log_ratio) if self.log_ratio < 700 else inf,
+            allowed=exp(share),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Excess:
@@ -117,6 +155,21 @@ class Excess:
     shift: int  # ticks later that the second arrives
     amount: Fraction  # the sum over k of max(0, first(k) - e^epsilon second(k - shift))
     broken: bool  # whether that is above what delta allows, decided exactly
+
+    def witness(self, delta: Fraction, *, old: str = "", new: str = "") -> Witness:
+        """The two stories; each may say under which policy its act arrives."""
+        batched, other = f"an act arrives at tick 0{old}", f"at tick {self.shift}{new}"
+        return Witness(
+            batched=batched,
+            other=f"it arrives {other}",
+            seen="the releases that speak for it",
+            ratio=float(self.amount),
+            allowed=float(delta),
+            sentence=(
+                f"when {batched} and not {other}, some releases are seen more often than e^epsilon allows, "
+                f"by a chance of {float(self.amount):.6g}; {float(delta):.6g} is allowed"
+            ),
+        )
 
 
 def worst_ratio(pair: LawPair, share: Fraction) -> Worst:
@@ -139,7 +192,7 @@ def worst_ratio(pair: LawPair, share: Fraction) -> Worst:
             f"the periods of two laws without an end must meet within {_LONGEST_PERIOD} repeats, "
             f"not {batched.period_length} and {unbatched.period_length} ticks"
         )
-    growth = _fall(unbatched, meet) / _fall(batched, meet)
+    growth = unbatched.fall(meet) / batched.fall(meet)
     if growth > 1:
         return _far_out(batched, unbatched, share, meet, log_of(growth))
     return _nearby(batched, unbatched, pair.start, share, meet)
@@ -244,7 +297,7 @@ def _first_after(endless: Law, other: Law) -> int:
 def _term(law: Law, tick: int, meet: int) -> Mass:
     """The mass of a tick of an endless tail, counted in common periods: so powers far out cancel."""
     periods, offset = divmod(tick - law.tail_start, meet)
-    return Mass(law.mass(law.tail_start + offset), _fall(law, meet), periods)
+    return Mass(law.mass(law.tail_start + offset), law.fall(meet), periods)
 
 
 def _touch(law: Law, fall: float, *, last: bool) -> Iterator[float]:
@@ -252,11 +305,6 @@ def _touch(law: Law, fall: float, *, last: bool) -> Iterator[float]:
     for run, start in zip(law.period, law.period_starts, strict=False):
         tick = law.tail_start + start + (run.length - 1 if last else 0)
         yield _log(Mass(run.mass, Fraction(1), 0)) + fall * tick
-
-
-def _fall(law: Law, ticks: int) -> Fraction:
-    """By how much an endless law's tail falls in so many ticks, a multiple of its period."""
-    return law.ratio ** (ticks // law.period_length)
 
 
 def _exceeds(mass: Mass, low: Mass, share: Fraction) -> bool:
@@ -270,15 +318,15 @@ def _exceeds(mass: Mass, low: Mass, share: Fraction) -> bool:
     shared = min(mass.periods, low.periods)
     top = ((1 / mass.ratio, mass.periods - shared), (min(Fraction(1), low.ratio / mass.ratio), shared))
     bottom = ((1 / low.ratio, low.periods - shared), (min(Fraction(1), mass.ratio / low.ratio), shared))
-    bits = 128
-    while True:
+
+    def attempt(bits: int) -> tuple[bool, bool]:
         top_low, top_high = _enclose(top, bits)
         bottom_low, bottom_high = _enclose(bottom, bits)
-        if exceeds_exp(scale * Fraction(top_low, bottom_high), share):
-            return True
-        if bottom_low and not exceeds_exp(scale * Fraction(top_high, bottom_low), share):
-            return False
-        bits *= 2
+        surely = exceeds_exp(scale * Fraction(top_low, bottom_high), share)
+        perhaps = not bottom_low or exceeds_exp(scale * Fraction(top_high, bottom_low), share)
+        return surely, perhaps
+
+    return settle(attempt, 128)
 
 
 def _enclose(powers: Iterable[tuple[Fraction, int]], bits: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tarry.core.bounds import power_bound
+from tarry.core.calibrate import power_bound
 from tarry.core.durations import Number, parse_number
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
