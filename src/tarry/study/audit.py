@@ -14,11 +14,10 @@ from tarry.readers.frames import read_events, read_frame
 from tarry.study.advice import Advice, TriedPolicy, advise, split
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
-from tarry.study.compare import Line, compare
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
-from tarry.study.runs import AttackRun, Cost, Progress, run_attacks
+from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
 from tarry.study.score import Score, average_precision, crossover, recall_at
 from tarry.study.table import EventTable, table_of
 

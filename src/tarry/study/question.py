@@ -9,8 +9,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, attack
 from tarry.study.baselines import baseline
-from tarry.study.observer import Observer, observer
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Observer, Practice, observer
 from tarry.study.replay import replay
 
 __all__ = ["CUTOFFS", "EPSILONS", "Question"]

@@ -14,8 +14,7 @@ from tarry.study.attack.cutoff import cutoff_attack, informed_attack, recipient_
 from tarry.study.attack.difference import difference_attack
 from tarry.study.attack.nearest import nearest_mass, nearest_test
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 

@@ -19,8 +19,7 @@ from tarry.study.attack.likelihood import pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw
 from tarry.study.baselines import baseline
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 

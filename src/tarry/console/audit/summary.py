@@ -7,8 +7,8 @@ from typing import Any
 from tarry.core.promise import promise
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
-from tarry.study.compare import spread_percent
 from tarry.study.figures import day, number, percent, seconds
+from tarry.study.runs import spread_percent
 
 __all__ = ["summary"]
 

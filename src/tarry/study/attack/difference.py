@@ -15,8 +15,7 @@ from tarry.study.attack import Attack, AttackKind, Observed
 from tarry.study.attack.likelihood import MOST_TICKS, PairLaws, pair_laws
 from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.observer import Observer
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Observer, Practice
 from tarry.study.replay import label, numbered
 from tarry.study.score import Score
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from tarry.study.audit import Report
-from tarry.study.charts.curves import precision_chart, roc_chart
-from tarry.study.charts.people import gaps_chart, posterior_chart, rates_chart
+from tarry.study.charts.curves import gaps_chart, posterior_chart, precision_chart, rates_chart, roc_chart
 from tarry.study.charts.style import chart_png, chart_svg, write_charts
 from tarry.study.charts.trade import Trade, trade_chart, trades
 from tarry.study.runs import AttackRun

@@ -10,7 +10,7 @@ from tarry.study.audit import Report
 from tarry.study.charts import chart_svg, threat_name, threats_of
 from tarry.study.charts.curves import sought
 from tarry.study.figures import day, number, percent, seconds, shown_names
-from tarry.study.observer import OBSERVERS
+from tarry.study.practice import OBSERVERS
 from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
     costs_table,

@@ -8,10 +8,9 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.batching import Measures
 from tarry.study.charts import trades
-from tarry.study.compare import spread, spread_percent
 from tarry.study.figures import number, percent, seconds, shown_names
 from tarry.study.report.markup import Html, table
-from tarry.study.runs import AttackRun, Cost
+from tarry.study.runs import AttackRun, Cost, spread, spread_percent
 
 __all__ = [
     "choices_table",
