@@ -10,11 +10,19 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
-from tarry.readers.columns import TROUBLE, Rows, Wanted, refusing
+from tarry.readers.columns import (
+    TROUBLE,
+    Rows,
+    Wanted,
+    add_inner,
+    choose_columns,
+    paths_of,
+    refusing,
+    unnest,
+)
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import NoJson, json_object, json_text
-from tarry.readers.lines import Illegible, TextFile, text_of
-from tarry.readers.names import add_inner, choose_columns, paths_of, unnest
+from tarry.readers.sources import Illegible, TextFile, text_of
 
 __all__ = ["read_jsonl", "read_objects", "whole_names"]
 
