@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.paper.power_pairs import mixture_roc, roc
-from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import GapLaw
+from tarry.study.attack.likelihood import GapLaw, PairLaws, pair_laws
 
 START = 400  # ticks of a gap: fine enough for three digits
 WEIGHTS = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=9)

@@ -17,8 +17,7 @@ from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import FloatArray, GapLaw, spread
+from tarry.study.attack.likelihood import FloatArray, GapLaw, PairLaws, pair_laws, spread
 from tarry.study.practice import MICROSECONDS
 
 __all__ = [

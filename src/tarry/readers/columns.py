@@ -257,7 +257,7 @@ def add_inner(row: dict[str, Any], paths: Iterable[str]) -> None:
 
 def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str) -> str:
     free = [column for column in reversed(columns) if column not in taken]
-    simple = {_simple(column): column for column in free}
+    simple = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
     for usual in USUAL[role]:
         if usual in free:
             return usual
@@ -267,10 +267,6 @@ def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str)
         f"{what} has no column for the {role} among {_listed(columns)}",
         f"name it with --{role} NAME",
     )
-
-
-def _simple(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _listed(columns: Sequence[str]) -> str:

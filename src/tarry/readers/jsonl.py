@@ -200,13 +200,13 @@ def whole_names(frame: pl.DataFrame, chosen: dict[str, str]) -> pl.DataFrame:
     >>> whole_names(pl.DataFrame({"a": [5.0, None], "b": [1.5, 2.0]}), chosen).dtypes
     [Int64, Float64]
     """
-    floats = [key for role, key in chosen.items() if role != "time" and frame.schema[key].is_float()]
-    fits = [key for key in floats if _all_whole(frame[key])]
+    names = {key: frame[key] for role, key in chosen.items() if role != "time"}
+    fits = [
+        key
+        for key, name in names.items()
+        if name.dtype.is_float() and ((name == name.round()) & (name.abs() < _EXACT)).all()
+    ]
     return frame.with_columns(pl.col(fits).cast(pl.Int64)) if fits else frame
-
-
-def _all_whole(column: pl.Series) -> bool:
-    return bool(((column == column.round()) & (column.abs() < _EXACT)).all())
 
 
 def _kind(kinds: set[type]) -> type[pl.DataType]:

@@ -141,7 +141,8 @@ class Pieces:
         self.faults = Faults(self.what)  # of all of them, each with its file where there are several
         self._read = 0  # bytes of those that were read to their end
         self._now = self._files[0]
-        if len({_place(path) for path in several}) < len(several):
+        places = {path if path == STANDARD_INPUT else Path(path).resolve() for path in several}
+        if len(places) < len(several):
             raise BadInput(f"one file of {self.what} is given twice", "give it once")
 
     def __iter__(self) -> Iterator[Packed]:
@@ -253,10 +254,6 @@ def _names(several: Sequence[str | Path]) -> list[str]:
         "standard input" if path == STANDARD_INPUT else clip(name, _LONGEST_NAME)
         for path, name in zip(several, shown, strict=True)
     ]
-
-
-def _place(path: str | Path) -> str | Path:
-    return path if path == STANDARD_INPUT else Path(path).resolve()
 
 
 def _size(path: str | Path) -> int:

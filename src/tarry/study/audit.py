@@ -183,7 +183,6 @@ def audit(
         raise BadInput(f"unknown engine {engine!r}", "use memory")
     question = Question() if question is None else question
     reading, table = _read(source, question)
-    _tell(progress, "measuring")
     report = _measured(table, question, reading, _stage(progress, "measuring"))
     if question.recommend:
         report = _advised(report, table, progress)
@@ -263,7 +262,6 @@ def _measured(
 
 def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
     """With the recommendation, or why there is none."""
-    _tell(progress, "advising")
     question = report.question
     try:
         advice = advise(
@@ -285,7 +283,6 @@ def _compared(report: Report, table: EventTable, progress: Stages | None) -> Rep
 
     A recommendation is measured on the part of the history that it was not learned on; so are the others.
     """
-    _tell(progress, "comparing")
     best = None if report.advice is None else report.advice.best
     recommended = [] if best is None else [replay(best.policy, "recommended")]
     try:
@@ -311,7 +308,6 @@ def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stage
 
     On the part it was not learned on, at cutoffs fine enough for a curve and long enough for the delays.
     """
-    _tell(progress, "replaying")
     question = report.question
     reach = question.window / MICROSECONDS + best.longest_s
     beyond = next((place for place, second in enumerate(_ROUND) if second >= reach), len(_ROUND))
@@ -327,14 +323,12 @@ def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stage
     return _measured(split(table)[1], shown, report.reading, _stage(progress, "replaying"))
 
 
-def _tell(progress: Stages | None, stage: str) -> None:
-    """Say that a stage begins."""
-    if progress is not None:
-        progress(stage, 0, 1)
-
-
 def _stage(progress: Stages | None, stage: str) -> Progress | None:
-    return None if progress is None else lambda done, total: progress(stage, done, total)
+    """Say that a stage begins, and who is told how far it is."""
+    if progress is None:
+        return None
+    progress(stage, 0, 1)
+    return lambda done, total: progress(stage, done, total)
 
 
 def advice_as_dict(advice: Advice) -> dict[str, Any]:

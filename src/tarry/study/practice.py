@@ -132,35 +132,19 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True)
-class Notified:
-    """Gets a push the moment something becomes visible.
+class Instant:
+    """Knows the very moment: of the release if notified, the printed one if reading the archive.
 
-    >>> Notified().name
+    >>> Instant("notified").name
     'notified'
     """
 
-    name: str = "notified"
-    sees_releases: ClassVar[bool] = True
-
-    def see(self, shown: Shown) -> IntArray:
-        """The release."""
-        return shown.release
-
-
-@dataclass(frozen=True)
-class Archive:
-    """Reads the printed times afterwards.
-
-    >>> Archive().name
-    'archive'
-    """
-
-    name: str = "archive"
+    name: str  # notified or archive
     sees_releases: ClassVar[bool] = True  # a policy prints the release
 
     def see(self, shown: Shown) -> IntArray:
-        """The printed time."""
-        return shown.printed
+        """The release, or the printed time."""
+        return shown.release if self.name == "notified" else shown.printed
 
 
 @dataclass(frozen=True)
@@ -203,5 +187,5 @@ def observer(text: str) -> Observer:
             )
         return Poller(interval)
     if name in ("notified", "archive") and not interval_text:
-        return Notified() if name == "notified" else Archive()
+        return Instant(name)
     raise BadInput(f"unknown observer {text!r}", "use notified, archive or poller:10m")

@@ -18,7 +18,6 @@ __all__ = ["CUTOFFS", "EPSILONS", "Question"]
 CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
 #: The budgets of the policies that a recommendation tries.
 EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
-_USUAL_CUTOFFS = tuple(second * MICROSECONDS for second in CUTOFFS)
 _ADVICE_DRAWS = 3  # one draw alone could be lucky
 
 

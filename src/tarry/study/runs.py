@@ -237,13 +237,12 @@ def compare(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> list[Line]:
     >>> [line.policy for line in compare(report.runs, report.costs)]
     ['nothing']
     """
-    kinds = dict.fromkeys((run.policy, run.observer, run.attack) for run in runs)
     return [
         _line(
             [run for run in runs if (run.policy, run.observer, run.attack) == kind],
             [cost for cost in costs if cost.policy == kind[0]],
         )
-        for kind in kinds
+        for kind in dict.fromkeys((run.policy, run.observer, run.attack) for run in runs)
     ]
 
 

@@ -11,7 +11,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import SeededLanes
-from tarry.study.baselines import Habit, arrival_order, arrivals, check_span, read_span, write_span
+from tarry.study.baselines import Habit, OneSpan, arrival_order, arrivals, check_span, read_span, write_span
 from tarry.study.practice import MICROSECONDS, Practice, Shown
 
 __all__ = ["END", "JITTER", "KLOAK", "NOTHING", "AllAtEnd", "KloakJitter", "Nothing", "UniformJitter"]
@@ -108,7 +108,6 @@ END = Habit(
 )
 
 
-_TWENTY_MS = 20_000
 _BITS = 53
 
 
@@ -161,39 +160,28 @@ class UniformJitter(Practice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KloakJitter(Practice):
+class KloakJitter(OneSpan):
     """kloak's way: jitter that keeps the order of all events, by drawing above the release before.
 
     When events come faster than the longest delay, little is left to draw from, and the jitter
     shrinks towards that delay as a constant.
 
     >>> history = History(actor=[1] * 3, target=[1] * 3, time=[0, 1000, 2000])
-    >>> shown = KloakJitter().show(history, Seeded(0)).release
+    >>> shown = KloakJitter.read("20ms").show(history, Seeded(0)).release
     >>> bool((np.diff(shown) >= 0).all())
     True
     """
 
-    longest: int = _TWENTY_MS  # microseconds
-
-    def __post_init__(self) -> None:
-        check_span(self.longest, "the longest delay of kloak")
-
-    @classmethod
-    def read(cls, text: str) -> "KloakJitter":
-        """The practice of a longest delay such as `20ms`."""
-        return cls(longest=read_span(text, "the longest delay of kloak"))
-
-    @property
-    def name(self) -> str:
-        """The text that makes it."""
-        return "kloak" if self.longest == _TWENTY_MS else f"kloak:{write_span(self.longest)}"
+    habit: ClassVar[str] = "kloak"
+    of_what: ClassVar[str] = "the longest delay of kloak"
+    usual: ClassVar[int] = 20_000
 
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history: each delay needs the release before, so one event after the other."""
         order = arrival_order(history)
         words = SeededLanes(draw, history.keys).randbelow(1 << _BITS)[order]
         releases: list[int] = []
-        longest, before = self.longest, None
+        longest, before = self.span, None
         for now, word in zip(arrivals(history)[order].tolist(), words.tolist(), strict=True):
             low = 0 if before is None else min(max(before - now, 0), longest)
             before = now + low + ((longest - low + 1) * word >> _BITS)

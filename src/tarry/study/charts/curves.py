@@ -27,7 +27,6 @@ from tarry.study.charts.style import (
 )
 from tarry.study.figures import seconds, shown_names
 from tarry.study.runs import AttackRun
-from tarry.study.score import Score
 
 __all__ = ["gaps_chart", "posterior_chart", "precision_chart", "rates_chart", "roc_chart", "sought"]
 
@@ -57,9 +56,10 @@ def gaps_chart(measures: Measures) -> alt.LayerChart:
     style = line_style(list(curves))
     mark = [{"gap": window, "share": 0.04, "text": f"window {seconds(window)}"}]
     rule = plot(mark).mark_rule(strokeDash=[4, 3], color=LIGHT["faint"])
-    base = plot(rows)
-    lines = base.mark_line(strokeWidth=2).encode(
-        x=x, y=y, color=style["color"], tooltip=hints("line:N", "length:N", "share:Q")
+    lines = (
+        plot(rows)
+        .mark_line(strokeWidth=2)
+        .encode(x=x, y=y, color=style["color"], tooltip=hints("line:N", "length:N", "share:Q"))
     )
     return styled(lines, rule.encode(x=x), note(mark, dx=5).encode(x=x, y=y), rows_of_legend=2)
 
@@ -125,7 +125,7 @@ def precision_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:
 
     The runs are those of one attack and one observer.
 
-    >>> from tarry.study.score import Counts
+    >>> from tarry.study.score import Counts, Score
     >>> counts = Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=9)
     >>> scores = [Score(cutoff=60_000_000, counts=counts)]
     >>> run = AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
@@ -145,7 +145,7 @@ def roc_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:
 
     Points without a single false alarm have no place on such an axis and are left out.
 
-    >>> from tarry.study.score import Counts
+    >>> from tarry.study.score import Counts, Score
     >>> counts = Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=9)
     >>> scores = [Score(cutoff=60_000_000, counts=counts)]
     >>> run = AttackRun(attack="cutoff", observer="notified", policy="nothing", draw=0, scores=scores)
@@ -212,16 +212,12 @@ def _curve_rows(runs: Sequence[AttackRun]) -> list[_Row]:
             "bound": score.power_bound,
         }
         for run in runs
-        for place, score in enumerate(sorted(run.scores, key=_claims))
+        for place, score in enumerate(sorted(run.scores, key=lambda one: (one.counts.claims, one.cutoff)))
     ]
 
 
 def _names(runs: Sequence[AttackRun]) -> list[str]:
     return list(shown_names([run.policy for run in runs]).values())
-
-
-def _claims(score: Score) -> tuple[int, int]:
-    return score.counts.true_positives + score.counts.false_positives, score.cutoff
 
 
 def _curves(

@@ -301,8 +301,7 @@ def _to_copy(advice: Advice) -> list[Html]:
 def _before_and_after(after: Report | None, charts: Charts) -> list[Html]:
     if after is None or not after.linked_pairs:
         return []
-    waiting = [el("h3", "What waiting would cost"), costs_table(after)]
-    return waiting + [
+    return [el("h3", "What waiting would cost"), costs_table(after)] + [
         join(
             [
                 el("h3", f"Before and after: {threat_title(*threat).lower()}"),

@@ -88,9 +88,8 @@ def measured(report: Report, stamp: Mapping[str, str]) -> Html:
         "pairs on different targets": number(report.candidate_pairs),
         "of these linked": number(report.linked_pairs),
     }
-    return section(
-        "What was measured", el("p", words), _listed(facts, "facts"), *_notes(report), *_stamped(stamp)
-    )
+    again = [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
+    return section("What was measured", el("p", words), _listed(facts, "facts"), *_notes(report), *again)
 
 
 def _listed(facts: Mapping[str, str], kind: str) -> Html:
@@ -108,10 +107,6 @@ def _notes(report: Report) -> list[Html]:
             note = note.replace(name, shown)  # noqa: PLW2901 - step by step
         notes.append(note)
     return [el("h3", "What to know"), items("ul", notes)] if notes else []
-
-
-def _stamped(stamp: Mapping[str, str]) -> list[Html]:
-    return [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
 
 
 def batching(report: Report, charts: Charts) -> Html:

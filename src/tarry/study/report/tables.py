@@ -198,14 +198,13 @@ def _score_rows(runs: Sequence[AttackRun], *, bounded: bool) -> list[list[str]]:
 
 
 def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
-    orders = [cost.reordered for cost in costs]
     row = [
         name,
         seconds(fmean(cost.mean_s for cost in costs)),
         seconds(fmean(cost.median_s for cost in costs)),
         seconds(fmean(cost.high_s for cost in costs)),
         seconds(max(cost.longest_s for cost in costs)),
-        _shares(orders),
+        _shares([cost.reordered for cost in costs]),
     ]
     if not spent:
         return row
