@@ -36,6 +36,7 @@ _OTHERS = {
     b"\xfe\xff": ("UTF-16 text", CONVERT),
 }
 _PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_STARTS = {_PARQUET: "parquet", _ARROW: "arrow", _STREAM: "arrow", b"{": "jsonl"}
 
 
 def read_history(
@@ -91,12 +92,8 @@ def _kind(path: Path, head: bytes) -> str:
         endings.pop()
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    binary = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-    for magic, kind in binary.items():
-        if start.startswith(magic):
-            return kind
-    return "jsonl" if start.startswith(b"{") else "csv"
+    start = head.removeprefix(_BOM).lstrip()
+    return next((kind for magic, kind in _STARTS.items() if start.startswith(magic)), "csv")
 
 
 def check_start(head: bytes, what: str) -> None:
