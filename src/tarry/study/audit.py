@@ -262,7 +262,7 @@ def _measured(
 
 def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
     """With the recommendation, or why there is none."""
-    question = report.question
+    question, tell = report.question, _stage(progress, "advising")
     try:
         advice = advise(
             table,
@@ -271,7 +271,7 @@ def _advised(report: Report, table: EventTable, progress: Stages | None) -> Repo
             watcher=question.observers[0] if question.observers else "notified",
             seed=question.seed,
             draws=question.advice_draws,
-            progress=_stage(progress, "advising"),
+            progress=tell,
         )
     except TarryError as error:  # the audit stands without it
         return replace(report, no_advice=str(error))
@@ -283,6 +283,7 @@ def _compared(report: Report, table: EventTable, progress: Stages | None) -> Rep
 
     A recommendation is measured on the part of the history that it was not learned on; so are the others.
     """
+    tell = _stage(progress, "comparing")
     best = None if report.advice is None else report.advice.best
     recommended = [] if best is None else [replay(best.policy, "recommended")]
     try:
@@ -297,7 +298,7 @@ def _compared(report: Report, table: EventTable, progress: Stages | None) -> Rep
             different=False,
         )
         part = table if best is None else split(table)[1]
-        sides = _measured(part, question, report.reading, _stage(progress, "comparing"))
+        sides = _measured(part, question, report.reading, tell)
     except TarryError as error:  # likewise
         return replace(report, no_comparison=str(error))
     return replace(report, comparison=sides)
