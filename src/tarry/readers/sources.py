@@ -77,7 +77,8 @@ class Packed:
         )
         if path != STANDARD_INPUT:
             check_readable(Path(path), self.what)
-        self.size, self._taken = _size(path), 0  # bytes; nobody knows the size of a pipe, and 0 says so
+        self.size = _size(path)  # bytes; nobody knows the size of a pipe, and 0 says so
+        self._taken = 0
 
     def share(self) -> float | None:
         """How much of the file was read so far, from 0 to 1; None where nobody knows, as of a pipe."""

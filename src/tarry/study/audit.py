@@ -262,7 +262,8 @@ def _measured(
 
 def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
     """With the recommendation, or why there is none."""
-    question, tell = report.question, _stage(progress, "advising")
+    question = report.question
+    tell = _stage(progress, "advising")
     try:
         advice = advise(
             table,
