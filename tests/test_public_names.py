@@ -99,7 +99,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.outputs.print_notes": PRINTS,
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
-    "tarry.study.observer.Observer": PROTOCOL,
+    "tarry.study.practice.Observer": PROTOCOL,
 }
 
 

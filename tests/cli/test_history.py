@@ -21,7 +21,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.study.attack.cutoff import CUTOFF
-from tarry.study.baselines.jitter import JITTER
+from tarry.study.baselines.plain import JITTER
 
 
 def asked(*options):
@@ -69,7 +69,7 @@ def test_code_that_is_not_installed_runs_only_where_that_is_allowed(option, tmp_
     (tmp_path / "somebodys.py").write_text(
         "from dataclasses import replace\n"
         "from tarry.study.attack.cutoff import CUTOFF\n"
-        "from tarry.study.baselines.jitter import JITTER\n"
+        "from tarry.study.baselines.plain import JITTER\n"
         "ATTACK, HABIT = replace(CUTOFF, name='mine'), replace(JITTER, name='mine')\n",
         encoding="utf-8",
     )

@@ -28,8 +28,7 @@ from tarry.paper.power import (
     roc,
     simulate,
 )
-from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import GapLaw
+from tarry.study.attack.likelihood import GapLaw, PairLaws, pair_laws
 
 TINY = RunSettings(tiny=True)
 SETTINGS = [(epsilon, percentile) for epsilon in EPSILONS for percentile in PERCENTILES]

@@ -106,10 +106,10 @@ def test_a_path_may_be_a_text(tmp_path):
 RUBBISH = os.urandom(1 << 20)
 ROWS = b"actor,target,time\na,b,1\n" * 200
 SENTENCES = {
-    "empty.csv": (b"", "it is empty"),
-    "empty.parquet": (b"", "it is empty"),
-    "empty": (b"", "it is empty"),
-    "packed-nothing.csv.gz": (gzip.compress(b""), "nothing but blank lines"),
+    "empty.csv": (b"", "is empty: give one with rows"),
+    "empty.parquet": (b"", "is empty: give one with rows"),
+    "empty": (b"", "is empty: give one with rows"),
+    "packed-nothing.csv.gz": (gzip.compress(b""), "is empty: give one with rows"),
     "blank.csv": (b"\n\n  \n", "nothing but blank lines"),
     "blank.jsonl": (b"\n\n", "nothing but blank lines"),
     "header.csv": (b"actor,target,time\n", "only the names of columns"),

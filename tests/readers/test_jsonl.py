@@ -18,7 +18,7 @@ from tarry.readers.columns import Wanted
 from tarry.readers.faults import SHOWN
 from tarry.readers.files import read_history
 from tarry.readers.jsonl import _fast, read_objects
-from tarry.readers.lines import TextFile
+from tarry.readers.sources import TextFile
 
 GOOD = b'{"actor": "a", "target": 7, "time": 1}'
 

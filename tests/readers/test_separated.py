@@ -17,8 +17,8 @@ from tarry.readers import separated
 from tarry.readers.columns import Wanted
 from tarry.readers.faults import SHOWN
 from tarry.readers.files import read_history
-from tarry.readers.lines import TextFile
 from tarry.readers.separated import read_separated, records
+from tarry.readers.sources import TextFile
 
 HEADER = "actor,target,time\n"
 

@@ -20,8 +20,7 @@ from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.batching import measure_batching, null_gaps
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.question import EPSILONS, Question
 from tarry.study.replay import replay
 from tarry.study.score import precision_at

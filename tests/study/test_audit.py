@@ -20,8 +20,7 @@ from tarry.study.advice import advise
 from tarry.study.attack import attack
 from tarry.study.audit import SUSPECTS, Question, advice_as_dict, audit
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.score import average_precision, crossover, recall_at
 from tarry.study.table import event_table

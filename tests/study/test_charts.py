@@ -26,7 +26,7 @@ from tarry.study.charts import (
 )
 from tarry.study.charts.style import DARK, LIGHT, duration_axis, nice_top
 from tarry.study.figures import percent, seconds, shown_names
-from tarry.study.observer import observer
+from tarry.study.practice import observer
 from tarry.study.question import Question
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun

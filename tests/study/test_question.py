@@ -9,8 +9,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.study.attack import attack
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.question import CUTOFFS, Question
 from tarry.study.replay import replay
 

@@ -17,10 +17,9 @@ from tarry.study.attack import attack
 from tarry.study.audit import Question, audit
 from tarry.study.baselines import baseline
 from tarry.study.figures import day, number, percent, seconds
-from tarry.study.observer import observer
+from tarry.study.practice import observer
 from tarry.study.replay import replay
-from tarry.study.report import report_html
-from tarry.study.report.advice import GLOSSARY
+from tarry.study.report import GLOSSARY, report_html
 from tarry.study.report.markup import Html, el, inline_svg, join, table
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES

@@ -13,8 +13,7 @@ from tarry.study.attack import Truth, attack
 from tarry.study.attack.cutoff import cutoff_attack, recipient_attack
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Practice, Shown, observer
 from tarry.study.question import Question
 from tarry.study.replay import replay
 from tarry.study.runs import run_attacks

@@ -28,7 +28,7 @@ from tarry.study.figures import percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.audit import Report
-    from tarry.study.compare import Line, Spread
+    from tarry.study.runs import Line, Spread
 
 __all__ = ["add_arguments", "run"]
 

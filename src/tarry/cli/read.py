@@ -37,10 +37,9 @@ from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
-from tarry.readers.events import Event, Stream
+from tarry.readers.events import Event, Stream, read_owners
 from tarry.readers.faults import Faults, Unreadable
 from tarry.readers.kind import ReaderKind
-from tarry.readers.owners import read_owners
 
 __all__ = ["add_arguments", "run"]
 

@@ -26,8 +26,7 @@ from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart
-from tarry.study.attack.likelihood import PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import FloatArray, GapLaw, spread
+from tarry.study.attack.likelihood import FloatArray, GapLaw, PairLaws, pair_laws, spread
 from tarry.study.charts.style import percent_axis
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, crossover

@@ -138,10 +138,11 @@ def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -
     """
     writer = _Writer(path, columns)
     try:
-        while not writer.is_done and (some := list(islice(events, _AT_ONCE))):
+        while not writer.done.is_set() and (some := list(islice(events, _AT_ONCE))):
             writer.put(some)
     finally:
-        writer.end()
+        writer.put([])
+        writer.done.wait()
     if writer.failed:
         raise writer.failed[0]
 
@@ -157,24 +158,16 @@ class _Writer:
         self._path = path
         self._columns = columns
         self._batches: Queue[list[Event]] = Queue(maxsize=1)
-        self._done = threading.Event()
+        self.done = threading.Event()
         self.failed: list[BaseException] = []
         threading.Thread(target=self._write, daemon=True).start()
 
-    @property
-    def is_done(self) -> bool:
-        return self._done.is_set()
-
     def put(self, some: list[Event]) -> None:
         """Hand some events over, as soon as there is room; none are the end."""
-        while not self.is_done:
+        while not self.done.is_set():
             with suppress(Full):
                 self._batches.put(some, timeout=_LOOK_S)
                 return
-
-    def end(self) -> None:
-        self.put([])
-        self._done.wait()
 
     def _write(self) -> None:
         import polars as pl  # noqa: PLC0415 - needs the study extra
@@ -194,7 +187,7 @@ class _Writer:
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self.failed.append(error)
         finally:
-            self._done.set()
+            self.done.set()
 
 
 def written_time(time: int) -> str:
@@ -261,14 +254,11 @@ def _write_csv(events: Iterable[Event], text: IO[str], columns: tuple[str, ...])
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(columns)
     for event in events:
-        row = _row(event)[: len(columns)]
+        is_bot = "true" if event.is_bot else "false"
+        cells = (event.actor, event.target, written_time(event.time), event.track, is_bot)
+        row = cells[: len(columns)]
         # A bare carriage return ends a line for many programs, but is not quoted for that.
         (quoted if any("\r" in cell for cell in row) else table).writerow(row)
-
-
-def _row(event: Event) -> tuple[str, ...]:
-    is_bot = "true" if event.is_bot else "false"
-    return event.actor, event.target, written_time(event.time), event.track, is_bot
 
 
 def _write_jsonl(events: Iterable[Event], text: IO[str], columns: tuple[str, ...]) -> None:

@@ -10,8 +10,8 @@ from tarry.readers.columns import TROUBLE, Columns, Rows, Wanted, refusing
 from tarry.readers.faults import CONVERT, Faults, clip
 from tarry.readers.frames import take_columns
 from tarry.readers.jsonl import read_jsonl
-from tarry.readers.lines import HEAD, TextFile
 from tarry.readers.separated import read_separated
+from tarry.readers.sources import HEAD, TextFile, check_readable
 from tarry.readers.times import UNITS, check_unit
 
 __all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
@@ -36,6 +36,7 @@ _OTHERS = {
     b"\xfe\xff": ("UTF-16 text", CONVERT),
 }
 _PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_STARTS = {_PARQUET: "parquet", _ARROW: "arrow", _STREAM: "arrow", b"{": "jsonl"}
 
 
 def read_history(
@@ -66,28 +67,8 @@ def read_history(
     wanted = Wanted(actor=actor, target=target, time=time)
     file = Path(path)
     what = f"the history {clip(file.name or file, 60)}"
-    _check_readable(file, what)
+    check_readable(file, what, pipes=False)
     return take_columns(_rows(TextFile(path=file, what=what), wanted), wanted, time_unit)
-
-
-def _check_readable(path: Path, what: str) -> None:
-    """Say why a file cannot be opened, or that there is nothing in it."""
-    try:
-        if path.exists() and not path.is_file():
-            reason = "it is a directory" if path.is_dir() else "it is not a file"
-        else:
-            with path.open("rb") as file:
-                reason = "" if file.read(1) else "it is empty"
-    except FileNotFoundError:
-        reason = "no such file"
-    except PermissionError:
-        reason = "no permission"
-    except OSError as error:
-        reason = clip(error.strerror)
-    except ValueError:
-        reason = "no file can have such a name"
-    if reason:
-        raise BadInput(f"{what} cannot be read ({reason})", "check its name")
 
 
 def _rows(text: TextFile, wanted: Wanted) -> Rows:
@@ -111,21 +92,19 @@ def _kind(path: Path, head: bytes) -> str:
         endings.pop()
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    binary = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-    for magic, kind in binary.items():
-        if start.startswith(magic):
-            return kind
-    return "jsonl" if start.startswith(b"{") else "csv"
+    start = head.removeprefix(_BOM).lstrip()
+    return next((kind for magic, kind in _STARTS.items() if start.startswith(magic)), "csv")
 
 
 def check_start(head: bytes, what: str) -> None:
-    r"""Refuse kinds of files that others give for histories, by name.
+    r"""Refuse an empty file, and kinds of files that others give for histories, by name.
 
     >>> check_start(b"SQLite format 3\0", "the history")
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the history is an SQLite database: write its table as CSV first
     """
+    if not head:
+        raise BadInput(f"{what} is empty", "give one with rows")
     workbook = head.startswith(_ZIP) and _WORKBOOK.search(head, 0, 1000)
     others = {_ZIP: ("an Excel workbook", "save its sheet as CSV first")} if workbook else _OTHERS
     for magic, (kind, fix) in others.items():

@@ -10,10 +10,18 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.readers.columns import Columns, Rows, Wanted, refusing
+from tarry.readers.columns import (
+    Columns,
+    Rows,
+    Wanted,
+    choose_columns,
+    faults_of_names,
+    name_column,
+    refusing,
+    unnest,
+)
 from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, SHOWN, Faults, Unreadable, clip
-from tarry.readers.names import choose_columns, faults_of_names, name_column, unnest
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
 __all__ = ["read_events", "read_frame", "take_columns"]

@@ -10,11 +10,19 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
-from tarry.readers.columns import TROUBLE, Rows, Wanted, refusing
+from tarry.readers.columns import (
+    TROUBLE,
+    Rows,
+    Wanted,
+    add_inner,
+    choose_columns,
+    paths_of,
+    refusing,
+    unnest,
+)
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import NoJson, json_object, json_text
-from tarry.readers.lines import Illegible, TextFile, text_of
-from tarry.readers.names import add_inner, choose_columns, paths_of, unnest
+from tarry.readers.sources import Illegible, TextFile, text_of
 
 __all__ = ["read_jsonl", "read_objects", "whole_names"]
 
@@ -192,13 +200,13 @@ def whole_names(frame: pl.DataFrame, chosen: dict[str, str]) -> pl.DataFrame:
     >>> whole_names(pl.DataFrame({"a": [5.0, None], "b": [1.5, 2.0]}), chosen).dtypes
     [Int64, Float64]
     """
-    floats = [key for role, key in chosen.items() if role != "time" and frame.schema[key].is_float()]
-    fits = [key for key in floats if _all_whole(frame[key])]
+    names = {key: frame[key] for role, key in chosen.items() if role != "time"}
+    fits = [
+        key
+        for key, name in names.items()
+        if name.dtype.is_float() and ((name == name.round()) & (name.abs() < _EXACT)).all()
+    ]
     return frame.with_columns(pl.col(fits).cast(pl.Int64)) if fits else frame
-
-
-def _all_whole(column: pl.Series) -> bool:
-    return bool(((column == column.round()) & (column.abs() < _EXACT)).all())
 
 
 def _kind(kinds: set[type]) -> type[pl.DataType]:

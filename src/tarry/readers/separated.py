@@ -15,10 +15,9 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.readers.columns import TROUBLE, Rows, Wanted
+from tarry.readers.columns import TROUBLE, Rows, Wanted, choose_columns
 from tarry.readers.faults import CONVERT, NOT_TEXT, Faults
-from tarry.readers.lines import HEAD, Illegible, TextFile, text_of
-from tarry.readers.names import choose_columns
+from tarry.readers.sources import HEAD, Illegible, TextFile, text_of
 
 __all__ = ["Record", "read_separated", "records"]
 

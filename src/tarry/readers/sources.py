@@ -1,4 +1,7 @@
-"""Where bytes come from: a file, several, or standard input, unpacked on the way, however many."""
+"""Where bytes come from: a file, several, or standard input, unpacked on the way, however many.
+
+A file of text (`TextFile`) is read line by line: for its head, and where the fast way refuses it.
+"""
 
 import bz2
 import gzip
@@ -7,17 +10,31 @@ import lzma
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
 from tarry.core.errors import BadInput
-from tarry.readers.faults import Faults, clip
+from tarry.readers.faults import NOT_TEXT, Faults, clip
 
-__all__ = ["BLOCK", "MAGIC", "STANDARD_INPUT", "Packed", "Paths", "Pieces", "zstd_library"]
+__all__ = [
+    "BLOCK",
+    "HEAD",
+    "MAGIC",
+    "STANDARD_INPUT",
+    "Illegible",
+    "Packed",
+    "Paths",
+    "Pieces",
+    "TextFile",
+    "check_readable",
+    "text_of",
+    "zstd_library",
+]
 
 BLOCK = 1 << 18
 STANDARD_INPUT = "-"
@@ -25,12 +42,17 @@ STANDARD_INPUT = "-"
 Paths = str | Path | Sequence[str | Path]
 #: Packings, by the first bytes of a file.
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNPACK: dict[str, Callable[[Any], Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 _LONGEST_NAME = 120
 _ARCHIVES = {  # which hold files with names, and are not made to be read from the front
     b"7z\xbc\xaf\x27\x1c": ("a 7z archive", "7z x -so FILE.7z"),
     b"PK\x03\x04": ("a zip archive", "unzip -p FILE.zip"),
 }
 _LONGEST_MAGIC = 6
+HEAD = 1 << 20  # bytes in which the header of a file has to end
+_LONGEST = 1 << 24  # bytes of one line; nothing longer is held in memory
+_LARGE, _TIMES = 1 << 30, 200  # a zstd file that unpacks to more than both is no history
+_FRAME_HEAD = 18  # bytes in which a zstd file states its size
 _ZSTD_LIBRARIES = ("compression.zstd", "backports.zstd")  # Python's own since 3.14, and the same for older
 
 
@@ -53,41 +75,26 @@ class Packed:
         self.what = (
             "standard input" if path == STANDARD_INPUT else f"{kind} {clip(Path(path).name or path, 60)}"
         )
-        self._taken, self._size = 0, 0
         if path != STANDARD_INPUT:
-            _check_readable(Path(path), self.what)
+            check_readable(Path(path), self.what)
+        self.size = _size(path)  # bytes; nobody knows the size of a pipe, and 0 says so
+        self._taken = 0
 
     def share(self) -> float | None:
         """How much of the file was read so far, from 0 to 1; None where nobody knows, as of a pipe."""
-        return min(1.0, self._taken / self._size) if self._size else None
+        return min(1.0, self._taken / self.size) if self.size else None
 
     def blocks(self) -> Iterator[bytes]:
         """All its bytes, unpacked, a block at a time."""
-        with self._opened() as raw:
+        self._taken = 0
+        stdin = nullcontext(sys.stdin.buffer)  # not ours to close
+        with stdin if self.path == STANDARD_INPUT else Path(self.path).open("rb", buffering=0) as raw:
             head = _first_bytes(raw)
             self._check_head(head)
-            packing = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "")
+            packing = _packing(head)
             with _unpacked(io.BufferedReader(_Counted(self, raw, head)), packing, self.what) as file:
                 while block := self._read(file, packing):
                     yield block
-
-    @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
-        if self.path == STANDARD_INPUT:
-            self._measure(sys.stdin.buffer)
-            yield sys.stdin.buffer  # not ours to close
-            return
-        with Path(self.path).open("rb", buffering=0) as file:
-            self._measure(file)
-            yield file
-
-    def _measure(self, file: IO[bytes]) -> None:
-        self._taken = 0
-        try:
-            facts = os.fstat(file.fileno())
-        except (OSError, ValueError):  # it is no file of the system's
-            return
-        self._size = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
 
     def _check_head(self, head: bytes) -> None:
         if not head:
@@ -98,7 +105,7 @@ class Packed:
                 raise BadInput(f"{self.what} is {archive}", fix)
 
     def _read(self, file: IO[bytes], packing: str) -> bytes:
-        rule = f"must be whole {packing} data" if packing else "must be readable to its end"
+        rule = _rule(packing)
         try:
             return file.read(BLOCK)
         except EOFError:
@@ -133,26 +140,24 @@ class Pieces:
         self._names = _names(several) if len(several) > 1 else [""]
         self.what = self._files[0].what if len(several) == 1 else f"{kind} in {len(several)} files"
         self.faults = Faults(self.what)  # of all of them, each with its file where there are several
-        self._sizes = [_size(path) for path in several]
         self._read = 0  # bytes of those that were read to their end
         self._now = self._files[0]
-        if len({_place(path) for path in several}) < len(several):
+        places = {path if path == STANDARD_INPUT else Path(path).resolve() for path in several}
+        if len(places) < len(several):
             raise BadInput(f"one file of {self.what} is given twice", "give it once")
 
     def __iter__(self) -> Iterator[Packed]:
-        for file, name, size in zip(self._files, self._names, self._sizes, strict=True):
+        for file, name in zip(self._files, self._names, strict=True):
             self._now, self.faults.file = file, name
             yield file
-            self._read += size
+            self._read += file.size
 
     def share(self) -> float | None:
         """How much of all was read so far, from 0 to 1; None where nobody knows, as of a pipe."""
-        if len(self._files) == 1:
-            return self._now.share()
-        if not all(self._sizes):
+        sizes = [file.size for file in self._files]
+        if not all(sizes):
             return None
-        size = self._sizes[self._files.index(self._now)]
-        return min(1.0, (self._read + (self._now.share() or 0) * size) / sum(self._sizes))
+        return min(1.0, (self._read + (self._now.share() or 0) * self._now.size) / sum(sizes))
 
 
 class _Counted(io.RawIOBase):
@@ -183,17 +188,18 @@ def _first_bytes(raw: IO[bytes]) -> bytes:
     return head
 
 
-def _unpacked(packed: io.BufferedReader, packing: str, what: str) -> IO[bytes]:
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=packed)  # type: ignore[return-value]  # it reads, which is all we want
-    if packing == "bzip2":
-        return bz2.BZ2File(packed)
-    if packing == "xz":
-        return lzma.LZMAFile(packed)
-    if packing == "zstd":
-        file: IO[bytes] = zstd_library(what).ZstdFile(packed)
-        return file
-    return packed
+def _packing(head: bytes) -> str:
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), "")
+
+
+def _rule(packing: str) -> str:
+    return f"must be whole {packing} data" if packing else "must be readable to its end"
+
+
+def _unpacked(packed: IO[bytes], packing: str, what: str) -> IO[bytes]:
+    unpack = zstd_library(what).ZstdFile if packing == "zstd" else _UNPACK.get(packing)
+    file: IO[bytes] = unpack(packed) if unpack else packed
+    return file
 
 
 def zstd_library(what: str) -> ModuleType:
@@ -213,16 +219,26 @@ def zstd_library(what: str) -> ModuleType:
     )
 
 
-def _check_readable(path: Path, what: str) -> None:
-    """Say why it cannot be opened, before anybody waits for it."""
+def check_readable(path: Path, what: str, *, pipes: bool = True) -> None:
+    """Say why a file cannot be opened, before anybody waits for it. It may be a pipe where `pipes` says so.
+
+    >>> check_readable(Path("/nowhere/dump.xml"), "the dump")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the dump cannot be read (no such file): check its name
+    """
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        reason = "" if os.access(path, os.R_OK) else "no permission"
+        if stat.S_ISDIR(mode):
             reason = "it is a directory"
-        else:
-            reason = "" if os.access(path, os.R_OK) else "no permission"
-            path.stat()
+        elif stat.S_ISREG(mode):
+            path.open("rb").close()
+        elif not pipes:
+            reason = "it is not a file"
     except FileNotFoundError:
         reason = "no such file"
+    except PermissionError:
+        reason = "no permission"
     except OSError as error:
         reason = clip(error.strerror)
     except ValueError:
@@ -241,11 +257,99 @@ def _names(several: Sequence[str | Path]) -> list[str]:
     ]
 
 
-def _place(path: str | Path) -> str | Path:
-    return path if path == STANDARD_INPUT else Path(path).resolve()
-
-
 def _size(path: str | Path) -> int:
     """Bytes of a file, and 0 of what has no size."""
-    file = Path(path)
-    return file.stat().st_size if path != STANDARD_INPUT and file.is_file() else 0
+    try:
+        facts = os.fstat(sys.stdin.buffer.fileno()) if path == STANDARD_INPUT else Path(path).stat()
+    except (OSError, ValueError):  # standard input is no file of the system's
+        return 0
+    return facts.st_size if stat.S_ISREG(facts.st_mode) else 0
+
+
+class Illegible(ValueError):
+    """A line that is no text; the message says why.
+
+    >>> raise Illegible("the line is not UTF-8 text")
+    Traceback (most recent call last):
+    tarry.readers.sources.Illegible: the line is not UTF-8 text
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFile:
+    r"""A file of text, unpacked while it is read. Its first bytes say how it is packed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.csv.gz"
+    ...     _ = path.write_bytes(gzip.compress(b"actor,target\n1,2"))
+    ...     list(TextFile(path=path, what="the history").lines())
+    [b'actor,target\n', b'1,2']
+    """
+
+    path: Path  # where it is
+    what: str  # what sentences call it
+
+    @property
+    def packing(self) -> str:
+        """`gzip`, `zstd` or nothing: what the table library unpacks as well."""
+        with self.path.open("rb") as file:
+            start = file.read(_LONGEST_MAGIC)
+        packing = _packing(start)
+        return packing if packing in {"gzip", "zstd"} else ""
+
+    def head(self) -> bytes:
+        """The first MiB or so of its text."""
+        self._check_size()
+        with self.sound(), self.path.open("rb") as raw, _unpacked(raw, self.packing, self.what) as file:
+            return file.read(HEAD)
+
+    def lines(self) -> Iterator[bytes]:
+        """Every line with its end. Of one that is too long only the beginning is kept."""
+        with self.sound(), self.path.open("rb") as raw, _unpacked(raw, self.packing, self.what) as file:
+            while line := file.readline(_LONGEST):
+                yield line
+                while len(line) == _LONGEST and not line.endswith(b"\n"):
+                    line = file.readline(_LONGEST)
+
+    @contextmanager
+    def sound(self) -> Iterator[None]:
+        """A context in which every error of unpacking becomes one sentence."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except Exception:  # noqa: BLE001 - each packing has its own ways to say so
+            problem = f"{self.what} {_rule(self.packing)}, and has damage inside or ends too early"
+            raise BadInput(problem, "copy it again, to its end") from None
+
+    def _check_size(self) -> None:
+        """Refuse a zstd file that says itself that it is far larger than any history packs."""
+        if self.packing != "zstd":
+            return
+        with self.sound(), self.path.open("rb") as file:
+            size = zstd_library(self.what).get_frame_info(file.read(_FRAME_HEAD)).decompressed_size or 0
+        packed = self.path.stat().st_size
+        if size > _LARGE and size > _TIMES * packed:
+            raise BadInput(
+                f"{self.what} must be zstd data that unpacks to at most {_TIMES} times its size, "
+                f"not {size / packed:.0f} times",
+                "unpack it first",
+            )
+
+
+def text_of(line: bytes) -> str:
+    r"""A line as text, with its end.
+
+    >>> text_of("é,b\r\n".encode())
+    'é,b\r\n'
+    >>> text_of(b"\xe9,b")
+    Traceback (most recent call last):
+    tarry.readers.sources.Illegible: the line is not UTF-8 text
+    """
+    if len(line) >= _LONGEST:
+        raise Illegible(f"the line is longer than {_LONGEST >> 20} MiB")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise Illegible(NOT_TEXT) from None

@@ -192,9 +192,10 @@ def read_numbers(whole: pl.Series, numbers: pl.Series, unit: str | None) -> Coun
         guess = f"{UNITS[unit]}, by their size" if dates is None else "dates (YYYYMMDD)"
         whole = whole if dates is None else dates
     is_whole = whole.is_not_null().to_numpy()
-    exact, near = _exact(whole.fill_null(0).to_numpy(), unit), _rounded(np.where(finite, floats, 0), unit)
-    micros = np.where(is_whole, exact.micros, near.micros)
-    fault = np.where(np.where(is_whole, exact.good, near.good), FINE, FAR).astype(np.uint8)
+    exact, exact_good = _in_micros(whole.fill_null(0).to_numpy(), unit)
+    near, near_good = _in_micros(np.where(finite, floats, 0), unit)
+    micros = np.where(is_whole, exact, near)
+    fault = np.where(np.where(is_whole, exact_good, near_good), FINE, FAR).astype(np.uint8)
     fault[~finite] = NOT_FINITE
     fault[numbers.is_null().to_numpy()] = MISSING
     days = days_of(micros[fault == FINE])
@@ -251,28 +252,17 @@ def _guess_unit(sizes: npt.NDArray[np.float64]) -> str:
     return first
 
 
-class _Micros(NamedTuple):
-    micros: IntArray
-    good: BoolArray
-
-
-def _exact(counts: IntArray, unit: str) -> _Micros:
-    """Whole counts of a unit in microseconds, without a float on the way; the nearest one for ns."""
+def _in_micros(counts: IntArray | npt.NDArray[np.float64], unit: str) -> tuple[IntArray, BoolArray]:
+    """Counts of a unit to the nearest microsecond, and which are in reach; whole ones without a float."""
     per_second = PER_SECOND[unit]
     good = (counts >= FIRST_S * per_second) & (counts < END_S * per_second)
     inside = np.where(good, counts, 0)
+    if counts.dtype.kind == "f":
+        micros = inside * (1e6 / per_second) if per_second <= 1e6 else inside / 1000.0
+        return np.rint(micros).astype(np.int64), good
     if unit == "ns":
-        return _Micros(inside // 1000 + (inside % 1000 >= 500), good)
-    return _Micros(inside * (1_000_000 // per_second), good)
-
-
-def _rounded(numbers: npt.NDArray[np.float64], unit: str) -> _Micros:
-    """Numbers of a unit, to the nearest microsecond."""
-    per_second = float(PER_SECOND[unit])
-    good = (numbers >= FIRST_S * per_second) & (numbers < END_S * per_second)
-    inside = np.where(good, numbers, 0.0)
-    micros = inside * (1e6 / per_second) if per_second <= 1e6 else inside / 1000.0
-    return _Micros(np.rint(micros).astype(np.int64), good)
+        return inside // 1000 + (inside % 1000 >= 500), good
+    return inside * (1_000_000 // per_second), good
 
 
 class IsoMoments(NamedTuple):
@@ -295,7 +285,9 @@ def iso_moments(texts: pl.Series) -> IsoMoments:
     ([1500000, 86400000000, 0], [True, True, False], [True, False, False])
     """
     parts = texts.str.extract_groups(ISO).struct.unnest()
-    hour, minute, second = (_number(name) for name in ("hour", "minute", "second"))
+    hour, minute, second = (
+        pl.col(name).cast(pl.Int64).fill_null(0) for name in ("hour", "minute", "second")
+    )
     day = pl.concat_str("year", "month", "day").str.to_date("%Y%m%d", strict=False)
     # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
     nanos = pl.col("part").str.pad_end(9, "0").str.slice(0, 9).cast(pl.Int64).fill_null(0)
@@ -323,7 +315,3 @@ def _seconds_ahead(zones: pl.Series) -> pl.Expr:
     if not offsets:
         return pl.lit(0)
     return pl.col("zone").replace_strict(offsets, default=0, return_dtype=pl.Int64)
-
-
-def _number(part: str) -> pl.Expr:
-    return pl.col(part).cast(pl.Int64).fill_null(0)

@@ -14,8 +14,7 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.figures import percent, seconds
-from tarry.study.observer import Observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, Observer
 from tarry.study.question import EPSILONS, Question
 from tarry.study.replay import Replay, replay
 from tarry.study.runs import Progress, Runs, run_attacks

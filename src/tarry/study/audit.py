@@ -14,11 +14,10 @@ from tarry.readers.frames import read_events, read_frame
 from tarry.study.advice import Advice, TriedPolicy, advise, split
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
-from tarry.study.compare import Line, compare
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
-from tarry.study.runs import AttackRun, Cost, Progress, run_attacks
+from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
 from tarry.study.score import Score, average_precision, crossover, recall_at
 from tarry.study.table import EventTable, table_of
 
@@ -184,7 +183,6 @@ def audit(
         raise BadInput(f"unknown engine {engine!r}", "use memory")
     question = Question() if question is None else question
     reading, table = _read(source, question)
-    _tell(progress, "measuring")
     report = _measured(table, question, reading, _stage(progress, "measuring"))
     if question.recommend:
         report = _advised(report, table, progress)
@@ -264,8 +262,8 @@ def _measured(
 
 def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
     """With the recommendation, or why there is none."""
-    _tell(progress, "advising")
     question = report.question
+    tell = _stage(progress, "advising")
     try:
         advice = advise(
             table,
@@ -274,7 +272,7 @@ def _advised(report: Report, table: EventTable, progress: Stages | None) -> Repo
             watcher=question.observers[0] if question.observers else "notified",
             seed=question.seed,
             draws=question.advice_draws,
-            progress=_stage(progress, "advising"),
+            progress=tell,
         )
     except TarryError as error:  # the audit stands without it
         return replace(report, no_advice=str(error))
@@ -286,7 +284,7 @@ def _compared(report: Report, table: EventTable, progress: Stages | None) -> Rep
 
     A recommendation is measured on the part of the history that it was not learned on; so are the others.
     """
-    _tell(progress, "comparing")
+    tell = _stage(progress, "comparing")
     best = None if report.advice is None else report.advice.best
     recommended = [] if best is None else [replay(best.policy, "recommended")]
     try:
@@ -301,7 +299,7 @@ def _compared(report: Report, table: EventTable, progress: Stages | None) -> Rep
             different=False,
         )
         part = table if best is None else split(table)[1]
-        sides = _measured(part, question, report.reading, _stage(progress, "comparing"))
+        sides = _measured(part, question, report.reading, tell)
     except TarryError as error:  # likewise
         return replace(report, no_comparison=str(error))
     return replace(report, comparison=sides)
@@ -312,7 +310,6 @@ def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stage
 
     On the part it was not learned on, at cutoffs fine enough for a curve and long enough for the delays.
     """
-    _tell(progress, "replaying")
     question = report.question
     reach = question.window / MICROSECONDS + best.longest_s
     beyond = next((place for place, second in enumerate(_ROUND) if second >= reach), len(_ROUND))
@@ -328,14 +325,12 @@ def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stage
     return _measured(split(table)[1], shown, report.reading, _stage(progress, "replaying"))
 
 
-def _tell(progress: Stages | None, stage: str) -> None:
-    """Say that a stage begins."""
-    if progress is not None:
-        progress(stage, 0, 1)
-
-
 def _stage(progress: Stages | None, stage: str) -> Progress | None:
-    return None if progress is None else lambda done, total: progress(stage, done, total)
+    """Say that a stage begins, and who is told how far it is."""
+    if progress is None:
+        return None
+    progress(stage, 0, 1)
+    return lambda done, total: progress(stage, done, total)
 
 
 def advice_as_dict(advice: Advice) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, attack
 from tarry.study.baselines import baseline
-from tarry.study.observer import Observer, observer
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Observer, Practice, observer
 from tarry.study.replay import replay
 
 __all__ = ["CUTOFFS", "EPSILONS", "Question"]
@@ -19,7 +18,6 @@ __all__ = ["CUTOFFS", "EPSILONS", "Question"]
 CUTOFFS = (10, 60, 300, 600, 1800, 3600, 7200)
 #: The budgets of the policies that a recommendation tries.
 EPSILONS: tuple[Number, ...] = ("0.5", "1", "2")
-_USUAL_CUTOFFS = tuple(second * MICROSECONDS for second in CUTOFFS)
 _ADVICE_DRAWS = 3  # one draw alone could be lucky
 
 

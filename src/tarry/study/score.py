@@ -24,9 +24,14 @@ class Counts:
     true_negatives: int  # neither
 
     @property
+    def claims(self) -> int:
+        """How many pairs are claimed, rightly or not."""
+        return self.true_positives + self.false_positives
+
+    @property
     def precision(self) -> float | None:
         """The share of claims that are right; None where nothing is claimed."""
-        return _share(self.true_positives, self.true_positives + self.false_positives)
+        return _share(self.true_positives, self.claims)
 
     @property
     def recall(self) -> float | None:
@@ -95,8 +100,7 @@ def crossover(scores: Sequence[Counts]) -> float | None:
     ]
     if not points:
         return None
-    line = [(0.0, 1.0), *points]
-    for (alarm, miss), (later_alarm, later_miss) in pairwise(line):
+    for (alarm, miss), (later_alarm, later_miss) in pairwise([(0.0, 1.0), *points]):
         if later_alarm >= later_miss:
             before, after = miss - alarm, later_alarm - later_miss
             part = before / (before + after) if before + after else 0.0
@@ -132,7 +136,7 @@ def precision_at(scores: Sequence[Counts], recall: float = RECALL) -> float | No
 
 def _by_recall(scores: Sequence[Counts]) -> list[Counts]:
     """From few claims to many."""
-    return sorted(scores, key=lambda counts: counts.true_positives + counts.false_positives)
+    return sorted(scores, key=lambda counts: counts.claims)
 
 
 def _share(part: int, whole: int) -> float | None:

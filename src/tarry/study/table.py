@@ -236,7 +236,9 @@ def _column(frame: pl.DataFrame, name: str) -> object:
     same from a CSV file as from a Parquet file.
     """
     column = frame[name]
-    if column.dtype.is_integer() and not column.null_count() and _fits(column):
+    # Whole numbers of 2^63 and above are texts, here as in a CSV file.
+    fits = column.dtype != pl.UInt64 or bool((column < 1 << 63).all())
+    if column.dtype.is_integer() and not column.null_count() and fits:
         return column.to_numpy()
     if column.dtype.is_float():  # a column of numbers with some missing, as spreadsheets write it
         whole = column.cast(pl.Int64, strict=False)
@@ -253,11 +255,6 @@ def _column(frame: pl.DataFrame, name: str) -> object:
     return (
         texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()
     )
-
-
-def _fits(column: pl.Series) -> bool:
-    """Whether whole numbers are below 2^63: larger ones are texts, here as in a CSV file."""
-    return column.dtype != pl.UInt64 or bool((column < 1 << 63).all())
 
 
 def _codes(what: str, names: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> IntArray:

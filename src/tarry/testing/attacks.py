@@ -23,8 +23,7 @@ from tarry.core.lanes import IntArray
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, AttackKind, Observed, Truth
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Practice, observer
 from tarry.study.replay import replay
 from tarry.study.score import Score
 from tarry.study.table import EventTable, event_table

@@ -12,10 +12,9 @@ from tarry.core.policy import Policy
 from tarry.study.attack import Observed, Truth, attack, attack_kind, nearest
 from tarry.study.attack.cutoff import cutoff_attack, informed_attack, recipient_attack, recipient_gaps
 from tarry.study.attack.difference import difference_attack
-from tarry.study.attack.nearest import nearest_mass, nearest_test
+from tarry.study.attack.nearest import nearest_bound, nearest_mass, nearest_test
 from tarry.study.baselines import baseline
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 from tarry.testing import AttackCase, AttackSuite
@@ -153,16 +152,11 @@ def test_nearest_watches_a_share_of_the_targets(table, name, share):
         for score, one in zip(
             scores, nearest_test(observed.seen, *columns, cutoffs_us=CUTOFFS, **sides), strict=True
         ):
-            counts = score.counts
-            assert (counts.true_positives, counts.false_positives) == (
-                one.batched_flagged,
-                one.others_flagged,
-            )
-            assert (counts.recall, counts.false_positive_rate) == (one.power, one.type_one)
-            assert score.cutoff == one.cutoff_us
+            assert score.counts == one.counts
+            assert score.cutoff == one.cutoff
             labels = replay(POLICY).show(table.history, Seeded(1)).batched
             mass = nearest_mass(*columns, labels, gap_us=960 * MICROSECONDS, **sides)
-            bound = None if practice.name == "nothing" else one.bound(POLICY.epsilon, mass)
+            bound = None if practice.name == "nothing" else nearest_bound(one.counts, POLICY.epsilon, mass)
             assert score.power_bound == bound
     assert attack(name).name == name
 

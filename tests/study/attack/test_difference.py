@@ -15,12 +15,10 @@ from tarry.core.policy import Policy
 from tarry.study.attack import Observed, Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.attack.difference import difference_attack
-from tarry.study.attack.likelihood import pair_laws
-from tarry.study.attack.likelihood_spread import GapLaw
+from tarry.study.attack.likelihood import GapLaw, pair_laws
 from tarry.study.baselines import baseline
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.observer import observer
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.table import event_table
 

@@ -12,7 +12,8 @@ from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.study.attack.nearest import NearestScore, nearest_mass, nearest_test
+from tarry.study.attack.nearest import nearest_bound, nearest_mass, nearest_test
+from tarry.study.score import Counts
 
 TIMES = st.integers(-8, 8)
 ROWS = st.lists(st.tuples(TIMES, TIMES, st.integers(0, 2), st.integers(0, 5), st.booleans()), max_size=14)
@@ -23,6 +24,14 @@ def columns(rows):
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
     observed, arrival, actor, target, label = table.T
     return observed, arrival, actor, target, label.astype(bool), target < 2, (target >= 2) & (target < 5)
+
+
+def totals(counts):
+    """How many own events are batched, and how many are not."""
+    return (
+        counts.true_positives + counts.false_negatives,
+        counts.false_positives + counts.true_negatives,
+    )
 
 
 def batched_rows(rows, window):
@@ -43,16 +52,17 @@ def test_every_count_is_that_of_a_loop_over_all_events(rows, window, cutoffs):
         observed, arrival, actor, target, own=own, watched=watched, window_us=window, cutoffs_us=cutoffs
     )
 
-    assert [score.cutoff_us for score in found] == cutoffs
+    assert [score.cutoff for score in found] == cutoffs
     for score in found:
         near = {
-            i: any(2 <= t < 5 and abs(seen - rows[i][0]) <= score.cutoff_us for seen, _, _, t, _ in rows)
+            i: any(2 <= t < 5 and abs(seen - rows[i][0]) <= score.cutoff for seen, _, _, t, _ in rows)
             for i in truth
         }
-        assert score.batched == sum(truth.values())
-        assert score.others == len(truth) - score.batched
-        assert score.batched_flagged == sum(near[i] for i in truth if truth[i])
-        assert score.others_flagged == sum(near[i] for i in truth if not truth[i])
+        batched, others = totals(score.counts)
+        assert batched == sum(truth.values())
+        assert others == len(truth) - batched
+        assert score.counts.true_positives == sum(near[i] for i in truth if truth[i])
+        assert score.counts.false_positives == sum(near[i] for i in truth if not truth[i])
 
 
 @given(ROWS, st.integers(0, 6), st.integers(0, 9))
@@ -113,11 +123,12 @@ def test_the_power_of_the_test_stays_below_its_bound(epsilon):
 
     scores = scored(history, plan.release, [20, 60, 120, 240, 480])
     for score in scores:
-        ratio = score.bound(epsilon, mass) / score.type_one
-        noise = np.sqrt(0.25 / score.batched + ratio**2 * score.type_one / score.others)
-        assert score.type_one < score.power <= score.bound(epsilon, mass) + 5 * noise
-        assert score.power > 0.5 * score.bound(epsilon, mass)  # within a factor of two of the truth
-    assert scores[0].bound(epsilon, mass) < 0.2
+        power, type_one = score.counts.recall, score.counts.false_positive_rate
+        bound, (batched, others) = nearest_bound(score.counts, epsilon, mass), totals(score.counts)
+        noise = np.sqrt(0.25 / batched + (bound / type_one) ** 2 * type_one / others)
+        assert type_one < power <= bound + 5 * noise
+        assert power > 0.5 * bound  # within a factor of two of the truth
+    assert nearest_bound(scores[0].counts, epsilon, mass) < 0.2
 
 
 def test_without_delays_the_test_breaks_the_bound():
@@ -125,30 +136,27 @@ def test_without_delays_the_test_breaks_the_bound():
     history = experiment(2_000, seed=3)
     [score] = scored(history, history.times, [20])
 
-    assert score.power == 1.0
-    assert score.bound("1", Fraction(1, 2)) < 0.3
+    assert score.counts.recall == 1.0
+    assert nearest_bound(score.counts, "1", Fraction(1, 2)) < 0.3
 
 
 def test_shares_of_nothing_are_not_numbers():
     """Without events of a kind there is no share, and without a null no bound."""
-    score = NearestScore(cutoff_us=1, batched=0, batched_flagged=0, others=0, others_flagged=0)
+    nothing = Counts(true_positives=0, false_positives=0, false_negatives=0, true_negatives=0)
+    some = Counts(true_positives=0, false_positives=0, false_negatives=1, true_negatives=9)
 
-    assert score.power is None
-    assert score.type_one is None
-    assert score.bound(1, Fraction(1, 2)) == 1.0
-    assert (
-        NearestScore(cutoff_us=1, batched=1, batched_flagged=0, others=9, others_flagged=0).bound(
-            1, Fraction(0)
-        )
-        == 1
-    )
+    assert nothing.recall is None
+    assert nothing.false_positive_rate is None
+    assert nearest_bound(nothing, 1, Fraction(1, 2)) == 1.0
+    assert nearest_bound(some, 1, Fraction(0)) == 1
 
 
 def test_a_larger_batch_is_bounded_with_more_flips():
     """Every further label that flips costs half of epsilon."""
-    score = NearestScore(cutoff_us=1, batched=9, batched_flagged=0, others=1000, others_flagged=1)
+    counts = Counts(true_positives=0, false_positives=1, false_negatives=9, true_negatives=999)
+    once = nearest_bound(counts, 2, Fraction(1, 2))
 
-    assert score.bound(2, Fraction(1, 2), flips=2) == pytest.approx(score.bound(2, Fraction(1, 2)) * np.e)
+    assert nearest_bound(counts, 2, Fraction(1, 2), flips=2) == pytest.approx(once * np.e)
 
 
 def test_times_are_exact_to_the_microsecond():
@@ -158,7 +166,7 @@ def test_times_are_exact_to_the_microsecond():
     own = target == 0
     found = nearest_test(at, at, actor, target, own=own, watched=~own, window_us=1, cutoffs_us=[0, 1])
 
-    assert [score.batched_flagged for score in found] == [0, 1]
+    assert [score.counts.true_positives for score in found] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,10 @@ from typing import Any
 import polars as pl
 
 from tarry.core.errors import BadInput
-from tarry.readers.columns import TROUBLE, Wanted
+from tarry.readers.columns import TROUBLE, Wanted, choose_columns
 from tarry.readers.files import check_start, check_text, read_arrow, read_parquet
-from tarry.readers.lines import HEAD, TextFile
-from tarry.readers.names import choose_columns
 from tarry.readers.separated import records
+from tarry.readers.sources import HEAD, TextFile
 
 __all__ = ["ROLES", "check_unpacked", "look"]
 

@@ -16,10 +16,10 @@ from tarry.core.promise import promise
 from tarry.readers.files import read_history
 from tarry.study.advice import Advice
 from tarry.study.audit import Report, audit
-from tarry.study.compare import spread_percent
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.runs import spread_percent
 
 __all__ = ["summary", "work"]
 

@@ -5,11 +5,10 @@ form and is read as well, only slower. Times are those of the server that saved 
 """
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import events_found
+from tarry.readers.exports import XmlStream, events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.sources import Paths, Pieces
-from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_wiki_dump"]
 

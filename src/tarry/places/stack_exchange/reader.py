@@ -6,11 +6,10 @@ Each file is a list of rows whose fields are attributes. Times are UTC, to the m
 from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import events_found
+from tarry.readers.exports import XmlStream, events_found
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.sources import Paths, Pieces
-from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_stack_exchange"]
 

@@ -12,9 +12,8 @@ from typing import ClassVar
 from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
-from tarry.study.observer import Observer
 from tarry.study.pairs import Near, near
-from tarry.study.practice import Practice
+from tarry.study.practice import Observer, Practice
 from tarry.study.score import Counts, Score
 from tarry.study.table import EventTable
 

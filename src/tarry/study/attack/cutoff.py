@@ -7,7 +7,7 @@ when they appear close together. Close is the same for all (recipient) or relati
 address is paid (informed).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -62,15 +62,6 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
     ]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Groups:
-    """Rows by recipient, and by recipient and spender: pairs of the second kind are no candidates."""
-
-    recipient: IntArray
-    both: IntArray
-    candidates: int
-
-
 def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[Score]:
     """Claim pairs with one recipient, seen at most a cutoff apart.
 
@@ -81,12 +72,12 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
     >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
     Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
     """
-    groups = _groups(truth.table)
-    close = pairs_within_groups(groups.recipient, seen, cutoffs)
-    not_candidates = pairs_within_groups(groups.both, seen, cutoffs)
+    spenders, candidates = _spenders(truth.table)
+    close = pairs_within_groups(truth.table.actor_rank, seen, cutoffs)
+    not_candidates = pairs_within_groups(spenders, seen, cutoffs)
     linked_pairs = truth.near.shown_within(seen, cutoffs)
     return [
-        Score(cutoff=cutoff, counts=truth.counts(linked, total - none, groups.candidates))
+        Score(cutoff=cutoff, counts=truth.counts(linked, total - none, candidates))
         for cutoff, linked, total, none in zip(cutoffs, linked_pairs, close, not_candidates, strict=True)
     ]
 
@@ -102,17 +93,17 @@ def informed_attack(
     >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
-    groups = _groups(truth.table)
+    spenders, candidates = _spenders(truth.table)
     distinct, place = np.unique(gaps, return_inverse=True)
     limits = [_limits(multiple, distinct)[place] for multiple in multiples]
-    close = pairs_within_own_limits(groups.recipient, seen, limits)
-    not_candidates = pairs_within_own_limits(groups.both, seen, limits)
+    close = pairs_within_own_limits(truth.table.actor_rank, seen, limits)
+    not_candidates = pairs_within_own_limits(spenders, seen, limits)
     linked_pairs = [truth.near.shown_within_own(seen, limit) for limit in limits]
     return [
         Score(
             cutoff=int(np.median(limit)) if len(limit) else 0,
             multiple=float(multiple),
-            counts=truth.counts(linked, total - none, groups.candidates),
+            counts=truth.counts(linked, total - none, candidates),
         )
         for multiple, limit, linked, total, none in zip(
             multiples, limits, linked_pairs, close, not_candidates, strict=True
@@ -137,19 +128,17 @@ def recipient_gaps(table: EventTable, window: int, default: int) -> IntArray:
     starts = np.searchsorted(owner, np.arange(table.actors))
     ends = np.searchsorted(owner, np.arange(table.actors), side="right")
     middle = np.minimum((starts + ends) // 2, max(len(ordered) - 1, 0))
-    known = ends > starts
-    gaps = np.where(known, ordered[middle] if len(ordered) else default, default)
-    return gaps[rank]
+    return np.where(ends > starts, ordered[middle] if len(ordered) else default, default)[rank]
 
 
-def _groups(table: EventTable) -> _Groups:
+def _spenders(table: EventTable) -> tuple[IntArray, int]:
+    """Rows by recipient and spender, and how many pairs of one recipient differ there: the candidates."""
     order = np.lexsort((table.target, table.actor))
     new = np.zeros(len(table), dtype=np.int64)
     new[1:] = (np.diff(table.actor[order]) != 0) | (np.diff(table.target[order]) != 0)
     both = np.empty(len(table), dtype=np.int64)
     both[order] = np.cumsum(new)
-    candidates = _pairs(table.actor_rank) - _pairs(both)
-    return _Groups(recipient=table.actor_rank, both=both, candidates=candidates)
+    return both, _pairs(table.actor_rank) - _pairs(both)
 
 
 def _pairs(groups: IntArray) -> int:
@@ -166,19 +155,14 @@ def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class _Cutoff(Attack):
-    name: str = "cutoff"
+class _OneCutoff(Attack):
+    """One cutoff for all, among all pairs or those of one recipient."""
+
+    name: str
+    claim: Callable[[Truth, IntArray, Sequence[int]], list[Score]]
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        return cutoff_attack(observed.truth, observed.seen, cutoffs)
-
-
-@dataclass(frozen=True)
-class _Recipient(Attack):
-    name: str = "recipient"
-
-    def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        return recipient_attack(observed.truth, observed.seen, cutoffs)
+        return self.claim(observed.truth, observed.seen, cutoffs)
 
 
 @dataclass(frozen=True)
@@ -201,12 +185,12 @@ class _Informed(Attack):
 
 def _make_cutoff(parameter: str) -> Attack:
     no_parameter("cutoff", parameter)
-    return _Cutoff()
+    return _OneCutoff("cutoff", cutoff_attack)
 
 
 def _make_recipient(parameter: str) -> Attack:
     no_parameter("recipient", parameter)
-    return _Recipient()
+    return _OneCutoff("recipient", recipient_attack)
 
 
 def _make_informed(parameter: str) -> Attack:

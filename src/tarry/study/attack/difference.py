@@ -12,11 +12,9 @@ from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import rows_by_gap
 from tarry.study import kernels
 from tarry.study.attack import Attack, AttackKind, Observed
-from tarry.study.attack.likelihood import MOST_TICKS, PairLaws, pair_laws
-from tarry.study.attack.likelihood_spread import GapLaw, law_ticks
+from tarry.study.attack.likelihood import MOST_TICKS, GapLaw, PairLaws, law_ticks, pair_laws
 from tarry.study.batching import in_batch_gaps, null_gaps
-from tarry.study.observer import Observer
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Observer, Practice
 from tarry.study.replay import label, numbered
 from tarry.study.score import Score
 

@@ -6,7 +6,7 @@ batched events they flag, type-I error the share of the others.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,48 +20,28 @@ from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import label
 from tarry.study.score import Counts, Score
 
-__all__ = ["NEAREST", "NearestScore", "nearest_mass", "nearest_test"]
+__all__ = ["NEAREST", "nearest_bound", "nearest_mass", "nearest_test"]
 
 _FAR = np.iinfo(np.int64).max
 _HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NearestScore:
-    """What the test finds at one cutoff, as exact counts.
+def nearest_bound(counts: Counts, epsilon: Number, mass: Fraction, *, flips: int = 1) -> float:
+    """The most power a policy allows at this type-I error; 1, which says nothing, when P0 is 0.
 
-    >>> score = NearestScore(cutoff_us=0, batched=4, batched_flagged=1, others=100, others_flagged=5)
-    >>> score.power, score.type_one, round(score.bound(1, Fraction(1, 2)), 3)
+    `mass` is P0 (`nearest_mass`). The theorem is about one pair of events in a given stream, and
+    any test of what is seen. A history is many streams: its batched events may have other
+    neighbours than the rest, bursts flip more than one further label (`flips`), and both shares
+    are counted on a sample. So this is a yardstick beside the counts, not a limit on them.
+
+    >>> counts = Counts(true_positives=1, false_negatives=3, false_positives=5, true_negatives=95)
+    >>> counts.recall, counts.false_positive_rate, round(nearest_bound(counts, 1, Fraction(1, 2)), 3)
     (0.25, 0.05, 0.272)
     """
-
-    cutoff_us: int  # microseconds: at most this far apart is flagged
-    batched: int  # own events with a same-actor event on a watched target, arrivals within the window
-    batched_flagged: int  # of these, flagged
-    others: int  # the other own events
-    others_flagged: int  # of these, flagged
-
-    @property
-    def power(self) -> float | None:
-        """The share of batched events that are flagged; None without any."""
-        return self.batched_flagged / self.batched if self.batched else None
-
-    @property
-    def type_one(self) -> float | None:
-        """The share of the others that are flagged; None without any."""
-        return self.others_flagged / self.others if self.others else None
-
-    def bound(self, epsilon: Number, mass: Fraction, *, flips: int = 1) -> float:
-        """The most power a policy allows at this type-I error; 1, which says nothing, when P0 is 0.
-
-        `mass` is P0 (`nearest_mass`). The theorem is about one pair of events in a given stream, and
-        any test of what is seen. A history is many streams: its batched events may have other
-        neighbours than the rest, bursts flip more than one further label (`flips`), and both shares
-        are counted on a sample. So this is a yardstick beside the counts, not a limit on them.
-        """
-        if not (mass and self.others):
-            return 1.0
-        return float(power_bound(epsilon, mass, Fraction(self.others_flagged, self.others), flips=flips))
+    others = counts.false_positives + counts.true_negatives
+    if not (mass and others):
+        return 1.0
+    return float(power_bound(epsilon, mass, Fraction(counts.false_positives, others), flips=flips))
 
 
 def nearest_test(
@@ -74,15 +54,19 @@ def nearest_test(
     watched: BoolArray,
     window_us: int,
     cutoffs_us: Sequence[int],
-) -> list[NearestScore]:
+) -> list[Score]:
     """Test every event on an own target against the watched ones, at each cutoff.
+
+    Sought are the own events that have a same-actor event on a watched target, arrivals within the window;
+    flagged are those with any event on a watched target at most the cutoff away. Then power is the
+    recall of the counts, and type-I error their false positive rate.
 
     `own` and `watched` mark rows; no target may be both.
 
     >>> at, actor, target = np.array([0, 2, 50]), np.array([1, 1, 2]), np.array([7, 8, 7])
     >>> own = target == 7
     >>> [s] = nearest_test(at, at, actor, target, own=own, watched=~own, window_us=5, cutoffs_us=[10])
-    >>> s.power, s.type_one
+    >>> s.counts.recall, s.counts.false_positive_rate
     (1.0, 0.0)
     """
     _check((observed, arrival, actor), target, own, watched)
@@ -93,12 +77,14 @@ def nearest_test(
         np.searchsorted(np.sort(distance[rows]), cutoffs_us, side="right") for rows in (batched, ~batched)
     ]
     return [
-        NearestScore(
-            cutoff_us=cutoff,
-            batched=int(batched.sum()),
-            batched_flagged=int(hits),
-            others=int((~batched).sum()),
-            others_flagged=int(false_hits),
+        Score(
+            cutoff=cutoff,
+            counts=Counts(
+                true_positives=int(hits),
+                false_positives=int(false_hits),
+                false_negatives=int(batched.sum() - hits),
+                true_negatives=int((~batched).sum() - false_hits),
+            ),
         )
         for cutoff, hits, false_hits in zip(cutoffs_us, *flagged, strict=True)
     ]
@@ -202,7 +188,7 @@ class _Nearest(Attack):
         )
         # The bound is about one gap, and no chance of failing.
         if policy is None or policy.delta or len(policy.gaps) > 1:
-            return [_as_score(score, None) for score in scores]
+            return scores
         mass = nearest_mass(
             *columns,
             label(policy, table.history).batched,
@@ -211,17 +197,8 @@ class _Nearest(Attack):
             window_us=window,
             gap_us=int(policy.start_ticks(policy.gap) * policy.tick * MICROSECONDS),
         )
-        return [_as_score(score, score.bound(policy.epsilon, mass)) for score in scores]
-
-
-def _as_score(nearest: NearestScore, bound: float | None) -> Score:
-    counts = Counts(
-        true_positives=nearest.batched_flagged,
-        false_positives=nearest.others_flagged,
-        false_negatives=nearest.batched - nearest.batched_flagged,
-        true_negatives=nearest.others - nearest.others_flagged,
-    )
-    return Score(cutoff=nearest.cutoff_us, counts=counts, power_bound=bound)
+        bounds = [nearest_bound(score.counts, policy.epsilon, mass) for score in scores]
+        return [replace(score, power_bound=bound) for score, bound in zip(scores, bounds, strict=True)]
 
 
 def _lots(

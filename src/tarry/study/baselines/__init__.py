@@ -7,6 +7,7 @@ packages, are found by name.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tarry.study.practice import MICROSECONDS, Practice
 
 __all__ = [
     "Habit",
+    "OneSpan",
     "arrival_order",
     "arrivals",
     "baseline",
@@ -139,3 +141,30 @@ def read_whole(text: str, what: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise BadInput(f"{what} must be a whole number below 10^9, not {text!r}")
     return int(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSpan(Practice):
+    """A habit with one duration to choose, which its name tells unless it is the usual one.
+
+    >>> baseline("kloak:20ms").name, baseline("kloak:1s").name
+    ('kloak', 'kloak:1s')
+    """
+
+    habit: ClassVar[str]  # what texts call it
+    of_what: ClassVar[str]  # what sentences call the duration
+    usual: ClassVar[int] = 0  # microseconds: what its name need not tell
+    span: int  # microseconds
+
+    def __post_init__(self) -> None:
+        check_span(self.span, self.of_what)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The practice of a duration such as `10m`."""
+        return cls(span=read_span(text, cls.of_what))
+
+    @property
+    def name(self) -> str:
+        """The text that makes it."""
+        return self.habit if self.span == self.usual else f"{self.habit}:{write_span(self.span)}"

@@ -15,6 +15,7 @@ from tarry.core.history import History
 from tarry.core.lanes import IntArray, SeededLanes
 from tarry.study.baselines import (
     Habit,
+    OneSpan,
     arrival_order,
     arrivals,
     check_span,
@@ -29,7 +30,6 @@ __all__ = ["MIX", "POISSON", "POOL", "THRESHOLD", "CottrellPool", "PoissonMix", 
 _MOST_HOPS = 20  # more would let the longest delays pass the range of a time
 _STEPS = 1 << 53  # the uniform numbers that a float holds exactly
 # Of Cottrell's pool, with Mixminion's numbers:
-_TEN_MINUTES = 600 * MICROSECONDS
 _HORIZON = 7 * 86_400 * MICROSECONDS
 _LONG_AGO = np.iinfo(np.int64).min
 _MIN_POOL = 6  # so many always stay
@@ -38,7 +38,7 @@ _RATE = (7, 10)  # the part of those waiting that leaves in a round, at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimedMix(Practice):
+class TimedMix(OneSpan):
     """Everything leaves at the next whole interval, counted from 1970.
 
     >>> history = History(actor=[1, 1, 1], target=[1, 2, 3], time=[1, 60_000_000, 60_000_001])
@@ -47,25 +47,13 @@ class TimedMix(Practice):
     """
 
     draws: ClassVar[bool] = False  # the same every time
-    interval: int  # microseconds
-
-    def __post_init__(self) -> None:
-        check_span(self.interval, "the interval of a mix")
-
-    @classmethod
-    def read(cls, text: str) -> "TimedMix":
-        """The practice of an interval such as `1h`."""
-        return cls(interval=read_span(text, "the interval of a mix"))
-
-    @property
-    def name(self) -> str:
-        """The text that makes it."""
-        return f"mix:{write_span(self.interval)}"
+    habit: ClassVar[str] = "mix"
+    of_what: ClassVar[str] = "the interval of a mix"
 
     def show(self, history: History, draw: Seeded) -> Shown:  # noqa: ARG002 - no chance in it
         """Replay a history."""
         times = arrivals(history)
-        release = times + -times % self.interval
+        release = times + -times % self.span
         return Shown(release=release, printed=release)
 
 
@@ -183,7 +171,7 @@ class PoissonMix(Practice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CottrellPool(Practice):
+class CottrellPool(OneSpan):
     """Cottrell's timed dynamic pool: each round some of those who wait leave by lot; a few stay.
 
     Rounds are whole intervals from 1970. A round with n >= 7 waiting sends
@@ -192,32 +180,22 @@ class CottrellPool(Practice):
     the last round that somebody joined or left, and `stranded` says how many they are.
 
     >>> history = History(actor=[1] * 8, target=range(8), time=range(8))
-    >>> shown = CottrellPool().show(history, Seeded(0))
-    >>> int((shown.release == 600 * MICROSECONDS).sum()), CottrellPool().stranded(history)
+    >>> pool = CottrellPool.read("10m")
+    >>> shown = pool.show(history, Seeded(0))
+    >>> int((shown.release == 600 * MICROSECONDS).sum()), pool.stranded(history)
     (2, 6)
     """
 
-    interval: int = _TEN_MINUTES  # microseconds
-
-    def __post_init__(self) -> None:
-        check_span(self.interval, "the interval of a pool")
-
-    @classmethod
-    def read(cls, text: str) -> "CottrellPool":
-        """The practice of an interval such as `10m`."""
-        return cls(interval=read_span(text, "the interval of a pool"))
-
-    @property
-    def name(self) -> str:
-        """The text that makes it."""
-        return "pool" if self.interval == _TEN_MINUTES else f"pool:{write_span(self.interval)}"
+    habit: ClassVar[str] = "pool"
+    of_what: ClassVar[str] = "the interval of a pool"
+    usual: ClassVar[int] = 600 * MICROSECONDS
 
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history."""
         order = arrival_order(history)
-        rounds = -(-arrivals(history)[order] // self.interval)  # the first that each takes part in
+        rounds = -(-arrivals(history)[order] // self.span)  # the first that each takes part in
         leaves, stay = _lots(rounds, np.random.Generator(np.random.PCG64(draw.offset)))
-        moments = leaves * self.interval
+        moments = leaves * self.span
         moments[stay] = moments.max(initial=_LONG_AGO) + _HORIZON
         release = np.empty_like(moments)
         release[order] = moments

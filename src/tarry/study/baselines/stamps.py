@@ -16,7 +16,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import IntArray, SeededLanes
-from tarry.study.baselines import Habit, arrivals, check_span, read_span, write_span
+from tarry.study.baselines import Habit, OneSpan, arrivals
 from tarry.study.practice import MICROSECONDS, Practice, Shown
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 _DAY = 86_400
-_TWO_DAYS = 2 * _DAY * MICROSECONDS
 _OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):?([0-5]\d)", re.ASCII)
 # Dates know the years 1 to 9999, and a zone may be a day off: moments outside get the nearest offset.
 _FIRST_DAY, _LAST_DAY = -719_100, 2_932_800
@@ -75,7 +74,7 @@ class HotcrpNoon(Practice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounding(Practice):
+class Rounding(OneSpan):
     """Printed is the time rounded down to a unit, counted from 1970 in UTC.
 
     >>> history = History(actor=[1, 1], target=[1, 1], time=[59_999_999, 60_000_000])
@@ -84,51 +83,28 @@ class Rounding(Practice):
     """
 
     draws: ClassVar[bool] = False  # the same every time
-    unit: int  # microseconds
-
-    def __post_init__(self) -> None:
-        check_span(self.unit, "the unit of rounding")
-
-    @classmethod
-    def read(cls, text: str) -> "Rounding":
-        """The practice of a unit such as `1h`."""
-        return cls(unit=read_span(text, "the unit of rounding"))
-
-    @property
-    def name(self) -> str:
-        """The text that makes it."""
-        return f"rounding:{write_span(self.unit)}"
+    habit: ClassVar[str] = "rounding"
+    of_what: ClassVar[str] = "the unit of rounding"
 
     def show(self, history: History, draw: Seeded) -> Shown:  # noqa: ARG002 - no chance in it
         """Replay a history."""
         times = arrivals(history)
-        return Shown(release=times, printed=times - times % self.unit)
+        return Shown(release=times, printed=times - times % self.span)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backdated(Practice):
+class Backdated(OneSpan):
     """Nostr's gift wraps (NIP-59): printed lies a uniform time back, by up to two days.
 
     >>> history = History(actor=[1], target=[1], time=[0])
-    >>> shown = Backdated().show(history, Seeded(0))
-    >>> int(shown.release[0]), -_TWO_DAYS <= int(shown.printed[0]) <= 0
+    >>> shown = Backdated.read("2d").show(history, Seeded(0))
+    >>> int(shown.release[0]), -Backdated.usual <= int(shown.printed[0]) <= 0
     (0, True)
     """
 
-    span: int = _TWO_DAYS  # microseconds: how far back at most
-
-    def __post_init__(self) -> None:
-        check_span(self.span, "the span of backdating")
-
-    @classmethod
-    def read(cls, text: str) -> "Backdated":
-        """The practice of stamps at most this far back, such as `2d`."""
-        return cls(span=read_span(text, "the span of backdating"))
-
-    @property
-    def name(self) -> str:
-        """The text that makes it."""
-        return "backdated" if self.span == _TWO_DAYS else f"backdated:{write_span(self.span)}"
+    habit: ClassVar[str] = "backdated"
+    of_what: ClassVar[str] = "the span of backdating"
+    usual: ClassVar[int] = 2 * _DAY * MICROSECONDS
 
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history."""

@@ -143,7 +143,7 @@ def percent_axis(title: str, top: float = 1.0) -> dict[str, Any]:
     >>> percent_axis("people", 0.5)["scale"].to_dict()["domain"]
     [0, 0.5]
     """
-    digits = max(0, -2 - _exponent(top / 5))
+    digits = max(0, -2 - int(f"{top / 5:e}".partition("e")[2]))
     label = f"format(100 * datum.value, '.{digits}f') + ' %'"
     axis = alt.Axis(title=title, labelExpr=label, tickCount=5)
     return {"axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
@@ -268,7 +268,3 @@ def write_charts(charts: Mapping[str, alt.LayerChart], folder: str | Path) -> li
 def _place(seconds: float, unit: float) -> float:
     """Where a duration stands on its axis."""
     return log1p(seconds / unit)
-
-
-def _exponent(number: float) -> int:
-    return int(f"{number:e}".partition("e")[2])

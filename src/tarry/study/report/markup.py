@@ -35,12 +35,8 @@ def join(parts: Iterable[str]) -> Html:
     >>> join(["&", Html("<br>")])
     '&amp;<br>'
     """
-    return Html("".join(part if isinstance(part, Html) else _text(part) for part in parts))
-
-
-def _text(part: str) -> str:
-    """Escaped; a percent sign stays on the line of its number."""
-    return escape(part).replace(" %", "\N{NO-BREAK SPACE}%")
+    kept = (" %", "\N{NO-BREAK SPACE}%")  # a percent sign stays on the line of its number
+    return Html("".join(part if isinstance(part, Html) else escape(part).replace(*kept) for part in parts))
 
 
 def el(tag: str, *children: str, **attributes: str | int) -> Html:

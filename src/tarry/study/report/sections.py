@@ -10,7 +10,7 @@ from tarry.study.audit import Report
 from tarry.study.charts import chart_svg, threat_name, threats_of
 from tarry.study.charts.curves import sought
 from tarry.study.figures import day, number, percent, seconds, shown_names
-from tarry.study.observer import OBSERVERS
+from tarry.study.practice import OBSERVERS
 from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
     costs_table,
@@ -88,9 +88,8 @@ def measured(report: Report, stamp: Mapping[str, str]) -> Html:
         "pairs on different targets": number(report.candidate_pairs),
         "of these linked": number(report.linked_pairs),
     }
-    return section(
-        "What was measured", el("p", words), _listed(facts, "facts"), *_notes(report), *_stamped(stamp)
-    )
+    again = [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
+    return section("What was measured", el("p", words), _listed(facts, "facts"), *_notes(report), *again)
 
 
 def _listed(facts: Mapping[str, str], kind: str) -> Html:
@@ -108,10 +107,6 @@ def _notes(report: Report) -> list[Html]:
             note = note.replace(name, shown)  # noqa: PLW2901 - step by step
         notes.append(note)
     return [el("h3", "What to know"), items("ul", notes)] if notes else []
-
-
-def _stamped(stamp: Mapping[str, str]) -> list[Html]:
-    return [el("h3", "To make this report again"), _listed(stamp, "stamp")] if stamp else []
 
 
 def batching(report: Report, charts: Charts) -> Html:

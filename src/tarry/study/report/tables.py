@@ -8,10 +8,9 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.batching import Measures
 from tarry.study.charts import trades
-from tarry.study.compare import spread, spread_percent
 from tarry.study.figures import number, percent, seconds, shown_names
 from tarry.study.report.markup import Html, table
-from tarry.study.runs import AttackRun, Cost
+from tarry.study.runs import AttackRun, Cost, spread, spread_percent
 
 __all__ = [
     "choices_table",
@@ -199,14 +198,13 @@ def _score_rows(runs: Sequence[AttackRun], *, bounded: bool) -> list[list[str]]:
 
 
 def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
-    orders = [cost.reordered for cost in costs]
     row = [
         name,
         seconds(fmean(cost.mean_s for cost in costs)),
         seconds(fmean(cost.median_s for cost in costs)),
         seconds(fmean(cost.high_s for cost in costs)),
         seconds(max(cost.longest_s for cost in costs)),
-        _shares(orders),
+        _shares([cost.reordered for cost in costs]),
     ]
     if not spent:
         return row

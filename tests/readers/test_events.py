@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tarry.core.errors import BadInput
-from tarry.readers.events import Event, Stream
+from tarry.readers.events import Event, Owners, Stream, read_owners
 from tarry.readers.faults import Faults
-from tarry.readers.owners import Owners, read_owners
 
 # What a person writes in a cell: the ends of a name are no part of it.
 NAMES = some.text(some.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(
