@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tarry.gateway.logs import EVENTS, ErrorCounter, Log
+from tarry.gateway.monitoring import EVENTS, ErrorCounter, Log
 
 
 class Hours:

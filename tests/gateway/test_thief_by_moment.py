@@ -22,7 +22,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
 from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway, Submission
-from tarry.gateway.logs import Log
+from tarry.gateway.monitoring import Log
 from tarry.gateway.space_changes import add_space
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.keeper import Keeper

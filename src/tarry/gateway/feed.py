@@ -96,18 +96,19 @@ class FeedOutlet(Outlet):
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
         last = _last_position(transaction, self.space)
-        transaction.many("publish", [self._row(last + n, r) for n, r in enumerate(releases, 1)])
-
-    def _row(self, position: int, release: Release) -> dict[str, object]:
-        return {
-            "space": self.space,
-            "position": position,
-            "id": release.id,
-            "target": release.target,
-            "content": release.content,
-            "options": json.dumps(dict(release.options), sort_keys=True),
-            "at": int(release.at * MICROS),
-        }
+        rows = [
+            {
+                "space": self.space,
+                "position": position,
+                "id": release.id,
+                "target": release.target,
+                "content": release.content,
+                "options": json.dumps(dict(release.options), sort_keys=True),
+                "at": int(release.at * MICROS),
+            }
+            for position, release in enumerate(releases, last + 1)
+        ]
+        transaction.many("publish", rows)
 
 
 class Feed:
@@ -147,10 +148,15 @@ class Feed:
 
     def between(self, first: int, last: int) -> list[FeedItem]:
         """The releases from one position to another, both included."""
-        most = last - first + 1
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("feed_after", space=self.space, position=first - 1, most=most)
-        return [_item(row) for row in rows if row["position"] <= last]
+            rows = transaction.all(
+                "feed_after", space=self.space, position=first - 1, most=last - first + 1
+            )
+        return [
+            FeedItem(**{**row, "content": bytes(row["content"]), "options": json.loads(row["options"])})
+            for row in rows
+            if row["position"] <= last
+        ]
 
     def one(self, position: int) -> FeedItem:
         """One release."""
@@ -187,14 +193,3 @@ def _fitting(rows: Sequence[Row], enough: int) -> list[ItemSize]:
     sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
     totals = accumulate(size.encoded for size in sizes)
     return sizes[: max(1, sum(total <= enough for total in totals))]
-
-
-def _item(row: Row) -> FeedItem:
-    return FeedItem(
-        position=row["position"],
-        id=row["id"],
-        target=row["target"],
-        content=bytes(row["content"]),
-        options=json.loads(row["options"]),
-        at=row["at"],
-    )

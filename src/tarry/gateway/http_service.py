@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,7 +24,7 @@ from starlette.responses import Response
 from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Scope, Space, Token, find_token, is_token
 from tarry.gateway.feed import Feed
-from tarry.gateway.feed_streams import FeedStreams
+from tarry.gateway.feed_formats import FeedStreams
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.group_commit import GroupCommit
 from tarry.gateway.limits import ClientNames, Limits, RateLimiter, TooDeep, TooManyRequests
@@ -35,6 +36,7 @@ __all__ = [
     "SILENCE_S",
     "HttpService",
     "check_host",
+    "is_number",
     "json_response",
     "query_number",
     "read_body",
@@ -84,11 +86,20 @@ def query_number(request: Request, name: str, least: int, most: int) -> int | No
     if not texts:
         return None
     text = " and ".join(texts)  # of two nobody knows which one is meant
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+    if not is_number(text, least, most):
         raise BadInput(
             f"the parameter {name} must be a whole number from {least} to {most}, not {text[:40]!r}"
         )
     return int(text)
+
+
+def is_number(text: str, least: int, most: int) -> bool:
+    """Whether a text is a whole number in these bounds, in digits of ASCII and not too many of them.
+
+    >>> is_number("7", 1, 500), is_number("501", 1, 500), is_number("+7", 1, 500)
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most
 
 
 def check_host(request: Request, hosts: Collection[str]) -> None:
@@ -106,11 +117,10 @@ operator can add it to the setting hosts
     if "host" not in request.headers:  # no browser leaves it out
         return
     match = _HOST.fullmatch((_single_header(request, "host") or "").lower())
-    if match is not None:
-        name = match["name"].removesuffix(".")
-        if match["ip"] or name == "localhost" or name.endswith(".localhost") or name in hosts:
-            return
-    raise BadRequest(421, _UNKNOWN_HOST)
+    name = match["name"].removesuffix(".") if match else ""
+    is_ours = name in hosts or name == "localhost" or name.endswith(".localhost")
+    if not match or not (match["ip"] or is_ours):
+        raise BadRequest(421, _UNKNOWN_HOST)
 
 
 async def read_pieces(
@@ -130,9 +140,7 @@ async def read_pieces(
     tarry.gateway.problems.BadRequest: a request must have at most 5 bytes
     """
     larger = BadRequest(413, too_large or f"a request must have at most {most} bytes")
-    length = request.headers.get("content-length", "")
-    size = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
-    if size > most:
+    if is_number(request.headers.get("content-length", ""), most + 1, 10**19):
         raise larger
     size, stream, end = 0, request.stream(), asyncio.get_running_loop().time() + within_s
     while True:
@@ -271,10 +279,6 @@ class HttpService:
             raise Forbidden(scope)
         return token
 
-    def sender(self, request: Request) -> bytes:
-        """The token itself. It is stored nowhere: who has store and key cannot make its receipts again."""
-        return self.secret(request).encode()
-
     def receipt(self, request: Request) -> str:
         """The receipt that a request brings."""
         if not (secret := _single_header(request, "tarry-receipt")):
@@ -311,7 +315,7 @@ class HttpService:
             decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
             record = decoder.decode(text)
-            _check_names(text)
+            json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not have the right fields: {error}") from None
         except RecursionError:
@@ -328,25 +332,17 @@ def _single_header(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _check_names(text: bytes) -> None:
-    """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
-    json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
-
-
 def _check_once(pairs: list[tuple[str, object]]) -> None:
-    seen = set()
-    for name, _ in pairs:
-        if name in seen:
-            raise BadRequest(400, f"an object of the request has a name twice: {name[:40]!r}")
-        seen.add(name)
+    """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
+    names = Counter(name for name, _ in pairs)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise BadRequest(400, f"an object of the request has a name twice: {twice[0][:40]!r}")
 
 
 def _has_half_pair(text: bytes) -> bool:
     """Whether half of a surrogate pair is what is wrong: Python reads it, and cannot write it."""
     try:
         json.dumps(json.loads(text), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    except (ValueError, RecursionError):
-        return False
+    except (ValueError, RecursionError) as error:
+        return isinstance(error, UnicodeEncodeError)
     return False

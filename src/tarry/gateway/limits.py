@@ -10,6 +10,7 @@ is why all of this is written here: libraries for rate limits remember addresses
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -38,7 +39,6 @@ __all__ = [
 Network = IPv4Network | IPv6Network
 #: How long a key is used. Nothing that is counted for a client may last longer.
 KEY_S = 3600.0
-_NONE = "none"
 _SHARED = ""  # the name of connections that many clients may share
 _SHARES = 4
 #: Owners that are remembered: some memory, and more clients than most gateways have in an hour.
@@ -104,12 +104,8 @@ class RateLimiter:
     def __init__(
         self, limits: Limits, now: Callable[[], float] = time.monotonic, *, reason: str = _TOO_OFTEN
     ) -> None:
-        self._rate, self._most, self._now, self._reason = (
-            limits.rate_per_s,
-            float(limits.burst),
-            now,
-            reason,
-        )
+        self._rate, self._most = limits.rate_per_s, float(limits.burst)
+        self._now, self._reason = now, reason
         self._levels: dict[str, tuple[float, float]] = {}  # how full, and when that was
 
     def take(self, owner: str, drops: int = 1) -> None:
@@ -160,10 +156,11 @@ none, not 'proxy.example'
     """
     names = [each.strip() for each in text.split(",")]
     try:
-        return tuple(ip_network(name) for name in names if name != _NONE)
+        return tuple(ip_network(name) for name in names if name != "none")
     except ValueError:
-        rule = "must be IP addresses or networks, separated by commas, or none"
-        raise BadInput(f"trusted_proxies {rule}, not {text!r}") from None
+        raise BadInput(
+            f"trusted_proxies must be IP addresses or networks, separated by commas, or none, not {text!r}"
+        ) from None
 
 
 def client_address(scope: "Scope", proxies: Iterable[Network] = ()) -> str:
@@ -229,23 +226,19 @@ class ConnectionSlots:
 
     def __init__(self, most: int, clients: ClientNames) -> None:
         self._most, self._share, self._clients = most, max(1, most // _SHARES), clients
-        self._counts: dict[str, int] = {}
-        self._all = 0
+        self._counts = Counter[str]()
 
     def enter(self, peer: str) -> str | None:
         """Take a slot: the name of its client, to be given back; None: there is no slot left."""
         client = self._clients.connection(peer)
-        if self._all >= self._most:
+        has_share = client == _SHARED or self._counts[client] < self._share
+        if not has_share or self._counts.total() >= self._most:
             return None
-        if client != _SHARED and self._counts.get(client, 0) >= self._share:
-            return None
-        self._counts[client] = self._counts.get(client, 0) + 1
-        self._all += 1
+        self._counts[client] += 1
         return client
 
     def leave(self, client: str) -> None:
         """Give a slot back."""
-        self._all -= 1
         self._counts[client] -= 1
         if not self._counts[client]:
             del self._counts[client]

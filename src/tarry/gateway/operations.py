@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS", "Handler", "Operation", "openapi", "operation"]
 
 _REFS = "#/components/schemas/{name}"
-_PARAMETER = re.compile(r"\{(\w+)\}")
 _PATTERNS = {"space": SPACE, "post": "^[0-9]{1,19}$", "token": "^[0-9a-f]{12}$"}
 _REFUSALS = {
     400: "The request is not well formed.",
@@ -38,6 +37,13 @@ _REFUSALS = {
     422: "The request breaks a rule.",
     429: "Too many requests, or too many open streams.",
     503: "The store is away: try again later.",
+}
+
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same request with the same key is accepted once, with the same answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
 
 Handler = Callable[["HttpService", "Request"], Awaitable["Response"]]
@@ -79,13 +85,12 @@ def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Han
     """
 
     def listed(handler: Handler) -> Handler:
-        summary = " ".join((handler.__doc__ or "").split())
         OPERATIONS.append(
             Operation(
                 method=method,
                 path=path,
                 name=handler.__name__,
-                summary=summary,
+                summary=" ".join((handler.__doc__ or "").split()),
                 handler=handler,
                 **options,
             )
@@ -150,29 +155,29 @@ def _operation(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
 
 
 def _parameters(each: Operation) -> list[dict[str, Any]]:
-    parameters: list[dict[str, Any]] = [
+    path = (
         {
             "name": name,
             "in": "path",
             "required": True,
             "schema": {"type": "string", "pattern": _PATTERNS[name]},
         }
-        for name in _PARAMETER.findall(each.path)
-    ]
-    for name, meaning in each.query.items():
-        least = 0 if name == "after" else 1
-        schema = {"type": "integer", "minimum": least, "maximum": 500 if name == "limit" else (1 << 63) - 1}
-        parameters.append({"name": name, "in": "query", "description": meaning, "schema": schema})
-    if each.key:
-        parameters.append(
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "description": "The same request with the same key is accepted once, with the same answer.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
-            }
-        )
-    return parameters
+        for name in re.findall(r"\{(\w+)\}", each.path)
+    )
+    query = (
+        {
+            "name": name,
+            "in": "query",
+            "description": meaning,
+            "schema": {
+                "type": "integer",
+                "minimum": 0 if name == "after" else 1,
+                "maximum": 500 if name == "limit" else (1 << 63) - 1,
+            },
+        }
+        for name, meaning in each.query.items()
+    )
+    return [*path, *query, *([_KEY] if each.key else [])]
 
 
 def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, Any]:
@@ -192,13 +197,11 @@ def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
 
 
 def _refusals(each: Operation) -> set[int]:
-    usual = set(each.refusals)
-    if each.scope is not None:
-        usual |= {401, 403, 429}
-    if each.receipt:
-        usual |= {404}
-    if each.takes is not None:
-        usual |= {400, 408, 413, 415, 422}
-    if each.query:
-        usual |= {422}
-    return usual | ({503} if each.path != "/healthz" else set())
+    usual = (
+        ({401, 403, 429}, each.scope),
+        ({404}, each.receipt),
+        ({400, 408, 413, 415, 422}, each.takes),
+        ({422}, each.query),
+        ({503}, each.path != "/healthz"),
+    )
+    return set(each.refusals).union(*(statuses for statuses, applies in usual if applies))

@@ -219,11 +219,8 @@ its files
         try:
             check(self._outlet())
         except BadInput:
-            self._check_files()
+            try:
+                self._make()
+            except BadInput:
+                raise Paused(_LATER) from None
             raise
-
-    def _check_files(self) -> None:
-        try:
-            self._make()
-        except BadInput:
-            raise Paused(_LATER) from None

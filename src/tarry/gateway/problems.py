@@ -31,8 +31,6 @@ _TITLES = {
     503: "The store is away",
 }
 
-
-_LONGEST = 400
 #: The reason is for the operator's log: what a database says names machines, users and files.
 _AWAY = "the store is away at the moment: try again later"
 
@@ -97,7 +95,7 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     404
     """
     # Whatever was sent may be quoted in it: one line of it, and not a long one.
-    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:_LONGEST]).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:400]).split())
     record = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
     return Response(
         msgspec.json.encode(record), status, media_type="application/problem+json", headers=headers
@@ -126,18 +124,13 @@ def refuse(error: Exception) -> Response:
     )
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    return refuse(error)
-
-
-async def _http(_: Request, error: Exception) -> Response:
+async def _answer(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return refuse(error)
     detail = {404: NOTHING_HERE, 405: "this address has other methods: see the header Allow"}.get(
         error.status_code, error.detail
     )
-    headers = dict(error.headers or {})
-    return problem(error.status_code, detail, headers)
+    return problem(error.status_code, detail, dict(error.headers or {}))
 
 
-HANDLERS = {TarryError: _refused, HTTPException: _http}
+HANDLERS = {TarryError: _answer, HTTPException: _answer}
