@@ -188,7 +188,8 @@ def test_there_are_no_more_connections_than_the_system_has_files(monkeypatch):
     """Running out of them would stop deliveries too."""
     monkeypatch.setattr(server.resource, "getrlimit", lambda _: (1024, 1024))
     monkeypatch.setattr(server.resource, "setrlimit", Mock(side_effect=ValueError))
-    slots = server._slots(create_app(small_gateway()).state.service)
+    with server.bind("127.0.0.1", 0) as listener:
+        slots = server.Listener(create_app(small_gateway()), listener)._slots()
     clients = [slots.enter("127.0.0.1") for _ in range(1100)]
 
     assert clients.index(None) == 1024 - 200

@@ -189,8 +189,9 @@ class Client:
             # A withdrawal that is repeated would be refused as too late.
             response = send() if method == "DELETE" else _patiently(send)
         except httpx2.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise Unavailable(f"no answer from the gateway at {self._url}: {reason}") from error
+            raise Unavailable(
+                f"no answer from the gateway at {self._url}: {str(error) or type(error).__name__}"
+            ) from error
         if response.status_code >= 400:
             raise _refusal(response)
         try:

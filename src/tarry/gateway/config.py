@@ -182,8 +182,8 @@ def config_table() -> str:
     for each in fields(Config):
         text = str(each.default).lower() if isinstance(each.default, bool) else each.default
         default = "none" if text is None else f"`{text}`"
-        variable = _PREFIX + each.name.upper()
-        lines.append(f"| `{each.name}` | `{variable}` | {default} | {each.metadata['meaning']} |")
+        cells = (f"`{each.name}`", f"`{_PREFIX}{each.name.upper()}`", default, each.metadata["meaning"])
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -91,17 +91,12 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     where = config.database
     if (path := database_path(where)) and not make and not path.exists():
         raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
-    if path and path.exists():
-        _check_private(path)
-    check_not_newer(applied_migrations(where))
-    return open_store(where)
-
-
-def _check_private(path: Path) -> None:
-    """Who reads the file knows what waits, and the arrivals of the last windows. A group may share it."""
-    rights = stat.S_IMODE(path.stat().st_mode)
+    # Who reads the file knows what waits, and the arrivals of the last windows. A group may share it.
+    rights = stat.S_IMODE(path.stat().st_mode) if path and path.exists() else 0
     if rights & stat.S_IRWXO:
         raise BadInput(f"others can read the database {str(path)!r} (mode {rights:o})", f"chmod o= {path}")
+    check_not_newer(applied_migrations(where))
+    return open_store(where)
 
 
 @contextmanager
@@ -114,11 +109,8 @@ def opened_database(config: Config, *, make: bool = False) -> Iterator[Store]:
     ...         store.rooms
     ('tarry.keep', 'tarry.gateway')
     """
-    store = open_database(config, make=make)
-    try:
+    with closing(open_database(config, make=make)) as store:
         yield store
-    finally:
-        store.close()
 
 
 def open_gateway(config: Config) -> "Gateway":
@@ -267,9 +259,9 @@ def read_key(path: str | Path) -> Keys:
         if not stat.S_ISREG(status.st_mode):
             raise BadInput(f"the key file must be a plain file, not {str(path)!r}")
         if status.st_mode & _TOO_OPEN:
-            mode = f"{stat.S_IMODE(status.st_mode):o}"
             raise BadInput(
-                f"the key file {str(path)!r} is open to others (mode {mode})", f"chmod 600 {path}"
+                f"the key file {str(path)!r} is open to others (mode {stat.S_IMODE(status.st_mode):o})",
+                f"chmod 600 {path}",
             )
         return Keys(key_in(os.read(descriptor, 4 * KEY_BYTES)))
     finally:

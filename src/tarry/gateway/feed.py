@@ -95,7 +95,7 @@ class FeedOutlet(Outlet):
             return
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
-        last = _last_position(transaction, self.space)
+        first = _last_position(transaction, self.space) + 1
         rows = [
             {
                 "space": self.space,
@@ -106,7 +106,7 @@ class FeedOutlet(Outlet):
                 "options": json.dumps(dict(release.options), sort_keys=True),
                 "at": int(release.at * MICROS),
             }
-            for position, release in enumerate(releases, last + 1)
+            for position, release in enumerate(releases, first)
         ]
         transaction.many("publish", rows)
 

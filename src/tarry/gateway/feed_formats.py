@@ -107,8 +107,7 @@ def atom_feed(space: Space, items: Sequence[FeedItem], address: str) -> bytes:
     _add(feed, "title", space.title)
     _add(feed, "updated", items[0].moment if items else "1970-01-01T00:00:00Z")
     ET.SubElement(feed, f"{{{_ATOM}}}link", rel="self", href=address)
-    author = ET.SubElement(feed, f"{{{_ATOM}}}author")
-    _add(author, "name", space.title)
+    _add(ET.SubElement(feed, f"{{{_ATOM}}}author"), "name", space.title)
     for item in items:
         entry = ET.SubElement(feed, f"{{{_ATOM}}}entry")
         _add(entry, "id", f"urn:tarry:{space.name}:{item.id}")
@@ -312,8 +311,8 @@ class FeedStreams:
                 yield b": still here\n\n"
 
     def _has_room(self, client: str) -> bool:
-        has_share = self._clients[client] < self._share
-        return has_share and self.listeners < self._most and not self._is_closed
+        is_full = self._clients[client] >= self._share or self.listeners >= self._most
+        return not (is_full or self._is_closed)
 
     def _look_after(self, feed: Feed) -> None:
         self._news.setdefault(feed.space, asyncio.Event())

@@ -129,8 +129,7 @@ class Gateway:
                 accepted = iter(accept(transaction, self.vault, ready) if is_fresh else [])
             if is_fresh:
                 outcomes = (each if isinstance(each, TarryError) else next(accepted) for each in prepared)
-                pairs = zip(submissions, outcomes, strict=True)
-                return [_or_ended(catalog, submission, outcome) for submission, outcome in pairs]
+                return [_or_ended(catalog, *pair) for pair in zip(submissions, outcomes, strict=True)]
             self.refresh()
         raise Paused("this gateway's spaces are being changed: try again")
 

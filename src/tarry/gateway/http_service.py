@@ -50,8 +50,6 @@ SILENCE_S = 30.0
 _READERS, _WRITERS = 4, 2  # threads
 _LONG = 64 << 10  # bytes of JSON that are not decoded in the event loop
 _MAX_KEY = 200
-#: How often one client may have the database looked at for a token that this process does not know.
-_UNKNOWN = Limits(rate_per_s=0.2, burst=10)
 _KEY = re.compile(f"[!-~]{{1,{_MAX_KEY}}}")
 #: An address of IPv4 or IPv6, or a name; and perhaps a port.
 _HOST = re.compile(
@@ -190,11 +188,11 @@ class HttpService:
             Limits(rate_per_s=limits.client_posts_per_min / 60, burst=limits.client_burst),
             reason="too many posts came from your network address",
         )
-        self._unknown_tokens = RateLimiter(_UNKNOWN)  # by client
+        # How often one client may have the database looked at for a token that this process does not know.
+        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10))
         self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the catalog, at this moment
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
-        self._decoders: dict[type[Struct], msgspec.json.Decoder[Struct]] = {}
         self._is_closed = False
 
     def close(self) -> None:
@@ -311,10 +309,8 @@ class HttpService:
         return self._decode(body, kind)
 
     def _decode(self, text: bytes, kind: type[S]) -> S:
-        if (decoder := self._decoders.get(kind)) is None:
-            decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
-            record = decoder.decode(text)
+            record = msgspec.json.decode(text, type=kind)
             json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not have the right fields: {error}") from None
@@ -323,7 +319,7 @@ class HttpService:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             reason = "it holds half of a surrogate pair" if _has_half_pair(text) else error
             raise BadRequest(400, f"the request is not JSON: {reason}") from None
-        return record  # type: ignore[return-value]  # the decoder of this kind
+        return record
 
 
 def _single_header(request: Request, name: str) -> str | None:

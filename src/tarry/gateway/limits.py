@@ -116,8 +116,8 @@ class RateLimiter:
         # A request larger than the bucket needs a full one: it is slow, and not impossible.
         if level < min(drops, self._most):
             self._levels[owner] = (level, now)
-            wait_s = max(1, -int(-(min(drops, self._most) - level) // self._rate))
-            raise TooManyRequests(wait_s, self._reason)
+            missing = min(drops, self._most) - level
+            raise TooManyRequests(max(1, -int(-missing // self._rate)), self._reason)
         self._levels[owner] = (level - drops, now)
         if len(self._levels) > _MOST_OWNERS:
             # The one that was used longest ago. Its owner is refused less, and nobody is refused more.
@@ -154,9 +154,8 @@ def read_networks(text: str) -> tuple[Network, ...]:
     tarry.core.errors.BadInput: trusted_proxies must be IP addresses or networks, separated by commas, or \
 none, not 'proxy.example'
     """
-    names = [each.strip() for each in text.split(",")]
     try:
-        return tuple(ip_network(name) for name in names if name != "none")
+        return tuple(ip_network(each.strip()) for each in text.split(",") if each.strip() != "none")
     except ValueError:
         raise BadInput(
             f"trusted_proxies must be IP addresses or networks, separated by commas, or none, not {text!r}"

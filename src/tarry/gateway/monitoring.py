@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -268,15 +268,8 @@ class Log:
         if event not in EVENTS:
             raise ValueError(f"unknown event {event!r}: use one of {', '.join(EVENTS)}")
         line = json.dumps({"time": self._now(), "event": event, "detail": detail})
-        with self._turn:
-            try:
-                print(line, file=self._stream, flush=True)
-            except (OSError, ValueError):  # nobody reads: no reason to stop releasing
-                return
-
-    def keeper(self, sentence: str) -> None:
-        """Write a line of the keeper."""
-        self("keeper", sentence)
+        with self._turn, suppress(OSError, ValueError):  # nobody reads: no reason to stop releasing
+            print(line, file=self._stream, flush=True)
 
 
 class ErrorCounter(logging.Handler):

@@ -50,7 +50,6 @@ def change_policy(
     """
     version = next_version(transaction, clock, name, policy, accept_straddle=accept_straddle)
     insert_version(transaction, name, version)
-    transaction.tell("count_change")
     return version
 
 
@@ -78,7 +77,7 @@ def next_version(
 
 
 def insert_version(transaction: Transaction, space: str, version: PolicyVersion) -> None:
-    """Store a policy of a space.
+    """Store a policy of a space, and count the change.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> with small_gateway().store.transaction("closing") as transaction:
@@ -93,6 +92,7 @@ def insert_version(transaction: Transaction, space: str, version: PolicyVersion)
         policy=version.text,
         first_tick=version.first_tick,
     )
+    transaction.tell("count_change")
 
 
 def check_not_ended(space: Space) -> None:
@@ -225,7 +225,6 @@ def change_all_policies(
     }
     for name, version in changed.items():
         insert_version(transaction, name, version)
-    transaction.tell("count_change")
     return changed
 
 

@@ -96,10 +96,10 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     """
     # Whatever was sent may be quoted in it: one line of it, and not a long one.
     line = " ".join("".join(c if c.isprintable() else " " for c in detail[:400]).split())
-    record = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
-    return Response(
-        msgspec.json.encode(record), status, media_type="application/problem+json", headers=headers
+    body = msgspec.json.encode(
+        Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
     )
+    return Response(body, status, media_type="application/problem+json", headers=headers)
 
 
 def refuse(error: Exception) -> Response:

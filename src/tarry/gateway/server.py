@@ -9,6 +9,7 @@ never ends, or by asking for much and reading nothing. Uvicorn has no settings f
 its protocol class is extended here.
 """
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -16,9 +17,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
 
 import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tarry.core.errors import NotPossible, TarryError
 from tarry.gateway.app import create_app, create_metrics_app
@@ -29,14 +32,6 @@ from tarry.gateway.monitoring import ErrorCounter, Log, code_location
 from tarry.keep.errors import Unavailable
 from tarry.keep.keeper import Keeper
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
-    from tarry.gateway.http_service import HttpService
-import asyncio
-
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
 __all__ = [
     "HEAD_S",
     "LEFT_S",
@@ -46,7 +41,6 @@ __all__ = [
     "ThreadGroup",
     "bind",
     "serve",
-    "url",
     "work",
 ]
 
@@ -56,7 +50,7 @@ _OTHER_FILES = 200  # beside connections: databases, logs, audits, deliveries
 _REFRESH_S = 1.0
 _LOOK_S = 0.05
 #: Builds the app of a gateway: `create_app`, or one that has more beside it.
-MakeApp = Callable[..., "Starlette"]
+MakeApp = Callable[..., Starlette]
 
 
 class ThreadGroup:
@@ -166,7 +160,7 @@ def _releasing(
     gateway: Gateway, log: Log, group: ThreadGroup, errors: ErrorCounter, workers: int
 ) -> Iterator[None]:
     """Keep and refresh beside the block; when it is done, deliveries that have begun are finished."""
-    keeper, ended = Keeper(gateway.vault, workers=workers, tell=log.keeper), threading.Event()
+    keeper, ended = Keeper(gateway.vault, workers=workers, tell=partial(log, "keeper")), threading.Event()
     with errors.listening():
         group.begin("refresher", lambda: _refresh(gateway, log, errors, ended))
         if workers:
@@ -193,7 +187,7 @@ def _listeners(
         main.close()
         raise
     app = make_app(gateway, limits=config.limits, tell=errors.count)
-    listeners = [Listener(app, main, app.state.service)]
+    listeners = [Listener(app, main)]
     if other is not None:
         listeners.append(Listener(create_metrics_app(gateway, config.own_hosts), other))
     return listeners
@@ -203,8 +197,8 @@ def bind(host: str, port: int) -> socket.socket:
     """A socket to listen at.
 
     >>> with bind("127.0.0.1", 0) as listener:
-    ...     url(listener).startswith("http://127.0.0.1:")
-    True
+    ...     listener.getsockname()[0]
+    '127.0.0.1'
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -215,29 +209,21 @@ def bind(host: str, port: int) -> socket.socket:
         raise NotPossible(f"cannot listen at {host}, port {port}: {reason}") from None
 
 
-def url(listener: socket.socket) -> str:
-    """The address of a socket.
-
-    >>> with socket.create_server(("127.0.0.1", 0)) as listener:
-    ...     url(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
-    True
-    """
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 class Listener(uvicorn.Server):
     """Uvicorn without a log, at a socket of ours, in a thread of ours: it handles no signals.
 
-    `service` belongs to the app, if the app has one: its limits apply, and its streams end first.
+    If the app has a service, the limits of that apply, and its streams end first.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> with bind("127.0.0.1", 0) as listener:
-    ...     Listener(create_metrics_app(small_gateway()), listener).url == url(listener)
-    True
+    ...     Listener(create_metrics_app(small_gateway()), listener).url.rpartition(":")[0]
+    'http://127.0.0.1'
     """
 
-    def __init__(self, app: "Starlette", sock: socket.socket, service: "HttpService | None" = None) -> None:
+    def __init__(self, app: Starlette, sock: socket.socket) -> None:
+        self._socket, self._service = sock, getattr(app.state, "service", None)
+        host, port = sock.getsockname()[:2]
+        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         # Autotuning would give a client that does not read megabytes of the system's memory.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         super().__init__(
@@ -249,11 +235,10 @@ class Listener(uvicorn.Server):
                 date_header=False,
                 proxy_headers=False,  # the client's address is for the limits alone
                 ws="none",
-                http=type("OwnConnection", (BoundedConnection,), {"slots": _slots(service)}),
+                http=type("OwnConnection", (BoundedConnection,), {"slots": self._slots()}),
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )
-        self._service, self._socket, self.url = service, sock, url(sock)
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Until told to exit."""
@@ -265,20 +250,19 @@ class Listener(uvicorn.Server):
             self._service.streams.close()
         await super().shutdown(sockets)
 
-
-def _slots(service: "HttpService | None") -> ConnectionSlots:
-    """As many connections as the settings allow, and the system: each needs a file descriptor."""
-    limits = Limits() if service is None else service.limits
-    files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = limits.connections + _OTHER_FILES
-    with contextlib.suppress(OSError, ValueError):  # hardened services may not change it
-        if files < needed:
-            raised = needed if most_files == resource.RLIM_INFINITY else min(needed, most_files)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, most_files))
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    most = limits.connections if files == resource.RLIM_INFINITY else files - _OTHER_FILES
-    clients = ClientNames() if service is None else service.clients
-    return ConnectionSlots(max(1, min(most, limits.connections)), clients)
+    def _slots(self) -> ConnectionSlots:
+        """As many connections as the settings allow, and the system: each needs a file descriptor."""
+        connections = self._service.limits.connections if self._service else Limits.connections
+        files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = connections + _OTHER_FILES
+        with contextlib.suppress(OSError, ValueError):  # hardened services may not change it
+            if files < needed:
+                raised = needed if most_files == resource.RLIM_INFINITY else min(needed, most_files)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (raised, most_files))
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        most = connections if files == resource.RLIM_INFINITY else files - _OTHER_FILES
+        clients = self._service.clients if self._service else ClientNames()
+        return ConnectionSlots(max(1, min(most, connections)), clients)
 
 
 def _refresh(gateway: Gateway, log: Log, errors: ErrorCounter, ended: threading.Event) -> None:

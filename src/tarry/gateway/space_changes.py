@@ -78,7 +78,6 @@ def add_space(
         adoption=adoption,
     )
     insert_version(transaction, name, space.version)
-    transaction.tell("count_change")
     return space
 
 
@@ -304,14 +303,18 @@ def _check_actor(actor: str) -> None:
 
 
 def _check_names(space: Space) -> None:
-    rule = "must be 1 to 63 small letters, digits and hyphens, without a hyphen first"
-    for what, text in (("space", space.name), ("circle", space.circle)):
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
-            raise BadInput(f"the name of a {what} {rule}, not {text!r}")
-    if not re.fullmatch(r"[^\x00-\x1f\x7f]{1,200}", space.title):
-        raise BadInput(
-            f"the title of a space must have 1 to 200 characters on one line, not {space.title!r}"
-        )
+    name = (
+        r"[a-z0-9][a-z0-9-]{0,62}",
+        "be 1 to 63 small letters, digits and hyphens, without a hyphen first",
+    )
+    title = r"[^\x00-\x1f\x7f]{1,200}", "have 1 to 200 characters on one line"
+    for what, text, (pattern, rule) in (
+        ("name of a space", space.name, name),
+        ("name of a circle", space.circle, name),
+        ("title of a space", space.title, title),
+    ):
+        if not re.fullmatch(pattern, text):
+            raise BadInput(f"the {what} must {rule}, not {text!r}")
 
 
 def _update(transaction: Transaction, space: Space, *, is_open: bool) -> None:

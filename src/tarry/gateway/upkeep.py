@@ -1,7 +1,10 @@
-"""The parked posts of a gateway, for an operator: listed, retried, withdrawn and exported, many at a time.
+"""What an operator looks after: parked posts, many at a time, and rows that are old enough to be deleted.
 
-A post that may have left is retried only by somebody who says so: it could appear
-twice. Nothing here knows who has written a post.
+A parked post that may have left is retried only by somebody who says so: it could appear twice. Nothing
+here knows who has written a post.
+
+Nothing that is deleted here is needed to keep a promise. What the next step of something depends on stays:
+the last release of a feed, the last hour with arrivals, the choice of an account that holds.
 """
 
 import base64
@@ -153,7 +156,7 @@ def _text(content: bytes) -> dict[str, str]:
         return {"content_base64": base64.b64encode(content).decode()}
 
 
-# --- deleting what is old -------------------------------------------------------------------------
+# --- pruning: releases, counts of arrivals, replaced choices, the ledger of old policies ----------
 
 #: What can be pruned:
 #: feed       releases in the feeds; whoever follows a feed has seen them, and nobody else can any more
@@ -164,9 +167,7 @@ What = Literal["feed", "hours", "adoptions", "ledger"]
 PRUNED: tuple[What, ...] = get_args(What)
 #: Receipts are answered for so long, and say what became of a post.
 LEAST_S = RECEIPT_DAYS * 24 * 3600
-_OF_A_SPACE = ("feed", "ledger")
 _AT_A_TIME = 500  # rows in one transaction: others want to write, too
-_ALL = 1 << 62
 
 
 class _Undo(Exception):
@@ -190,44 +191,34 @@ def prune(
     0
     """
     if older_than < LEAST_S:
-        age = format_duration(older_than)
         raise BadInput(
-            f"only what is {RECEIPT_DAYS}d old or older may be pruned, not {age}", "give a longer age"
+            f"only what is {RECEIPT_DAYS}d old or older may be pruned, not {format_duration(older_than)}",
+            "give a longer age",
         )
-    if space is not None and what not in _OF_A_SPACE:
+    if space is not None and what not in {"feed", "ledger"}:
         raise BadInput(f"{what} cannot be pruned for space {space!r} alone", "leave the space out")
     with store.transaction("reading") as transaction:
         here, catalog = snapshot(transaction), read_catalog(transaction)
     before = Fraction(advance(here.anchor, clock.read(here.now)).time, MICROS) - older_than
     spaces = list(catalog.spaces.values()) if space is None else [catalog.space(space)]
-    steps = _steps(what, here.settings, before, spaces, _ALL if dry else _AT_A_TIME)
-    return sum((_try_out if dry else _repeat)(store, step) for step in steps)
+    statements = _statements(what, here.settings, before, spaces, 1 << 62 if dry else _AT_A_TIME)
+    return sum((_try_out if dry else _repeat)(store, name, values) for name, values in statements)
 
 
-Step = Callable[[Transaction], int]
-
-
-def _steps(
+def _statements(
     what: What, settings: StoreSettings, before: Fraction, spaces: list[Space], most: int
-) -> list[Step]:
-    """The steps to take, each until it changes nothing."""
+) -> list[tuple[str, dict[str, object]]]:
+    """The statements to run, by name and with their values, each until it changes nothing."""
     tick = max(0, ticks_up(before, settings.tick) - 1)
     if what == "feed":
-        return [_feed(space, before, most) for space in spaces]
+        same = {"before": int(before * MICROS), "most": most}
+        return [("prune_feed", {"space": space.name, **same}) for space in spaces]
     if what == "ledger":
-        return [_ledger(period) for space in spaces for period in _old_periods(space, tick)]
+        periods = (period for space in spaces for period in _old_periods(space, tick))
+        return [("forget_period", {"period": period}) for period in periods]
     if what == "hours":
-        return [lambda transaction: transaction.run("prune_hours", before=tick // hour_ticks(settings))]
-    return [lambda transaction: transaction.run("prune_adoptions", before=tick)]
-
-
-def _feed(space: Space, before: Fraction, most: int) -> Step:
-    micros = int(before * MICROS)
-    return lambda transaction: transaction.run("prune_feed", space=space.name, before=micros, most=most)
-
-
-def _ledger(period: str) -> Step:
-    return lambda transaction: transaction.run("forget_period", period=period)
+        return [("prune_hours", {"before": tick // hour_ticks(settings)})]
+    return [("prune_adoptions", {"before": tick})]
 
 
 def _old_periods(space: Space, tick: int) -> list[str]:
@@ -240,20 +231,19 @@ def _old_periods(space: Space, tick: int) -> list[str]:
     ]
 
 
-def _repeat(store: Store, step: Step) -> int:
-    total = 0
-    while True:
+def _repeat(store: Store, name: str, values: dict[str, object]) -> int:
+    total, changed = 0, 1
+    while changed:
         with store.transaction("working") as transaction:
-            changed = step(transaction)
+            changed = transaction.run(name, **values)
         total += changed
-        if not changed:
-            return total
+    return total
 
 
-def _try_out(store: Store, step: Step) -> int:
+def _try_out(store: Store, name: str, values: dict[str, object]) -> int:
     """How many rows would go: it is done and undone."""
     changed = 0
     with suppress(_Undo), store.transaction("working") as transaction:
-        changed = step(transaction)
+        changed = transaction.run(name, **values)
         raise _Undo
     return changed

@@ -42,15 +42,10 @@ MOST_FORM_BYTES = 4096
 SIGN_IN = "only the calls of people who are signed in are held: sign in first"
 _STATUS: dict[type[TarryError], int] = {NoSuchPost: 404, TooLate: 409, Paused: 409, Unavailable: 503}
 _PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept"}
-#: Without a referrer a browser calls the origin of a form "null", and the site would refuse its own page.
-_PRIVATE_PAGE = {**_PRIVATE, "Referrer-Policy": "same-origin"}
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body><h1>{title}</h1>{text}</body></html>
 """
-_FORM = """<form method="post" action="{action}">{fields}<button>Take it back</button></form>"""
-_FIELD = """<input type="hidden" name="{name}" value="{value}">"""
-_BACK = """<p><a href="{front}">Back to the site</a></p>"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,12 +171,16 @@ def _clock_time(at: Fraction) -> str:
 
 
 def _form(hold: Hold, hidden: Mapping[str, str]) -> str:
-    fields = "".join(_FIELD.format(name=escape(name), value=escape(hidden[name])) for name in hidden)
-    return _FORM.format(action=escape(hold.settings.address.path + WITHDRAW_PATH), fields=fields)
+    fields = "".join(
+        f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+        for name, value in hidden.items()
+    )
+    action = escape(hold.settings.address.path + WITHDRAW_PATH)
+    return f'<form method="post" action="{action}">{fields}<button>Take it back</button></form>'
 
 
 def _back(hold: Hold) -> str:
-    return _BACK.format(front=escape(hold.settings.address.path + "/"))
+    return f'<p><a href="{escape(hold.settings.address.path)}/">Back to the site</a></p>'
 
 
 def _json(status: int, fields: Mapping[str, object], kind: str = "application/json") -> HeldAnswer:
@@ -191,7 +190,8 @@ def _json(status: int, fields: Mapping[str, object], kind: str = "application/js
 def _page(status: int, title: str, sentences: list[str], more: str = "") -> HeldAnswer:
     """`more` is HTML already."""
     text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + more
-    headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE_PAGE}
+    # Without a referrer a browser calls the origin of a form "null": the site would refuse its own page.
+    headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE, "Referrer-Policy": "same-origin"}
     return _padded(status, headers, _PAGE.format(title=escape(title), text=text), 4096)
 
 

@@ -178,8 +178,7 @@ def _read(request: Any, most: int) -> HeldAnswer | None:
     """Read the body before the CSRF check does: of a form with files it would leave nothing behind."""
     html = _wants_page(request)
     try:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-        if length <= most and len(request.body) <= most:
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= most and len(request.body) <= most:
             return None
     except ValueError:
         return refusal(400, "Content-Length must be a number", html=html)

@@ -102,19 +102,21 @@ class HoldSettings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work, while somebody reads why."""
-        if isinstance(self.paths, str) or not self.paths:
-            raise BadInput(f"paths must be a list with one path or more, not {self.paths!r}")
-        if self.anonymous not in {"refuse", "pass"}:
-            raise BadInput(f"anonymous must be 'refuse' or 'pass', not {self.anonymous!r}")
-        if not 0 < self.most_bytes <= _MOST_BODY:
-            raise BadInput(f"most_bytes must be between 1 and {_MOST_BODY}, not {self.most_bytes}")
-        if isinstance(self.methods, str) or not self.methods or _SAFE & {*self.methods}:
-            raise BadInput(
-                "methods must be a list of methods that change something, such as POST, not "
-                f"{self.methods!r}"
-            )
-        if self.address.scheme not in {"http", "https"} or not self.address.hostname:
-            raise BadInput(f"origin must be like https://forum.example.org, not {self.origin!r}")
+        is_list = not isinstance(self.methods, str) and bool(self.methods)
+        is_site = self.address.scheme in PORTS and bool(self.address.hostname)
+        rules = {
+            "paths": (not isinstance(self.paths, str) and self.paths, "a list with one path or more"),
+            "anonymous": (self.anonymous in {"refuse", "pass"}, "'refuse' or 'pass'"),
+            "most_bytes": (0 < self.most_bytes <= _MOST_BODY, f"between 1 and {_MOST_BODY}"),
+            "methods": (
+                is_list and not _SAFE & {*self.methods},
+                "a list of methods that change something, such as POST",
+            ),
+            "origin": (is_site, "like https://forum.example.org"),
+        }
+        for name, (is_kept, rule) in rules.items():
+            if not is_kept:
+                raise BadInput(f"{name} must be {rule}, not {getattr(self, name)!r}")
         for path in self.paths:
             self._check(path)
 

@@ -97,12 +97,11 @@ async def reopen_space(service: HttpService, request: Request) -> Response:
 @operation("GET", "/v1/tokens", scope="admin", gives=TokenListOut)
 async def list_tokens(service: HttpService, _: Request) -> Response:
     """The tokens in use, without their secrets."""
-    tokens = sorted(service.gateway.catalog.tokens.values(), key=lambda token: token.id)
-    shown = [
+    tokens = [
         TokenOut(id=each.id, name=each.name, scopes=sorted(each.scopes), spaces=sorted(each.spaces))
-        for each in tokens
+        for each in sorted(service.gateway.catalog.tokens.values(), key=lambda token: token.id)
     ]
-    return json_response(TokenListOut(tokens=shown))
+    return json_response(TokenListOut(tokens=tokens))
 
 
 @operation(
@@ -120,8 +119,9 @@ async def make_token(service: HttpService, request: Request) -> Response:
     sent = await service.read(request, TokenIn)
     scopes, spaces = sorted(set(sent.scopes)), sorted(set(sent.spaces))
     token_id, token = await service.change(partial(service.gateway.add_token, sent.name, scopes, spaces))
-    made = TokenMadeOut(id=token_id, name=sent.name, scopes=scopes, spaces=spaces, token=token)
-    return json_response(made, 201)
+    return json_response(
+        TokenMadeOut(id=token_id, name=sent.name, scopes=scopes, spaces=spaces, token=token), 201
+    )
 
 
 @operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204, refusals=(404,))
