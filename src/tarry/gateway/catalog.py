@@ -177,8 +177,9 @@ def read_catalog(transaction: Transaction) -> Catalog:
     """
     versions: dict[str, list[PolicyVersion]] = {}
     for row in transaction.all("versions"):
-        version = PolicyVersion(number=row["version"], text=row["policy"], first_tick=row["first_tick"])
-        versions.setdefault(row["space"], []).append(version)
+        versions.setdefault(row["space"], []).append(
+            PolicyVersion(number=row["version"], text=row["policy"], first_tick=row["first_tick"])
+        )
     spaces = (
         Space(
             name=row["name"],
@@ -221,10 +222,8 @@ def generation_of(transaction: Transaction) -> int:
     return 0 if row is None else int(row["generation"])
 
 
-@lru_cache(maxsize=1024)
-def _policy(text: str) -> Policy:
-    """The same text gives the same object: building the laws of a policy takes a while."""
-    return read_policy(text)
+#: The same text gives the same object: building the laws of a policy takes a while.
+_policy = lru_cache(maxsize=1024)(read_policy)
 
 
 # --- tokens: 256 random bits, shown once, stored as SHA-256, bound to scopes and spaces, revocable --------

@@ -17,7 +17,7 @@ from tarry.keep.clock import MICROS, moment
 from tarry.keep.errors import Unavailable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Row, Store, Transaction
+from tarry.keep.store import Store, Transaction
 
 __all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedItem", "FeedOutlet", "ItemSize"]
 
@@ -136,15 +136,22 @@ class Feed:
         self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES
     ) -> list[ItemSize]:
         """The sizes of the releases after a position that fit into one answer, oldest first."""
-        with self._store.transaction("reading") as transaction:
-            rows = transaction.all("sizes_after", space=self.space, position=position, most=most)
-        return _fitting(rows, enough)
+        return self._sizes("sizes_after", enough, position=position, most=most)
 
     def sizes_latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[ItemSize]:
         """The sizes of the last releases that fit into one answer, newest first."""
+        return self._sizes("sizes_latest", enough, most=most)
+
+    def _sizes(self, name: str, enough: int, **values: int) -> list[ItemSize]:
+        """The sizes of as many releases as fit together; of one at least, if there is one.
+
+        Looked up before the releases are read: nothing is taken into memory that would not be sent.
+        """
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("sizes_latest", space=self.space, most=most)
-        return _fitting(rows, enough)
+            rows = transaction.all(name, space=self.space, **values)
+        sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
+        totals = accumulate(size.encoded for size in sizes)
+        return sizes[: max(1, sum(total <= enough for total in totals))]
 
     def between(self, first: int, last: int) -> list[FeedItem]:
         """The releases from one position to another, both included."""
@@ -183,13 +190,3 @@ class Feed:
 def _last_position(transaction: Transaction, space: str) -> int:
     row = transaction.one("last_position", space=space)
     return 0 if row is None or row["position"] is None else int(row["position"])
-
-
-def _fitting(rows: Sequence[Row], enough: int) -> list[ItemSize]:
-    """The sizes of as many rows as fit together; of one at least, if there is one.
-
-    Looked up before the releases are read: nothing is taken into memory that would not be sent.
-    """
-    sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
-    totals = accumulate(size.encoded for size in sizes)
-    return sizes[: max(1, sum(total <= enough for total in totals))]

@@ -42,7 +42,6 @@ __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 
 #: The message for an id that no parked post of a space has.
 NOT_PARKED = "this space has no parked post with this id"
-_TRIES = 5
 T = TypeVar("T")
 
 #: The receipts of a submission, or why it was refused.
@@ -118,7 +117,7 @@ class Gateway:
 
     def admit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Accept submissions in one transaction, each whole or not at all; the outcome of each."""
-        for _ in range(_TRIES):
+        for _ in range(5):
             catalog = self.catalog
             prepared = [self._prepare(catalog, submission) for submission in submissions]
             ready = [each for each in prepared if not isinstance(each, TarryError)]

@@ -17,7 +17,6 @@ from threading import Barrier
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -55,15 +54,11 @@ _KEY = re.compile(f"[!-~]{{1,{_MAX_KEY}}}")
 _HOST = re.compile(
     r"(?P<name>(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])|[a-z0-9_.-]+)(?::[0-9]+)?"
 )
-_UNKNOWN_HOST = (
-    "this gateway does not answer to the host name in this address: its operator can add it to the setting "
-    "hosts"
-)
 T = TypeVar("T")
-S = TypeVar("S", bound=Struct)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
-def json_response(record: Struct, status: int = 200, *, size: int = 1) -> Response:
+def json_response(record: msgspec.Struct, status: int = 200, *, size: int = 1) -> Response:
     """A response in JSON, padded with spaces to a multiple of a size: then its length tells nothing.
 
     >>> from tarry.gateway.bodies import HealthOut
@@ -118,7 +113,11 @@ operator can add it to the setting hosts
     name = match["name"].removesuffix(".") if match else ""
     is_ours = name in hosts or name == "localhost" or name.endswith(".localhost")
     if not match or not (match["ip"] or is_ours):
-        raise BadRequest(421, _UNKNOWN_HOST)
+        raise BadRequest(
+            421,
+            "this gateway does not answer to the host name in this address: its operator can add it to the "
+            "setting hosts",
+        )
 
 
 async def read_pieces(

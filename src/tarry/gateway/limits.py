@@ -11,16 +11,13 @@ is why all of this is written here: libraries for rate limits remember addresses
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
 
 __all__ = [
     "KEY_S",
@@ -40,7 +37,6 @@ Network = IPv4Network | IPv6Network
 #: How long a key is used. Nothing that is counted for a client may last longer.
 KEY_S = 3600.0
 _SHARED = ""  # the name of connections that many clients may share
-_SHARES = 4
 #: Owners that are remembered: some memory, and more clients than most gateways have in an hour.
 _MOST_OWNERS = 100_000
 _TOO_OFTEN = "this token sends too many requests"
@@ -162,7 +158,7 @@ none, not 'proxy.example'
         ) from None
 
 
-def client_address(scope: "Scope", proxies: Iterable[Network] = ()) -> str:
+def client_address(scope: Mapping[str, Any], proxies: Iterable[Network] = ()) -> str:
     """The address that a request came from, or the network of an IPv6 address.
 
     Where the peer is a proxy that the operator trusts, the last address in X-Forwarded-For counts: that one
@@ -205,12 +201,12 @@ class ClientNames:
             return _SHARED
         return self.name({"client": (peer, 0), "headers": []})
 
-    def name(self, scope: "Scope") -> str:
+    def name(self, scope: Mapping[str, Any]) -> str:
         """The client of a request."""
         if self._now() - self._since >= KEY_S:
             self._key, self._since = secrets.token_bytes(32), self._now()
-        address = client_address(scope, self._proxies)
-        return blake2b(address.encode(), key=self._key, digest_size=16).hexdigest()
+        address = client_address(scope, self._proxies).encode()
+        return blake2b(address, key=self._key, digest_size=16).hexdigest()
 
 
 class ConnectionSlots:
@@ -224,7 +220,7 @@ class ConnectionSlots:
     """
 
     def __init__(self, most: int, clients: ClientNames) -> None:
-        self._most, self._share, self._clients = most, max(1, most // _SHARES), clients
+        self._most, self._share, self._clients = most, max(1, most // 4), clients
         self._counts = Counter[str]()
 
     def enter(self, peer: str) -> str | None:

@@ -292,7 +292,9 @@ class ErrorCounter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Count a record of `logging`."""
-        self._counts[f"{logging.getLevelName(record.levelno)} of {record.name}{_error_of(record)}"] += 1
+        kind, _, trace = record.exc_info or (None, None, None)
+        error = "" if kind is None else f": {kind.__name__}{code_location(trace)}"
+        self._counts[f"{logging.getLevelName(record.levelno)} of {record.name}{error}"] += 1
 
     def count(self, what: str) -> None:
         """Count an error that is described by us, without what was sent."""
@@ -333,9 +335,3 @@ def code_location(trace: TracebackType | None) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-
-
-def _error_of(record: logging.LogRecord) -> str:
-    if not record.exc_info or record.exc_info[0] is None:
-        return ""
-    return f": {record.exc_info[0].__name__}{code_location(record.exc_info[2])}"

@@ -7,23 +7,18 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tarry.gateway.bodies import SPACE, Problem
 from tarry.gateway.catalog import Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tarry.gateway.http_service import HttpService
+from tarry.gateway.http_service import HttpService
 
 __all__ = ["OPERATIONS", "Handler", "Operation", "openapi", "operation"]
 
-_REFS = "#/components/schemas/{name}"
 _PATTERNS = {"space": SPACE, "post": "^[0-9]{1,19}$", "token": "^[0-9a-f]{12}$"}
 _REFUSALS = {
     400: "The request is not well formed.",
@@ -46,7 +41,7 @@ _KEY = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
 
-Handler = Callable[["HttpService", "Request"], Awaitable["Response"]]
+Handler = Callable[[HttpService, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +59,8 @@ class Operation:
     handler: Any  # takes the service and the request
     scope: Scope | None = None  # what a token must allow; None: no token
     receipt: bool = False  # needs a receipt in the header Tarry-Receipt
-    takes: type[Struct] | None = None  # the JSON of the request
-    gives: type[Struct] | None = None  # the JSON of the answer
+    takes: type[msgspec.Struct] | None = None  # the JSON of the request
+    gives: type[msgspec.Struct] | None = None  # the JSON of the answer
     status: int = 200  # of the answer
     media: str = "application/json"  # of the answer
     query: dict[str, str] = field(default_factory=dict)  # whole numbers, and their meaning
@@ -111,7 +106,7 @@ def openapi() -> dict[str, Any]:
 
     kinds = {kind for each in OPERATIONS for kind in (each.takes, each.gives) if kind} | {Problem}
     named = sorted(kinds, key=lambda kind: kind.__name__)
-    schemas, components = msgspec.json.schema_components(named, ref_template=_REFS)
+    schemas, components = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
     refs = dict(zip(named, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for each in OPERATIONS:

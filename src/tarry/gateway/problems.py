@@ -31,9 +31,6 @@ _TITLES = {
     503: "The store is away",
 }
 
-#: The reason is for the operator's log: what a database says names machines, users and files.
-_AWAY = "the store is away at the moment: try again later"
-
 #: The message for an address that does not exist.
 NOTHING_HERE = "there is nothing at this address: check how it is written"
 
@@ -116,8 +113,10 @@ def refuse(error: Exception) -> Response:
             headers["WWW-Authenticate"] = "Bearer"
         if isinstance(error, TooManyRequests | Paused) and error.wait_s is not None:
             headers["Retry-After"] = str(error.wait_s)
+        # The reason is for the operator's log: what a database says names machines, users and files.
         is_away = isinstance(error, Unavailable) and not isinstance(error, AcceptanceUnknown)
-        return problem(status, _AWAY if is_away else str(error), headers)
+        detail = "the store is away at the moment: try again later" if is_away else str(error)
+        return problem(status, detail, headers)
     # What broke is for the operator's log, and not for the client.
     return problem(
         500, "something broke here: try again, or ask the operator, whose log has a line about it"

@@ -44,8 +44,6 @@ __all__ = [
     "work",
 ]
 
-_GRACE_S = 10  # for requests that have begun
-_SEND_BYTES = 128 << 10
 _OTHER_FILES = 200  # beside connections: databases, logs, audits, deliveries
 _REFRESH_S = 1.0
 _LOOK_S = 0.05
@@ -225,7 +223,7 @@ class Listener(uvicorn.Server):
         host, port = sock.getsockname()[:2]
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         # Autotuning would give a client that does not read megabytes of the system's memory.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 128 << 10)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -236,7 +234,7 @@ class Listener(uvicorn.Server):
                 proxy_headers=False,  # the client's address is for the limits alone
                 ws="none",
                 http=type("OwnConnection", (BoundedConnection,), {"slots": self._slots()}),
-                timeout_graceful_shutdown=_GRACE_S,
+                timeout_graceful_shutdown=10,  # seconds, for requests that have begun
             )
         )
 

@@ -67,8 +67,6 @@ _NOT_APP = [
     *(Path(get_paths()[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
     Path(tarry.__file__).parent,
 ]
-_CHANGED = "the app's policy has changed and it is being restarted: try again later"
-_CLOSED = "nothing is accepted at the moment: try again later"
 
 
 # --- the settings for the held views of one app; the same for every framework ---------------------
@@ -317,10 +315,10 @@ class Hold:
     def admit(self, call: HeldCall, target: str) -> Receipt:
         """Seal a call; when this returns it is stored, and the view will be called at its tick."""
         if not self.settings.accepting:
-            raise Paused(_CLOSED)
+            raise Paused("nothing is accepted at the moment: try again later")
         with self.vault.store.transaction("reading") as transaction:
             if snapshot(transaction).policy != self._text:  # another process, started since, has another
-                raise Paused(_CHANGED)
+                raise Paused("the app's policy has changed and it is being restarted: try again later")
         return self.gate.admit(Post(actor=call.user, target=target, outlet=OUTLET, content=pack(call)))
 
     def keeper(self, tell: Callable[[str], None] | None = None) -> Keeper:

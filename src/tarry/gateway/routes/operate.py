@@ -28,8 +28,6 @@ from tarry.keep.errors import NoSuchPost
 
 __all__: list[str] = []
 
-_TOKEN = re.compile("[0-9a-f]{12}")
-
 
 @operation("GET", "/v1/spaces/{space}/parked", scope="operate", gives=ParkedListOut, refusals=(404,))
 async def list_parked(service: HttpService, request: Request) -> Response:
@@ -128,7 +126,7 @@ async def make_token(service: HttpService, request: Request) -> Response:
 async def revoke_token(service: HttpService, request: Request) -> Response:
     """Revoke a token; every server knows within two seconds."""
     token_id = request.path_params["token"]
-    if not _TOKEN.fullmatch(token_id):
+    if not re.fullmatch("[0-9a-f]{12}", token_id):
         raise BadRequest(404, f"the id of a token must be 12 hexadecimal digits, not {token_id[:40]!r}")
     await service.change(partial(service.gateway.revoke_token, token_id))
     return Response(status_code=204)

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -111,7 +110,7 @@ def _known(status: Status) -> dict[str, Any]:
 
 
 async def _admit(
-    service: HttpService, request: Request, sent: Struct, posts: Sequence[PostIn]
+    service: HttpService, request: Request, sent: msgspec.Struct, posts: Sequence[PostIn]
 ) -> list[ReceiptOut]:
     key = service.key(request)
     submission = Submission(
