@@ -24,7 +24,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tarry import Policy
 from tarry.gateway.middleware.asgi import HoldPosts
-from tarry.gateway.middleware.settings import HoldSettings
+from tarry.gateway.middleware.held import HoldSettings
 
 THREADS = ("cats", "dogs")
 #: Seconds, to be watched. A real forum's are minutes and hours: docs/choosing.md.

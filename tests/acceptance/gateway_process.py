@@ -27,7 +27,7 @@ from tarry.gateway.catalog import add_token, read_catalog
 from tarry.gateway.config import Config
 from tarry.gateway.database import first_keys, open_database, open_gateway
 from tarry.gateway.feed import FeedOutlet
-from tarry.gateway.logs import Log
+from tarry.gateway.monitoring import Log
 from tarry.gateway.server import ThreadGroup, serve, work
 from tarry.gateway.space_changes import add_space
 from tarry.keep import keeper, releaser

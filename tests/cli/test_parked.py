@@ -5,9 +5,8 @@ import json
 import pytest
 
 from contracts.operating import FAST
-from tarry.gateway.database import open_store
+from tarry.gateway.database import open_store, read_key
 from tarry.gateway.gateway import Gateway, Submission
-from tarry.gateway.keyfile import read_key
 from tarry.keep.errors import Refused
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post

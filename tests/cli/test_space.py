@@ -7,7 +7,7 @@ import pytest
 from contracts.operating import FAST, SLOW
 from contracts.shell import wait_until
 from tarry.gateway.catalog import read_catalog
-from tarry.gateway.keyfile import read_key
+from tarry.gateway.database import read_key
 from tarry.gateway.outlets import make_outlet
 from tarry.keep.store import snapshot
 

@@ -6,8 +6,7 @@ import pytest
 
 from contracts.operating import SLOW
 from contracts.shell import ALL_GONE
-from tarry.gateway.database import open_store
-from tarry.gateway.keyfile import read_key
+from tarry.gateway.database import open_store, read_key
 from tarry.keep.store import snapshot
 
 BOTH = pytest.mark.parametrize("operator", ["sqlite", "postgres"], indirect=True)

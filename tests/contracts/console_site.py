@@ -45,7 +45,7 @@ def console_site(
     gateway = small_gateway(policy, SystemClock(), **others)
     site = create_site(gateway, config=config or Config(boards="talk"))
     listener = bind("127.0.0.1", 0)
-    door, keeper = Listener(site, listener, site.state.service), Keeper(gateway.vault, workers=1)
+    door, keeper = Listener(site, listener), Keeper(gateway.vault, workers=1)
     threads = [threading.Thread(target=door.run)]
     if keep:
         threads.append(threading.Thread(target=keeper.run))

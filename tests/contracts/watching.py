@@ -234,7 +234,7 @@ def live(steps: Sequence[tuple[int, Step]], ticks: int = 22, **more) -> Transcri
     """Let a town live through some steps, each at its tick; what was seen meanwhile."""
     with ExitStack() as patches:
         number = count(1)
-        patches.enter_context(patch("tarry.gateway.feed_streams._LOOK_S", 0.01))
+        patches.enter_context(patch("tarry.gateway.feed_formats._LOOK_S", 0.01))
         fixed = patch(
             "tarry.gateway.catalog.secrets.token_hex", lambda size: f"{next(number):0{2 * size}x}"
         )

@@ -131,7 +131,7 @@ class Server:
 
     def __init__(self, app) -> None:
         self.app = app
-        self._server = Listener(app, bind("127.0.0.1", 0), app.state.service)
+        self._server = Listener(app, bind("127.0.0.1", 0))
         self.url = self._server.url
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()

@@ -11,6 +11,7 @@ from tarry.gateway.database import (
     ROOMS,
     applied_migrations,
     database_path,
+    make_key,
     migrate,
     open_database,
     open_gateway,
@@ -18,7 +19,6 @@ from tarry.gateway.database import (
     opened_database,
 )
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.keyfile import make_key
 from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import small_gateway
 from tarry.keep.errors import Unavailable

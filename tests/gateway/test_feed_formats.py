@@ -13,7 +13,7 @@ from tarry.gateway import feed_formats
 from tarry.gateway.database import open_store
 from tarry.gateway.feed import MOST_BYTES, Feed, FeedOutlet
 from tarry.gateway.feed_formats import TOGETHER, ItemFrame, item_out, json_pieces
-from tarry.gateway.routes import feeds
+from tarry.gateway.routes import spaces
 from tarry.keep.posts import Release
 
 IS_JSON = {"content_type": "application/json"}
@@ -130,8 +130,8 @@ def test_of_a_large_answer_the_head_is_told_and_nothing_read(site, monkeypatch):
 
 def test_what_is_the_same_for_all_is_written_once(site, monkeypatch):
     """Until something is released."""
-    writes = Mock(wraps=feeds.atom_feed)
-    monkeypatch.setattr(feeds, "atom_feed", writes)
+    writes = Mock(wraps=spaces.atom_feed)
+    monkeypatch.setattr(spaces, "atom_feed", writes)
     first = [site.http.get("/v1/spaces/talk/feed.atom").content for _ in range(3)]
     publish(site.gateway.store, [(b"I agree.", {})])
     second = [site.http.get("/v1/spaces/talk/feed.atom").content for _ in range(3)]

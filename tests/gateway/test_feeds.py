@@ -329,8 +329,8 @@ def test_one_client_has_a_share_of_the_streams(tmp_path, new_server, wait_until)
 
 def test_a_stream_ends_before_its_client_is_forgotten(served, listen, events, monkeypatch):
     """It would be counted for nobody; whoever comes back goes on where they were."""
-    monkeypatch.setattr("tarry.gateway.feed_streams.LONGEST_S", 0.0)
-    monkeypatch.setattr("tarry.gateway.feed_streams._COMMENT_S", 0.01)
+    monkeypatch.setattr("tarry.gateway.feed_formats.LONGEST_S", 0.0)
+    monkeypatch.setattr("tarry.gateway.feed_formats._COMMENT_S", 0.01)
 
     assert list(listen().iter_lines()) == [": here", ""]
 

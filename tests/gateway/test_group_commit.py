@@ -1,6 +1,7 @@
 """Group commit: what comes in together is made durable together, within bounds."""
 
 import asyncio
+from contextlib import closing
 from queue import SimpleQueue
 
 import pytest
@@ -26,7 +27,7 @@ def admit_all(gateway, requests) -> list[int]:
         return admit(group)
 
     async def together() -> None:
-        with GroupCommit(gateway) as admissions:
+        with closing(GroupCommit(gateway)) as admissions:
             await asyncio.gather(*map(admissions.admit, requests))
 
     gateway.admit = counted
@@ -54,7 +55,7 @@ def test_a_thread_does_not_wait_for_what_another_one_has_taken(monkeypatch):
     monkeypatch.setattr("tarry.gateway.group_commit.SimpleQueue", Snatched)
 
     async def alone() -> list:
-        with GroupCommit(small_gateway(), threads=2) as admissions:
+        with closing(GroupCommit(small_gateway(), threads=2)) as admissions:
             return await asyncio.wait_for(admissions.admit(batch("a", 1)), timeout=5)
 
     assert len(asyncio.run(alone())) == 1

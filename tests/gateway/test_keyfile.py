@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.gateway.keyfile import make_key, read_key
+from tarry.gateway.database import make_key, read_key
 from tarry.keep.keys import Keys
 
 KEY = bytes(range(32))

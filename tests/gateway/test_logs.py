@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tarry.gateway.logs import EVENTS, ErrorCounter, Log
+from tarry.gateway.monitoring import EVENTS, ErrorCounter, Log
 
 
 class Hours:
@@ -44,7 +44,7 @@ def test_every_line_is_one_object_with_the_same_keys(stream):
     log = Log(stream)
     for event in EVENTS:
         log(event, "two\nlines")
-    log.keeper("7 ticks were missed")
+    log("keeper", "7 ticks were missed")
 
     assert [list(line) for line in lines(stream)] == [["time", "event", "detail"]] * (len(EVENTS) + 1)
     assert [line["event"] for line in lines(stream)] == [*EVENTS, "keeper"]

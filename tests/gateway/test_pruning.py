@@ -7,11 +7,11 @@ import pytest
 from contracts.house import ALL_GONE, KINDS, POLICY, House, new_database
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.gateway import pruning
+from tarry.gateway import upkeep
 from tarry.gateway.feed import Feed
 from tarry.gateway.policy_changes import change_policy
-from tarry.gateway.pruning import prune
 from tarry.gateway.space_changes import add_space, adopt_delays, end_space
+from tarry.gateway.upkeep import prune
 
 DAY_S = 24 * 3600
 OLD = Fraction(30 * DAY_S)
@@ -39,7 +39,7 @@ def positions(house, space="talk"):
 
 @pytest.mark.parametrize("at_a_time", [2, 500])
 def test_old_releases_go_a_few_at_a_time_and_the_new_ones_stay(house, monkeypatch, at_a_time):
-    monkeypatch.setattr(pruning, "_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(upkeep, "_AT_A_TIME", at_a_time)
     fill(house, 5)
     house.jump(31 * DAY_S)
     fill(house, 2)

@@ -17,7 +17,7 @@ from tarry.core.policy import Policy
 from tarry.gateway.config import Config
 from tarry.gateway.database import open_store
 from tarry.gateway.feed import FeedOutlet
-from tarry.gateway.logs import EVENTS, Log
+from tarry.gateway.monitoring import EVENTS, Log
 from tarry.gateway.server import ThreadGroup, bind, serve, work
 from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token, small_gateway

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
 from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway, Submission
-from tarry.gateway.logs import Log
+from tarry.gateway.monitoring import Log
 from tarry.gateway.space_changes import add_space
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.keeper import Keeper
@@ -360,7 +361,7 @@ def test_the_log_tells_nothing_of_what_could_not_be_delivered(where):
         life.house.clock.sleep(4 * DAY)
         life.outlet.broken = Refused("no")
         life.house.gateway = Gateway(life.house.store, KEYS, life.clock, outlets={SPACE: life.outlet})
-        Keeper(life.house.gateway.vault, tell=Log(log).keeper).run(until_empty=True)
+        Keeper(life.house.gateway.vault, tell=partial(Log(log), "keeper")).run(until_empty=True)
         states = {row["state"] for row in life.house.rows("posts")}
 
     assert states == {"parked"}

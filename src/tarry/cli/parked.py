@@ -26,7 +26,7 @@ from tarry.gateway.catalog import read_catalog
 from tarry.gateway.config import Config
 from tarry.gateway.database import keys_of, opened_database
 from tarry.gateway.gateway import Gateway
-from tarry.gateway.parked import ParkedPost, change_each, exported, parked_posts, split_doubt
+from tarry.gateway.upkeep import ParkedPost, change_each, exported, parked_posts, split_doubt
 from tarry.keep.gate import Gate
 from tarry.keep.store import Store
 

@@ -22,7 +22,7 @@ from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
 from tarry.core.durations import parse_duration
 from tarry.gateway.database import opened_database
-from tarry.gateway.pruning import PRUNED, prune
+from tarry.gateway.upkeep import PRUNED, prune
 
 __all__ = ["add_arguments", "run"]
 

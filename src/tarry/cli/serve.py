@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.app import create_app  # noqa: PLC0415 - likewise
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
-    from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
+    from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
     from tarry.gateway.server import ThreadGroup, serve  # noqa: PLC0415 - likewise
 
     config, running = _at_address(config_from(arguments), arguments.host, arguments.port), ThreadGroup()

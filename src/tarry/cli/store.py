@@ -22,8 +22,7 @@ from tarry.cli.personal_store import see_to_keeper
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
 from tarry.core.errors import NotPossible
-from tarry.gateway.database import opened_database
-from tarry.gateway.keyfile import make_key, read_key, swap_key
+from tarry.gateway.database import make_key, opened_database, read_key, swap_key
 from tarry.gateway.space_changes import forget_account
 from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Work."""
     from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
-    from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
+    from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
     from tarry.gateway.server import ThreadGroup, work  # noqa: PLC0415 - likewise
 
     config, threads, running = config_from(arguments), arguments.threads, ThreadGroup()

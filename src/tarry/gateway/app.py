@@ -6,7 +6,7 @@ Health and metrics are answered here too. None of these answers changes at an ar
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import partial
 
 import msgspec
 from starlette.applications import Starlette
@@ -23,12 +23,12 @@ from tarry.gateway.limits import Limits
 from tarry.gateway.monitoring import metrics
 from tarry.gateway.operations import OPERATIONS, Operation, openapi, operation
 from tarry.gateway.problems import HANDLERS, NOTHING_HERE, BadRequest, problem, refuse
-from tarry.gateway.routes import feeds, operate, posts, spaces
+from tarry.gateway.routes import operate, posts, spaces
 from tarry.keep.errors import Unavailable
 
 __all__ = ["create_app", "create_metrics_app"]
 
-_SUBJECTS = (posts, feeds, spaces, operate)  # importing them lists their operations
+_SUBJECTS = (posts, spaces, operate)  # importing them lists their operations
 _PIECE = 8 << 10
 _METRICS_MEDIA = "text/plain; version=0.0.4"
 _HEADERS = {
@@ -100,22 +100,15 @@ async def is_ready(service: HttpService, _: Request) -> Response:
 
 
 @operation("GET", "/metrics", scope="operate", media="text/plain")
-async def read_metrics(service: HttpService, request: Request) -> Response:
+async def read_metrics(service: HttpService, _: Request) -> Response:
     """Metrics for Prometheus. Not one number changes at an arrival."""
-    service.token(request, "operate")
-    text = await service.call(lambda: metrics(service.gateway))
-    return Response(text, media_type=_METRICS_MEDIA)
+    return Response(await service.call(partial(metrics, service.gateway)), media_type=_METRICS_MEDIA)
 
 
 @operation("GET", "/openapi.json")
 async def read_api(service: HttpService, _: Request) -> Response:  # noqa: ARG001 - the same for everybody
     """The description of this API, as OpenAPI."""
-    return Response(_api(), media_type="application/json")
-
-
-@cache
-def _api() -> bytes:
-    return msgspec.json.encode(openapi())
+    return Response(msgspec.json.encode(openapi()), media_type="application/json")
 
 
 def _routes(service: HttpService, tell: Callable[[str], None] | None) -> list[Route]:
@@ -141,6 +134,7 @@ def _endpoint(
         try:
             if each.scope is not None:
                 await service.learn_token(request, service.secret(request))
+                request.state.token = service.token(request, each.scope)
             response: Response = await each.handler(service, request)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it

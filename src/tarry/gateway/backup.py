@@ -31,7 +31,6 @@ __all__ = ["MayHaveLeft", "back_up", "may_have_left", "restore", "resume"]
 
 _PARKED = "it was due while the store was away, and may have left: look, then retry or withdraw it"
 _PAGE = 100  # rows at a time: each may hold a megabyte
-_BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 class _Table(NamedTuple):
@@ -65,7 +64,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     except OSError as error:
         raise NotPossible(f"no backup can be written to {str(path)!r}: {error.strerror}") from None
     finally:
-        for ending in _BESIDE:
+        for ending in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 Path(f"{draft}{ending}").unlink()
     return counts
@@ -153,16 +152,13 @@ def _past(here: Snapshot, clock: Clock) -> int:
 
 
 def _write(store: Store, draft: Path) -> dict[str, int]:
-    copy = SqliteStore(draft, ROOMS)
-    try:
+    with closing(SqliteStore(draft, ROOMS)) as copy:
         with store.transaction("reading"), copy.transaction("closing"):
             counts = _copy(store, copy, _tables(copy))
             if not counts["settings"]:
                 raise NotPossible("there is nothing to back up: this gateway has no space yet")
         # One file, with nothing beside it.
         copy.connection().execute("PRAGMA journal_mode = DELETE")
-    finally:
-        copy.close()
     return counts
 
 
@@ -207,9 +203,9 @@ def _tables(store: SqliteStore) -> list[_Table]:
     tables = []
     for name in [row["name"] for row in names.fetchall()]:
         columns = connection.execute(f"PRAGMA table_info({name})").fetchall()
-        key = sorted((column for column in columns if column["pk"]), key=lambda column: column["pk"])
+        key = {column["pk"]: column["name"] for column in columns if column["pk"]}
         tables.append(
-            _Table(name, tuple(each["name"] for each in columns), tuple(each["name"] for each in key))
+            _Table(name, tuple(each["name"] for each in columns), tuple(key[n] for n in sorted(key)))
         )
     return tables
 
@@ -244,11 +240,8 @@ def _copy_of(path: Path) -> Iterator[SqliteStore]:
                 old.backup(new)
         except sqlite3.Error as error:
             raise Unavailable(f"the backup cannot be read: {error}") from None
-        store = SqliteStore(copy, ROOMS)
-        try:
+        with closing(SqliteStore(copy, ROOMS)) as store:
             yield store
-        finally:
-            store.close()
 
 
 def _connection(store: Store) -> Any:

@@ -18,7 +18,7 @@ from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.keep.candidates import Adoption, Terms
-from tarry.keep.store import Row, Transaction
+from tarry.keep.store import Transaction
 
 __all__ = [
     "NO_SPACE",
@@ -44,9 +44,7 @@ Scope = Literal["submit", "operate", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 #: The message for a gateway without any space.
 NO_SPACE = "this gateway has no space yet: make one with tarry space add"
-_TOKEN_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 _PREFIX = "tarry_"  # so that a leaked token is recognised
-_TOKEN = re.compile(_PREFIX + "[0-9a-f]{64}")
 
 
 class NoSuchSpace(TarryError):
@@ -146,9 +144,7 @@ class Token:
 
     def allows(self, scope: Scope, space: str | None = None) -> bool:
         """Whether it may be used for this scope; without a space, for the gateway as a whole."""
-        if not ({scope, "admin"} & self.scopes):
-            return False
-        return not self.spaces or (space is not None and space in self.spaces)
+        return bool({scope, "admin"} & self.scopes) and (not self.spaces or space in self.spaces)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,10 +177,32 @@ def read_catalog(transaction: Transaction) -> Catalog:
     """
     versions: dict[str, list[PolicyVersion]] = {}
     for row in transaction.all("versions"):
-        version = PolicyVersion(number=row["version"], text=row["policy"], first_tick=row["first_tick"])
-        versions.setdefault(row["space"], []).append(version)
-    spaces = (_space(row, versions) for row in transaction.all("spaces"))
-    tokens = (_token(row) for row in transaction.all("tokens"))
+        versions.setdefault(row["space"], []).append(
+            PolicyVersion(number=row["version"], text=row["policy"], first_tick=row["first_tick"])
+        )
+    spaces = (
+        Space(
+            name=row["name"],
+            title=row["title"],
+            circle=row["circle"],
+            outlet=json.loads(row["outlet"]),
+            versions=tuple(versions[row["name"]]),
+            adoption=row["adoption"],
+            is_open=bool(row["is_open"]),
+            ended_tick=row["ended_tick"],
+        )
+        for row in transaction.all("spaces")
+    )
+    tokens = (
+        Token(
+            id=row["id"],
+            hash=bytes(row["hash"]),
+            name=row["name"],
+            scopes=frozenset(json.loads(row["scopes"])),
+            spaces=frozenset(json.loads(row["spaces"])),
+        )
+        for row in transaction.all("tokens")
+    )
     return Catalog(
         generation=generation_of(transaction),
         spaces=MappingProxyType({space.name: space for space in spaces}),
@@ -204,33 +222,8 @@ def generation_of(transaction: Transaction) -> int:
     return 0 if row is None else int(row["generation"])
 
 
-def _space(row: Row, versions: Mapping[str, list[PolicyVersion]]) -> Space:
-    return Space(
-        name=row["name"],
-        title=row["title"],
-        circle=row["circle"],
-        outlet=json.loads(row["outlet"]),
-        versions=tuple(versions[row["name"]]),
-        adoption=row["adoption"],
-        is_open=bool(row["is_open"]),
-        ended_tick=row["ended_tick"],
-    )
-
-
-def _token(row: Row) -> Token:
-    return Token(
-        id=row["id"],
-        hash=bytes(row["hash"]),
-        name=row["name"],
-        scopes=frozenset(json.loads(row["scopes"])),
-        spaces=frozenset(json.loads(row["spaces"])),
-    )
-
-
-@lru_cache(maxsize=1024)
-def _policy(text: str) -> Policy:
-    """The same text gives the same object: building the laws of a policy takes a while."""
-    return read_policy(text)
+#: The same text gives the same object: building the laws of a policy takes a while.
+_policy = lru_cache(maxsize=1024)(read_policy)
 
 
 # --- tokens: 256 random bits, shown once, stored as SHA-256, bound to scopes and spaces, revocable --------
@@ -251,7 +244,7 @@ def is_token(text: str) -> bool:
     >>> is_token("tarry_" + "0" * 64), is_token("secret")
     (True, False)
     """
-    return _TOKEN.fullmatch(text) is not None
+    return re.fullmatch(f"{_PREFIX}[0-9a-f]{{64}}", text) is not None
 
 
 def find_token(catalog: Catalog, token: str) -> Token | None:
@@ -279,7 +272,7 @@ def add_token(
     'the forum'
     """
     scopes, spaces = sorted(set(scopes)), sorted(set(spaces))
-    if not _TOKEN_NAME.fullmatch(name):
+    if not re.fullmatch(r"[^\x00-\x1f\x7f]{1,100}", name):
         raise BadInput(f"the name of a token must have 1 to 100 characters on one line, not {name!r}")
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a token must be some of {', '.join(SCOPES)}, not {scopes!r}")

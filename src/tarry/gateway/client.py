@@ -10,6 +10,8 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -36,8 +38,7 @@ from tarry.keep.errors import Unavailable
 
 __all__ = ["Client", "Refusal"]
 
-_TRIES = 5
-_FIRST_WAIT_S = 0.2
+_WAITS_S = (0.2, 0.4, 0.8, 1.6)  # between tries
 _FOLLOW_AGAIN_S = 1.0
 _AGAIN = frozenset({429, 502, 503, 504})
 T = TypeVar("T", bound=msgspec.Struct)
@@ -86,7 +87,7 @@ class Client:
     ) -> None:
         self._http = http or httpx2.Client(timeout=timeout_s)
         self._url = _checked(url)
-        self._token = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._bearer = None if token is None else f"Bearer {token}"
 
     def __enter__(self) -> Self:
         return self
@@ -108,9 +109,9 @@ class Client:
         self, space: str, posts: Sequence[PostIn], *, key: str | None = None
     ) -> list[ReceiptOut]:
         """Submit several posts at once: all of them are accepted, or none."""
-        path = f"/v1/spaces/{space}/batches"
+        body = BatchIn(posts=list(posts))
         return self._send(
-            "POST", path, ReceiptsOut, body=BatchIn(posts=list(posts)), key=_key(key)
+            "POST", f"/v1/spaces/{space}/batches", ReceiptsOut, body=body, key=_key(key)
         ).receipts
 
     def choose_delays(self, space: str, actor: str, *, delayed: bool) -> AccountOut:
@@ -150,17 +151,19 @@ class Client:
     def follow(self, space: str, *, after: int = 0) -> Iterator[ItemOut]:
         """Every release after a position, as it happens; a broken connection is made anew."""
         while True:
-            try:
-                url = f"{self._url}/v1/spaces/{space}/feed/events?after={after}"
-                with self._http.stream("GET", url, timeout=httpx2.Timeout(30.0)) as stream:
-                    if stream.status_code != 200 and stream.status_code not in _AGAIN:
-                        stream.read()
-                        raise _refusal(stream)
-                    for item in _items(stream.iter_lines()):
+            url = f"{self._url}/v1/spaces/{space}/feed/events?after={after}"
+            with (
+                suppress(httpx2.TransportError),
+                self._http.stream("GET", url, timeout=httpx2.Timeout(30.0)) as stream,
+            ):
+                if stream.status_code != 200 and stream.status_code not in _AGAIN:
+                    stream.read()
+                    raise _refusal(stream)
+                for line in stream.iter_lines():
+                    if line.startswith("data: "):  # our events have one line of data each
+                        item = msgspec.json.decode(line.removeprefix("data: "), type=ItemOut)
                         after = item.position
                         yield item
-            except httpx2.TransportError:
-                pass
             time.sleep(_FOLLOW_AGAIN_S)  # also where it has ended in good order: the gateway may be ending
 
     def _send(
@@ -173,38 +176,39 @@ class Client:
         key: str | None = None,
         receipt: str | None = None,
     ) -> T:
-        headers = {} if receipt else dict(self._token)
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        if receipt is not None:
-            headers["Tarry-Receipt"] = receipt
+        named = {
+            "Authorization": None if receipt else self._bearer,
+            "Content-Type": None if body is None else "application/json",
+            "Idempotency-Key": key,
+            "Tarry-Receipt": receipt,
+        }
+        headers = {name: value for name, value in named.items() if value is not None}
         content = None if body is None else msgspec.json.encode(body)
-        # A withdrawal that is repeated would be refused as too late.
-        tries = 1 if method == "DELETE" else _TRIES
+        send = partial(self._http.request, method, self._url + path, content=content, headers=headers)
         try:
-            response = _patiently(
-                lambda: self._http.request(method, self._url + path, content=content, headers=headers),
-                tries,
-            )
+            # A withdrawal that is repeated would be refused as too late.
+            response = send() if method == "DELETE" else _patiently(send)
         except httpx2.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise Unavailable(f"no answer from the gateway at {self._url}: {reason}") from error
+            raise Unavailable(
+                f"no answer from the gateway at {self._url}: {str(error) or type(error).__name__}"
+            ) from error
         if response.status_code >= 400:
             raise _refusal(response)
         try:
             return msgspec.json.decode(response.content, type=kind)
         except msgspec.DecodeError:
-            message = f"the server at {self._url} is no gateway: check the address"
-            raise Refusal(response.status_code, message) from None
+            raise Refusal(
+                response.status_code, f"the server at {self._url} is no gateway: check the address"
+            ) from None
 
 
 def _checked(url: str) -> str:
     """Without a scheme another library would raise its own error, at the first request."""
     if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-        problem = f"the address of a gateway must begin with http:// or https://, not {url!r}"
-        raise BadInput(problem, "write it like http://127.0.0.1:8420")
+        raise BadInput(
+            f"the address of a gateway must begin with http:// or https://, not {url!r}",
+            "write it like http://127.0.0.1:8420",
+        )
     return url.rstrip("/")
 
 
@@ -212,20 +216,15 @@ def _key(key: str | None) -> str:
     return secrets.token_hex(16) if key is None else key
 
 
-def _patiently(send: Callable[[], httpx2.Response], tries: int) -> httpx2.Response:
+def _patiently(send: Callable[[], httpx2.Response]) -> httpx2.Response:
     """Send again, later and later, while the gateway is away or asks for patience."""
-    for n in range(tries):
-        last = n == tries - 1
-        try:
+    for wait_s in _WAITS_S:
+        with suppress(httpx2.TransportError):
             response = send()
-        except httpx2.TransportError:
-            if last:
-                raise
-        else:
-            if last or response.status_code not in _AGAIN:
+            if response.status_code not in _AGAIN:
                 return response
-        time.sleep(_FIRST_WAIT_S * 2**n)
-    raise AssertionError  # the last try returns or raises
+        time.sleep(wait_s)
+    return send()
 
 
 def _refusal(response: httpx2.Response) -> Refusal:
@@ -234,10 +233,3 @@ def _refusal(response: httpx2.Response) -> Refusal:
     except msgspec.DecodeError:
         return Refusal(response.status_code, f"the gateway answered {response.status_code}")
     return Refusal(problem.status, problem.detail)
-
-
-def _items(lines: Iterator[str]) -> Iterator[ItemOut]:
-    """The releases in a stream of events: our events have one line of data each."""
-    for line in lines:
-        if line.startswith("data: "):
-            yield msgspec.json.decode(line.removeprefix("data: "), type=ItemOut)

@@ -36,14 +36,16 @@ def _setting(
     check: Callable[[str], object] | None = None,
 ) -> Any:
     """One line of the table; numbers lie between `least` and `most`, `check` refuses a text by raising."""
-    rules = {
-        "meaning": meaning,
-        "least": least,
-        "most": most,
-        "kind": kind or type(default),
-        "check": check,
-    }
-    return field(default=default, metadata=rules)
+    return field(
+        default=default,
+        metadata={
+            "meaning": meaning,
+            "least": least,
+            "most": most,
+            "kind": kind or type(default),
+            "check": check,
+        },
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,14 +180,11 @@ def config_table() -> str:
     """
     lines = ["| setting | in the environment | default | what it is |", "| --- | --- | --- | --- |"]
     for each in fields(Config):
-        default = "none" if each.default is None else f"`{_as_in_toml(each.default)}`"
-        variable = _PREFIX + each.name.upper()
-        lines.append(f"| `{each.name}` | `{variable}` | {default} | {each.metadata['meaning']} |")
+        text = str(each.default).lower() if isinstance(each.default, bool) else each.default
+        default = "none" if text is None else f"`{text}`"
+        cells = (f"`{each.name}`", f"`{_PREFIX}{each.name.upper()}`", default, each.metadata["meaning"])
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _as_in_toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read_file(path: str) -> dict[str, Any]:
@@ -248,17 +247,13 @@ def _checked(name: str, setting: "Field[Any]", value: Any) -> Any:
         value = float(value)
     if type(value) is not kind:  # and so no bool passes for a number
         raise BadInput(f"{name} must be {_KINDS[kind]}, not {value!r}")
-    if isinstance(value, str):
-        if not value:
-            raise BadInput(f"{name} must not be empty")
-        if "\0" in value:
-            raise BadInput(f"{name} must not have a zero byte")
-        if check := setting.metadata["check"]:
-            check(value)
-        return value
-    if kind is bool:
-        return value
-    least, most = setting.metadata["least"], setting.metadata["most"]
-    if not least <= value <= most:
+    least, most, check = (setting.metadata[rule] for rule in ("least", "most", "check"))
+    if value == "":
+        raise BadInput(f"{name} must not be empty")
+    if kind is str and "\0" in value:
+        raise BadInput(f"{name} must not have a zero byte")
+    if kind in {int, float} and not least <= value <= most:
         raise BadInput(f"{name} must be between {least} and {most}, not {value}")
+    if check is not None:
+        check(value)
     return value

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.config import Config
-from tarry.gateway.keyfile import make_key, read_key
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore, read_dsn
@@ -25,6 +24,10 @@ from tarry.keep.vault import check_key
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway
+import os
+from contextlib import suppress
+
+from tarry.keep.keys import KEY_BYTES, key_in, make_durable, new_key, write_private
 
 __all__ = [
     "ROOMS",
@@ -33,11 +36,14 @@ __all__ = [
     "database_path",
     "first_keys",
     "keys_of",
+    "make_key",
     "migrate",
     "open_database",
     "open_gateway",
     "open_store",
     "opened_database",
+    "read_key",
+    "swap_key",
 ]
 
 #: The gateway's tables lie beside the keeper's: one transaction changes both.
@@ -85,17 +91,12 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     where = config.database
     if (path := database_path(where)) and not make and not path.exists():
         raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
-    if path and path.exists():
-        _check_private(path)
-    check_not_newer(applied_migrations(where))
-    return open_store(where)
-
-
-def _check_private(path: Path) -> None:
-    """Who reads the file knows what waits, and the arrivals of the last windows. A group may share it."""
-    rights = stat.S_IMODE(path.stat().st_mode)
+    # Who reads the file knows what waits, and the arrivals of the last windows. A group may share it.
+    rights = stat.S_IMODE(path.stat().st_mode) if path and path.exists() else 0
     if rights & stat.S_IRWXO:
         raise BadInput(f"others can read the database {str(path)!r} (mode {rights:o})", f"chmod o= {path}")
+    check_not_newer(applied_migrations(where))
+    return open_store(where)
 
 
 @contextmanager
@@ -108,11 +109,8 @@ def opened_database(config: Config, *, make: bool = False) -> Iterator[Store]:
     ...         store.rooms
     ('tarry.keep', 'tarry.gateway')
     """
-    store = open_database(config, make=make)
-    try:
+    with closing(open_database(config, make=make)) as store:
         yield store
-    finally:
-        store.close()
 
 
 def open_gateway(config: Config) -> "Gateway":
@@ -233,3 +231,71 @@ def _applied_in_server(dsn: str) -> list[int]:
     except psycopg.Error as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise Unavailable(f"the store cannot be opened: {reason}") from None
+
+
+# --- the file that holds a store's key: private, made once, and never inside the database ---------
+
+#: Readable by others, or writable by anybody else. A group may read: service managers hand secrets on so.
+_TOO_OPEN = stat.S_IRWXO | stat.S_IWGRP
+
+
+def read_key(path: str | Path) -> Keys:
+    """The key of a store.
+
+    >>> read_key("/nowhere/key")
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: there is no key file '/nowhere/key': put it back, or name it in key_file
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise NotPossible(
+            f"there is no key file {str(path)!r}: put it back, or name it in key_file"
+        ) from None
+    except OSError as error:
+        raise NotPossible(f"the key file {str(path)!r} cannot be read: {error.strerror}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"the key file must be a plain file, not {str(path)!r}")
+        if status.st_mode & _TOO_OPEN:
+            raise BadInput(
+                f"the key file {str(path)!r} is open to others (mode {stat.S_IMODE(status.st_mode):o})",
+                f"chmod 600 {path}",
+            )
+        return Keys(key_in(os.read(descriptor, 4 * KEY_BYTES)))
+    finally:
+        os.close(descriptor)
+
+
+def make_key(path: str | Path) -> Keys:
+    """A new key in a new file that only its owner may read; an existing file is left alone.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     keys = make_key(f"{folder}/key")
+    ...     read_key(f"{folder}/key").actor("ann") == keys.actor("ann")
+    True
+    """
+    try:
+        write_private(Path(path), f"{new_key().hex()}\n".encode())
+    except OSError as error:
+        raise NotPossible(f"no key file can be made at {str(path)!r}: {error.strerror}") from None
+    return read_key(path)
+
+
+def swap_key(path: Path, new: Path, old: Path) -> None:
+    """Replace a key by a new one; the old one is kept beside it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path, new, old = (Path(folder, name) for name in ("key", "key.new", "key.old"))
+    ...     first, second = make_key(path), make_key(new)
+    ...     swap_key(path, new, old)
+    ...     read_key(path).seal == second.seal, read_key(old).seal == first.seal, new.exists()
+    (True, True, False)
+    """
+    with suppress(FileExistsError):  # whoever was cut off had come that far
+        os.link(path, old)
+    new.replace(path)
+    make_durable(path.parent)

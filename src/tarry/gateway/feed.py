@@ -17,7 +17,7 @@ from tarry.keep.clock import MICROS, moment
 from tarry.keep.errors import Unavailable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Row, Store, Transaction
+from tarry.keep.store import Store, Transaction
 
 __all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedItem", "FeedOutlet", "ItemSize"]
 
@@ -95,19 +95,20 @@ class FeedOutlet(Outlet):
             return
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
-        last = _last_position(transaction, self.space)
-        transaction.many("publish", [self._row(last + n, r) for n, r in enumerate(releases, 1)])
-
-    def _row(self, position: int, release: Release) -> dict[str, object]:
-        return {
-            "space": self.space,
-            "position": position,
-            "id": release.id,
-            "target": release.target,
-            "content": release.content,
-            "options": json.dumps(dict(release.options), sort_keys=True),
-            "at": int(release.at * MICROS),
-        }
+        first = _last_position(transaction, self.space) + 1
+        rows = [
+            {
+                "space": self.space,
+                "position": position,
+                "id": release.id,
+                "target": release.target,
+                "content": release.content,
+                "options": json.dumps(dict(release.options), sort_keys=True),
+                "at": int(release.at * MICROS),
+            }
+            for position, release in enumerate(releases, first)
+        ]
+        transaction.many("publish", rows)
 
 
 class Feed:
@@ -135,22 +136,34 @@ class Feed:
         self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES
     ) -> list[ItemSize]:
         """The sizes of the releases after a position that fit into one answer, oldest first."""
-        with self._store.transaction("reading") as transaction:
-            rows = transaction.all("sizes_after", space=self.space, position=position, most=most)
-        return _fitting(rows, enough)
+        return self._sizes("sizes_after", enough, position=position, most=most)
 
     def sizes_latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[ItemSize]:
         """The sizes of the last releases that fit into one answer, newest first."""
+        return self._sizes("sizes_latest", enough, most=most)
+
+    def _sizes(self, name: str, enough: int, **values: int) -> list[ItemSize]:
+        """The sizes of as many releases as fit together; of one at least, if there is one.
+
+        Looked up before the releases are read: nothing is taken into memory that would not be sent.
+        """
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("sizes_latest", space=self.space, most=most)
-        return _fitting(rows, enough)
+            rows = transaction.all(name, space=self.space, **values)
+        sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
+        totals = accumulate(size.encoded for size in sizes)
+        return sizes[: max(1, sum(total <= enough for total in totals))]
 
     def between(self, first: int, last: int) -> list[FeedItem]:
         """The releases from one position to another, both included."""
-        most = last - first + 1
         with self._store.transaction("reading") as transaction:
-            rows = transaction.all("feed_after", space=self.space, position=first - 1, most=most)
-        return [_item(row) for row in rows if row["position"] <= last]
+            rows = transaction.all(
+                "feed_after", space=self.space, position=first - 1, most=last - first + 1
+            )
+        return [
+            FeedItem(**{**row, "content": bytes(row["content"]), "options": json.loads(row["options"])})
+            for row in rows
+            if row["position"] <= last
+        ]
 
     def one(self, position: int) -> FeedItem:
         """One release."""
@@ -177,24 +190,3 @@ class Feed:
 def _last_position(transaction: Transaction, space: str) -> int:
     row = transaction.one("last_position", space=space)
     return 0 if row is None or row["position"] is None else int(row["position"])
-
-
-def _fitting(rows: Sequence[Row], enough: int) -> list[ItemSize]:
-    """The sizes of as many rows as fit together; of one at least, if there is one.
-
-    Looked up before the releases are read: nothing is taken into memory that would not be sent.
-    """
-    sizes = [ItemSize(int(row["position"]), int(row["encoded"])) for row in rows]
-    totals = accumulate(size.encoded for size in sizes)
-    return sizes[: max(1, sum(total <= enough for total in totals))]
-
-
-def _item(row: Row) -> FeedItem:
-    return FeedItem(
-        position=row["position"],
-        id=row["id"],
-        target=row["target"],
-        content=bytes(row["content"]),
-        options=json.loads(row["options"]),
-        at=row["at"],
-    )

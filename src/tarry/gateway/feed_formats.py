@@ -1,14 +1,21 @@
-"""Releases in the formats of the public API: JSON, written piece by piece, and Atom.
+"""Releases as the public API gives them: JSON, written piece by piece, Atom, and server-sent events.
 
 A release may be large, and JSON makes control characters six times as long. So a release is read from the
 store in slices, each when the one before it has gone; what is small is read together. Nothing else of an
 answer waits in memory, and a client that does not read holds little. That is why the JSON around large
 content is put together here, and not by a library.
+
+Libraries for server-sent events send what a program gives them, and hold it in memory; here each listener
+reads from the store.
 """
 
+import asyncio
 import base64
 import codecs
+import contextlib
 import re
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -19,10 +26,15 @@ import msgspec
 from tarry.gateway.bodies import ItemOut
 from tarry.gateway.catalog import Space
 from tarry.gateway.feed import Feed, FeedItem
+from tarry.gateway.limits import KEY_S, TooManyRequests
+from tarry.keep.errors import Unavailable
+from tarry.keep.store import Store
 
 __all__ = [
     "JSON",
+    "LONGEST_S",
     "TOGETHER",
+    "FeedStreams",
     "ItemFrame",
     "RunInThread",
     "atom_feed",
@@ -35,13 +47,18 @@ __all__ = [
 JSON = {"content_type": "application/json"}
 #: Bytes of JSON that are written at once.
 TOGETHER = 32 << 10
-_AT_ONCE = 50  # releases at most
+_AT_ONCE = 50  # releases at most, also those that are looked up for one listener
 _SLICE = 12 << 10  # bytes of content that are read at once; a multiple of 3, for base64
 _LETTERS = 2 << 10  # of these that are written at once
 _LINE_ENDS = "\x85\u2028\u2029"  # no line ends in JSON, but many readers take them for some
 _ATOM = "http://www.w3.org/2005/Atom"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _Form = Literal["text", "json", "base64"]
+_OPENINGS: dict[_Form, bytes] = {
+    "text": b',"content":"',
+    "json": b',"content":',
+    "base64": b',"content_base64":"',
+}
 T = TypeVar("T")
 
 
@@ -90,8 +107,7 @@ def atom_feed(space: Space, items: Sequence[FeedItem], address: str) -> bytes:
     _add(feed, "title", space.title)
     _add(feed, "updated", items[0].moment if items else "1970-01-01T00:00:00Z")
     ET.SubElement(feed, f"{{{_ATOM}}}link", rel="self", href=address)
-    author = ET.SubElement(feed, f"{{{_ATOM}}}author")
-    _add(author, "name", space.title)
+    _add(ET.SubElement(feed, f"{{{_ATOM}}}author"), "name", space.title)
     for item in items:
         entry = ET.SubElement(feed, f"{{{_ATOM}}}entry")
         _add(entry, "id", f"urn:tarry:{space.name}:{item.id}")
@@ -187,8 +203,11 @@ async def _content(feed: Feed, call: RunInThread, step: _Step, frame: ItemFrame)
             yield base64.b64encode(content)
             continue
         text = decoder.decode(content)
+        if step.form == "json":  # as it was stored; a line end in it stands between two values
+            text = text.replace("\r", " ").replace("\n", " ")
         for begin in range(0, len(text), _LETTERS):
-            yield _letters(text[begin : begin + _LETTERS], step.form)
+            part = text[begin : begin + _LETTERS]
+            yield _safe(part.encode() if step.form == "json" else msgspec.json.encode(part)[1:-1])
     yield (b"}" if step.form == "json" else b'"}') + frame.after
 
 
@@ -197,19 +216,118 @@ def _head(item: FeedItem, frame: ItemFrame) -> _Step:
     form: _Form = "json" if item.options.items() >= JSON.items() else "text"
     form = "base64" if head.content_base64 is not None else form
     head.content, head.content_base64 = None, None
-    name = b"content_base64" if form == "base64" else b"content"
-    opening = b"" if form == "json" else b'"'
-    piece = _safe(msgspec.json.encode(head))[:-1] + b',"%b":%b' % (name, opening)
+    piece = _safe(msgspec.json.encode(head))[:-1] + _OPENINGS[form]
     return _Step(item.position, frame.before(item) + piece, form, len(item.content))
-
-
-def _letters(text: str, form: _Form | None) -> bytes:
-    if form == "json":  # as it was stored; a line end in it stands between two values
-        return _safe(text.replace("\r", " ").replace("\n", " ").encode())
-    return _safe(msgspec.json.encode(text)[1:-1])
 
 
 def _safe(text: bytes) -> bytes:
     for letter in _LINE_ENDS:
         text = text.replace(letter.encode(), b"\\u%04x" % ord(letter))
     return text
+
+
+# --- server-sent events: releases as they happen, to everybody who keeps a connection open --------
+
+#: How long one stream lasts at most.
+LONGEST_S = KEY_S
+_LOOK_S = 0.25
+_COMMENT_S = 15.0
+_EVENT = ItemFrame(lambda item: b"id: %d\nevent: release\ndata: " % item.position, b"\n\n")
+
+
+class FeedStreams:
+    """The listeners of one process.
+
+    >>> from tarry.gateway.database import open_store
+    >>> FeedStreams(open_store(":memory:"), asyncio.to_thread, most=10, share=2).listeners
+    0
+    """
+
+    def __init__(self, store: Store, call: RunInThread, most: int, share: int) -> None:
+        self._store, self._call, self._most, self._share = store, call, most, share
+        self._counts = Counter[str]()  # listeners of each space
+        self._clients = Counter[str]()  # and of each client
+        self._news: dict[str, asyncio.Event] = {}  # set, and made anew, when the feed has grown
+        self._lookers: dict[str, asyncio.Task[None]] = {}
+        self._is_closed = False
+
+    @property
+    def listeners(self) -> int:
+        """The number of open streams."""
+        return self._counts.total()
+
+    def close(self) -> None:
+        """End all streams; called in the event loop."""
+        self._is_closed = True
+        for looker in self._lookers.values():
+            looker.cancel()
+        for news in self._news.values():
+            news.set()
+
+    def check_room(self, client: str) -> None:
+        """Refuse one stream too many: first of this client, and then of all."""
+        if self._clients[client] >= self._share:
+            raise TooManyRequests(60, "too many streams are open from your network address")
+        if not self._has_room(client):
+            raise TooManyRequests(60, "too many streams are open at this moment")
+
+    async def listen(self, space: str, position: int | None, client: str) -> AsyncIterator[bytes]:
+        """Everything after a position, or from now on, for an hour at most.
+
+        Clients are counted under a key that changes every hour: a stream that lasted longer would count for
+        nobody. Browsers come back by themselves.
+        """
+        if not self._has_room(client):  # somebody came in between
+            return
+        self._counts[space] += 1
+        self._clients[client] += 1
+        try:
+            yield b": here\n\n"
+            with contextlib.suppress(Unavailable):  # the listener comes back
+                feed = Feed(self._store, space)
+                if position is None:
+                    position = await self._call(feed.last_position)
+                async for event in self._follow(feed, position):
+                    yield event
+        finally:
+            self._counts[space] -= 1
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
+
+    async def _follow(self, feed: Feed, position: int) -> AsyncIterator[bytes]:
+        self._look_after(feed)
+        end = time.monotonic() + LONGEST_S
+        while not self._is_closed and time.monotonic() < end:
+            news = self._news[feed.space]  # taken first: what comes while we read wakes us
+            if sizes := await self._call(partial(feed.sizes_after, position, _AT_ONCE)):
+                position = sizes[-1].position
+                async for event in json_pieces(feed, self._call, sizes[0].position, position, _EVENT):
+                    yield event
+                continue
+            try:
+                await asyncio.wait_for(news.wait(), _COMMENT_S)
+            except TimeoutError:
+                yield b": still here\n\n"
+
+    def _has_room(self, client: str) -> bool:
+        is_full = self._clients[client] >= self._share or self.listeners >= self._most
+        return not (is_full or self._is_closed)
+
+    def _look_after(self, feed: Feed) -> None:
+        self._news.setdefault(feed.space, asyncio.Event())
+        looker = self._lookers.get(feed.space)
+        if looker is None or looker.done():
+            self._lookers[feed.space] = asyncio.create_task(self._look(feed))
+
+    async def _look(self, feed: Feed) -> None:
+        """Look where the feed ends, while anybody listens."""
+        end = -1
+        while self._counts[feed.space]:
+            with contextlib.suppress(Unavailable):  # the store comes back, and so do its releases
+                now = await self._call(feed.last_position)
+                if now != end:
+                    end, news = now, self._news[feed.space]
+                    self._news[feed.space] = asyncio.Event()
+                    news.set()
+            await asyncio.sleep(_LOOK_S)

@@ -6,6 +6,7 @@ Everything here may block; nothing here knows HTTP.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from tarry.gateway.catalog import (
     revoke_token,
 )
 from tarry.gateway.outlets import SpaceOutlets
-from tarry.gateway.parked import ParkedPost, parked_posts
+from tarry.gateway.upkeep import ParkedPost, parked_posts
 from tarry.keep.admission import CLOSED, accept
 from tarry.keep.candidates import Candidate, prepare
 from tarry.keep.clock import Clock, advance, now_tick
@@ -41,8 +42,6 @@ __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 
 #: The message for an id that no parked post of a space has.
 NOT_PARKED = "this space has no parked post with this id"
-_TRIES = 5
-_PUBLIC_ID = 32  # characters
 T = TypeVar("T")
 
 #: The receipts of a submission, or why it was refused.
@@ -107,21 +106,18 @@ class Gateway:
             with self.store.transaction("reading") as transaction:
                 if generation_of(transaction) != self.catalog.generation:
                     self.catalog = read_catalog(transaction)
-                    self._follow_policies()
+                    # All policies have the same tick, window and labels: no table is read for them.
+                    now = next(iter(self.catalog.spaces.values())).version.policy
+                    self.vault.settings = replace(
+                        self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
+                    )
             return self.catalog
-
-    def _follow_policies(self) -> None:
-        """Take over tick, window and labels. All policies have the same, so no table is read."""
-        now = next(iter(self.catalog.spaces.values())).version.policy
-        self.vault.settings = replace(
-            self.vault.settings, tick=now.tick, window_ticks=now.window_ticks, labels=now.labels
-        )
 
     # --- submitting -------------------------------------------------------------------------------
 
     def admit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Accept submissions in one transaction, each whole or not at all; the outcome of each."""
-        for _ in range(_TRIES):
+        for _ in range(5):
             catalog = self.catalog
             prepared = [self._prepare(catalog, submission) for submission in submissions]
             ready = [each for each in prepared if not isinstance(each, TarryError)]
@@ -132,8 +128,7 @@ class Gateway:
                 accepted = iter(accept(transaction, self.vault, ready) if is_fresh else [])
             if is_fresh:
                 outcomes = (each if isinstance(each, TarryError) else next(accepted) for each in prepared)
-                pairs = zip(submissions, outcomes, strict=True)
-                return [_or_ended(catalog, submission, outcome) for submission, outcome in pairs]
+                return [_or_ended(catalog, *pair) for pair in zip(submissions, outcomes, strict=True)]
             self.refresh()
         raise Paused("this gateway's spaces are being changed: try again")
 
@@ -145,14 +140,10 @@ class Gateway:
             return refusal
 
     def _candidate(self, space: Space, submission: Submission, number: int, post: Post) -> Candidate:
-        placed = Post(
+        placed = replace(
+            post,
             actor=f"{space.circle}/{post.actor}" if post.actor else "",
-            target=post.target,
             outlet=space.name,
-            content=post.content,
-            options=post.options,
-            track=post.track,
-            more_to_come=post.more_to_come,
             depends_on=self._parent(space, post.depends_on),
             space=space.name,
         )
@@ -165,7 +156,7 @@ class Gateway:
 
     def _parent(self, space: Space, parent: str | int | None) -> str | int | None:
         """The post that another one waits for; None where it is visible already."""
-        if isinstance(parent, str) and len(parent) == _PUBLIC_ID:
+        if isinstance(parent, str) and len(parent) == 32:  # the length of a public id
             with self.store.transaction("reading") as transaction:
                 if transaction.one("is_released", space=space.name, id=parent):
                     return None
@@ -192,23 +183,21 @@ class Gateway:
         A post that an operator has withdrawn has none left, and a paused space accepts nothing for it.
         """
         if self.receipts.status(receipt).state == "withdrawn":
-            self._check_open(receipt)
+            space, _ = self.receipts.reading(receipt)
+            if not self.refresh().space(space).is_open:
+                raise Paused(CLOSED)
             options = options or {}
         elif options is None:
             if (post := self.receipts.key_of(receipt)) is None:
                 raise NoSuchPost
-            options = self.receipts.options_of(post)
-            options = {name: value for name, value in options.items() if name != "content_type"}
+            old = self.receipts.options_of(post)
+            options = {name: value for name, value in old.items() if name != "content_type"}
+        change = partial(self.receipts.replace, receipt, content, {**options, **kind})
         try:
-            return self.receipts.replace(receipt, content, {**options, **kind})
+            return change()
         except KeyError:  # a space that another server has just made
             self.refresh()
-            return self.receipts.replace(receipt, content, {**options, **kind})
-
-    def _check_open(self, receipt: str) -> None:
-        space, _ = self.receipts.reading(receipt)
-        if not self.refresh().space(space).is_open:
-            raise Paused(CLOSED)
+            return change()
 
     # --- what operators and accounts may change: nothing leaves early -----------------------------
 

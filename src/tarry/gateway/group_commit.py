@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tarry.core.errors import TarryError
 from tarry.gateway.gateway import Gateway, Outcome, Submission
@@ -46,10 +46,11 @@ class _Pending(NamedTuple):
 class GroupCommit:
     """Takes submissions from an event loop, and answers when they are on the disk.
 
+    >>> from contextlib import closing
     >>> from tarry.gateway.testing import small_gateway
     >>> from tarry.keep.posts import Post
     >>> post = Post(actor="a", target="t", outlet="", content=b"")
-    >>> with GroupCommit(small_gateway()) as group_commit:
+    >>> with closing(GroupCommit(small_gateway())) as group_commit:
     ...     asyncio.run(group_commit.admit(Submission(space="talk", posts=[post])))[0].status.state
     'waiting'
     """
@@ -67,12 +68,6 @@ class GroupCommit:
         ]
         for thread in self._threads:
             thread.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     async def admit(self, submission: Submission) -> list[Receipt]:
         """Accept a submission; when this returns, its posts are stored and will leave at their ticks."""

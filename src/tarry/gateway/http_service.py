@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,14 +17,13 @@ from threading import Barrier
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Scope, Space, Token, find_token, is_token
 from tarry.gateway.feed import Feed
-from tarry.gateway.feed_streams import FeedStreams
+from tarry.gateway.feed_formats import FeedStreams
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.group_commit import GroupCommit
 from tarry.gateway.limits import ClientNames, Limits, RateLimiter, TooDeep, TooManyRequests
@@ -35,6 +35,7 @@ __all__ = [
     "SILENCE_S",
     "HttpService",
     "check_host",
+    "is_number",
     "json_response",
     "query_number",
     "read_body",
@@ -48,22 +49,16 @@ SILENCE_S = 30.0
 _READERS, _WRITERS = 4, 2  # threads
 _LONG = 64 << 10  # bytes of JSON that are not decoded in the event loop
 _MAX_KEY = 200
-#: How often one client may have the database looked at for a token that this process does not know.
-_UNKNOWN = Limits(rate_per_s=0.2, burst=10)
 _KEY = re.compile(f"[!-~]{{1,{_MAX_KEY}}}")
 #: An address of IPv4 or IPv6, or a name; and perhaps a port.
 _HOST = re.compile(
     r"(?P<name>(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:.]+\])|[a-z0-9_.-]+)(?::[0-9]+)?"
 )
-_UNKNOWN_HOST = (
-    "this gateway does not answer to the host name in this address: its operator can add it to the setting "
-    "hosts"
-)
 T = TypeVar("T")
-S = TypeVar("S", bound=Struct)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
-def json_response(record: Struct, status: int = 200, *, size: int = 1) -> Response:
+def json_response(record: msgspec.Struct, status: int = 200, *, size: int = 1) -> Response:
     """A response in JSON, padded with spaces to a multiple of a size: then its length tells nothing.
 
     >>> from tarry.gateway.bodies import HealthOut
@@ -84,11 +79,20 @@ def query_number(request: Request, name: str, least: int, most: int) -> int | No
     if not texts:
         return None
     text = " and ".join(texts)  # of two nobody knows which one is meant
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+    if not is_number(text, least, most):
         raise BadInput(
             f"the parameter {name} must be a whole number from {least} to {most}, not {text[:40]!r}"
         )
     return int(text)
+
+
+def is_number(text: str, least: int, most: int) -> bool:
+    """Whether a text is a whole number in these bounds, in digits of ASCII and not too many of them.
+
+    >>> is_number("7", 1, 500), is_number("501", 1, 500), is_number("+7", 1, 500)
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most
 
 
 def check_host(request: Request, hosts: Collection[str]) -> None:
@@ -106,11 +110,14 @@ operator can add it to the setting hosts
     if "host" not in request.headers:  # no browser leaves it out
         return
     match = _HOST.fullmatch((_single_header(request, "host") or "").lower())
-    if match is not None:
-        name = match["name"].removesuffix(".")
-        if match["ip"] or name == "localhost" or name.endswith(".localhost") or name in hosts:
-            return
-    raise BadRequest(421, _UNKNOWN_HOST)
+    name = match["name"].removesuffix(".") if match else ""
+    is_ours = name in hosts or name == "localhost" or name.endswith(".localhost")
+    if not match or not (match["ip"] or is_ours):
+        raise BadRequest(
+            421,
+            "this gateway does not answer to the host name in this address: its operator can add it to the "
+            "setting hosts",
+        )
 
 
 async def read_pieces(
@@ -130,9 +137,7 @@ async def read_pieces(
     tarry.gateway.problems.BadRequest: a request must have at most 5 bytes
     """
     larger = BadRequest(413, too_large or f"a request must have at most {most} bytes")
-    length = request.headers.get("content-length", "")
-    size = int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
-    if size > most:
+    if is_number(request.headers.get("content-length", ""), most + 1, 10**19):
         raise larger
     size, stream, end = 0, request.stream(), asyncio.get_running_loop().time() + within_s
     while True:
@@ -182,11 +187,11 @@ class HttpService:
             Limits(rate_per_s=limits.client_posts_per_min / 60, burst=limits.client_burst),
             reason="too many posts came from your network address",
         )
-        self._unknown_tokens = RateLimiter(_UNKNOWN)  # by client
+        # How often one client may have the database looked at for a token that this process does not know.
+        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10))
         self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the catalog, at this moment
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
-        self._decoders: dict[type[Struct], msgspec.json.Decoder[Struct]] = {}
         self._is_closed = False
 
     def close(self) -> None:
@@ -271,10 +276,6 @@ class HttpService:
             raise Forbidden(scope)
         return token
 
-    def sender(self, request: Request) -> bytes:
-        """The token itself. It is stored nowhere: who has store and key cannot make its receipts again."""
-        return self.secret(request).encode()
-
     def receipt(self, request: Request) -> str:
         """The receipt that a request brings."""
         if not (secret := _single_header(request, "tarry-receipt")):
@@ -307,11 +308,9 @@ class HttpService:
         return self._decode(body, kind)
 
     def _decode(self, text: bytes, kind: type[S]) -> S:
-        if (decoder := self._decoders.get(kind)) is None:
-            decoder = self._decoders[kind] = msgspec.json.Decoder(kind)
         try:
-            record = decoder.decode(text)
-            _check_names(text)
+            record = msgspec.json.decode(text, type=kind)
+            json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request does not have the right fields: {error}") from None
         except RecursionError:
@@ -319,7 +318,7 @@ class HttpService:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             reason = "it holds half of a surrogate pair" if _has_half_pair(text) else error
             raise BadRequest(400, f"the request is not JSON: {reason}") from None
-        return record  # type: ignore[return-value]  # the decoder of this kind
+        return record
 
 
 def _single_header(request: Request, name: str) -> str | None:
@@ -328,25 +327,17 @@ def _single_header(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _check_names(text: bytes) -> None:
-    """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
-    json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
-
-
 def _check_once(pairs: list[tuple[str, object]]) -> None:
-    seen = set()
-    for name, _ in pairs:
-        if name in seen:
-            raise BadRequest(400, f"an object of the request has a name twice: {name[:40]!r}")
-        seen.add(name)
+    """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
+    names = Counter(name for name, _ in pairs)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise BadRequest(400, f"an object of the request has a name twice: {twice[0][:40]!r}")
 
 
 def _has_half_pair(text: bytes) -> bool:
     """Whether half of a surrogate pair is what is wrong: Python reads it, and cannot write it."""
     try:
         json.dumps(json.loads(text), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    except (ValueError, RecursionError):
-        return False
+    except (ValueError, RecursionError) as error:
+        return isinstance(error, UnicodeEncodeError)
     return False

@@ -10,16 +10,14 @@ is why all of this is written here: libraries for rate limits remember addresses
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
 
 __all__ = [
     "KEY_S",
@@ -38,9 +36,7 @@ __all__ = [
 Network = IPv4Network | IPv6Network
 #: How long a key is used. Nothing that is counted for a client may last longer.
 KEY_S = 3600.0
-_NONE = "none"
 _SHARED = ""  # the name of connections that many clients may share
-_SHARES = 4
 #: Owners that are remembered: some memory, and more clients than most gateways have in an hour.
 _MOST_OWNERS = 100_000
 _TOO_OFTEN = "this token sends too many requests"
@@ -104,12 +100,8 @@ class RateLimiter:
     def __init__(
         self, limits: Limits, now: Callable[[], float] = time.monotonic, *, reason: str = _TOO_OFTEN
     ) -> None:
-        self._rate, self._most, self._now, self._reason = (
-            limits.rate_per_s,
-            float(limits.burst),
-            now,
-            reason,
-        )
+        self._rate, self._most = limits.rate_per_s, float(limits.burst)
+        self._now, self._reason = now, reason
         self._levels: dict[str, tuple[float, float]] = {}  # how full, and when that was
 
     def take(self, owner: str, drops: int = 1) -> None:
@@ -120,8 +112,8 @@ class RateLimiter:
         # A request larger than the bucket needs a full one: it is slow, and not impossible.
         if level < min(drops, self._most):
             self._levels[owner] = (level, now)
-            wait_s = max(1, -int(-(min(drops, self._most) - level) // self._rate))
-            raise TooManyRequests(wait_s, self._reason)
+            missing = min(drops, self._most) - level
+            raise TooManyRequests(max(1, -int(-missing // self._rate)), self._reason)
         self._levels[owner] = (level - drops, now)
         if len(self._levels) > _MOST_OWNERS:
             # The one that was used longest ago. Its owner is refused less, and nobody is refused more.
@@ -158,15 +150,15 @@ def read_networks(text: str) -> tuple[Network, ...]:
     tarry.core.errors.BadInput: trusted_proxies must be IP addresses or networks, separated by commas, or \
 none, not 'proxy.example'
     """
-    names = [each.strip() for each in text.split(",")]
     try:
-        return tuple(ip_network(name) for name in names if name != _NONE)
+        return tuple(ip_network(each.strip()) for each in text.split(",") if each.strip() != "none")
     except ValueError:
-        rule = "must be IP addresses or networks, separated by commas, or none"
-        raise BadInput(f"trusted_proxies {rule}, not {text!r}") from None
+        raise BadInput(
+            f"trusted_proxies must be IP addresses or networks, separated by commas, or none, not {text!r}"
+        ) from None
 
 
-def client_address(scope: "Scope", proxies: Iterable[Network] = ()) -> str:
+def client_address(scope: Mapping[str, Any], proxies: Iterable[Network] = ()) -> str:
     """The address that a request came from, or the network of an IPv6 address.
 
     Where the peer is a proxy that the operator trusts, the last address in X-Forwarded-For counts: that one
@@ -209,12 +201,12 @@ class ClientNames:
             return _SHARED
         return self.name({"client": (peer, 0), "headers": []})
 
-    def name(self, scope: "Scope") -> str:
+    def name(self, scope: Mapping[str, Any]) -> str:
         """The client of a request."""
         if self._now() - self._since >= KEY_S:
             self._key, self._since = secrets.token_bytes(32), self._now()
-        address = client_address(scope, self._proxies)
-        return blake2b(address.encode(), key=self._key, digest_size=16).hexdigest()
+        address = client_address(scope, self._proxies).encode()
+        return blake2b(address, key=self._key, digest_size=16).hexdigest()
 
 
 class ConnectionSlots:
@@ -228,24 +220,20 @@ class ConnectionSlots:
     """
 
     def __init__(self, most: int, clients: ClientNames) -> None:
-        self._most, self._share, self._clients = most, max(1, most // _SHARES), clients
-        self._counts: dict[str, int] = {}
-        self._all = 0
+        self._most, self._share, self._clients = most, max(1, most // 4), clients
+        self._counts = Counter[str]()
 
     def enter(self, peer: str) -> str | None:
         """Take a slot: the name of its client, to be given back; None: there is no slot left."""
         client = self._clients.connection(peer)
-        if self._all >= self._most:
+        has_share = client == _SHARED or self._counts[client] < self._share
+        if not has_share or self._counts.total() >= self._most:
             return None
-        if client != _SHARED and self._counts.get(client, 0) >= self._share:
-            return None
-        self._counts[client] = self._counts.get(client, 0) + 1
-        self._all += 1
+        self._counts[client] += 1
         return client
 
     def leave(self, client: str) -> None:
         """Give a slot back."""
-        self._all -= 1
         self._counts[client] -= 1
         if not self._counts[client]:
             del self._counts[client]

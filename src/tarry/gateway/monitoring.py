@@ -1,16 +1,29 @@
-"""How a gateway is doing, for its operator: its status, and metrics in the text format of Prometheus.
+"""How a gateway is doing, for its operator: its status, metrics for Prometheus, and the log.
 
 Nothing here changes at an arrival. Admissions are counted by the hour, and an hour is shown when it is
 over; what waits is shown as it was at the end of the last hour; the ledger is shown as a number of
 accounts, never which. Nothing is shown of the process itself, whose processor time moves with every
 request: that is why no client library writes the metrics.
+
+`EVENTS` lists everything that may be logged. None of them is caused by a post, a request or a reader: they
+come from starting and stopping, from the keeper's clock and deliveries, and once an hour from a count of
+errors. No line holds an address, a path, a header or anybody's name.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import logging
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
-from typing import NamedTuple
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TextIO, get_args
 
 from tarry.core.errors import NotPossible
 from tarry.core.promise import MEANINGLESS
@@ -22,9 +35,14 @@ from tarry.keep.closing import erased_up_to, hour_ticks
 from tarry.keep.store import Snapshot, Transaction, snapshot
 
 __all__ = [
+    "EVENTS",
     "AdmissionHour",
+    "ErrorCounter",
+    "Event",
     "GatewayStatus",
+    "Log",
     "UpcomingReleases",
+    "code_location",
     "complete_hours",
     "last_hour",
     "metrics",
@@ -184,13 +202,6 @@ def _nats(transaction: Transaction, catalog: Catalog) -> dict[bytes, Fraction]:
 # --- metrics --------------------------------------------------------------------------------------
 
 
-class _Family(NamedTuple):
-    name: str
-    kind: str
-    meaning: str
-    samples: Sequence[tuple[str, float]]  # labels, and a number
-
-
 def metrics(gateway: Gateway) -> str:
     """All metrics of a gateway. They are read from the store: every server gives the same.
 
@@ -199,37 +210,128 @@ def metrics(gateway: Gateway) -> str:
     # HELP tarry_releases_total Posts that have been published in the feed.
     """
     spaces = gateway.refresh().spaces
-    released = [(_label(name), Feed(gateway.store, name).last_position()) for name in spaces]
+    labels = {name: f'{{space="{name}"}}' for name in spaces}
+    released = {labels[name]: Feed(gateway.store, name).last_position() for name in spaces}
     with gateway.store.transaction("reading") as transaction:
         here, hour, now = snapshot(transaction), last_hour(transaction), gateway.vault.now(transaction)
         parked, late = _parked_counts(transaction), _lateness(transaction, here, now)
+    waiting = {labels[name]: parked.get(name, 0) for name in spaces}
     lag = now / MICROS - here.closed * float(here.settings.tick)
-    families = [
-        _Family("releases_total", "counter", "Posts that have been published in the feed.", released),
-        _Family("parked", "gauge", "Posts that a person has to look at.", _by_space(spaces, parked)),
-        _single("closing_lag_seconds", "Time since the last closed tick.", lag),
-        _single("overdue_seconds", "How late the first post is that is due and has not left.", float(late)),
-        _single("paused", "1: nothing comes in or leaves.", float(here.settings.paused)),
-        _single("admissions_of_an_hour", "Admissions of the last hour that is shown.", hour.admissions),
-        _single("admissions_hour_start_seconds", "When that hour began.", float(hour.at)),
+    # Name, meaning, and a number for each label.
+    families: list[tuple[str, str, Mapping[str, float]]] = [
+        ("releases_total", "Posts that have been published in the feed.", released),
+        ("parked", "Posts that a person has to look at.", waiting),
+        ("closing_lag_seconds", "Time since the last closed tick.", {"": lag}),
+        ("overdue_seconds", "How late the first post is that is due and has not left.", {"": float(late)}),
+        ("paused", "1: nothing comes in or leaves.", {"": float(here.settings.paused)}),
+        ("admissions_of_an_hour", "Admissions of the last hour that is shown.", {"": hour.admissions}),
+        ("admissions_hour_start_seconds", "When that hour began.", {"": float(hour.at)}),
     ]
-    return "".join(_text(family) for family in families)
-
-
-def _single(name: str, meaning: str, number: float) -> _Family:
-    return _Family(name, "gauge", meaning, [("", number)])
-
-
-def _by_space(spaces: Iterable[str], counts: Mapping[str, int]) -> list[tuple[str, float]]:
-    return [(_label(name), counts.get(name, 0)) for name in spaces]
-
-
-def _label(space: str) -> str:
-    return f'{{space="{space}"}}'
-
-
-def _text(family: _Family) -> str:
-    name = f"tarry_{family.name}"
-    lines = [f"# HELP {name} {family.meaning}", f"# TYPE {name} {family.kind}"]
-    lines += [f"{name}{labels} {number!r}" for labels, number in family.samples]
+    lines = []
+    for name, meaning, numbers in families:
+        kind = "counter" if name.endswith("_total") else "gauge"
+        lines += [f"# HELP tarry_{name} {meaning}", f"# TYPE tarry_{name} {kind}"]
+        lines += [f"tarry_{name}{label} {number!r}" for label, number in numbers.items()]
     return "\n".join(lines) + "\n"
+
+
+# --- the log: one JSON object a line, and nothing at an arrival -----------------------------------
+
+#: Everything that may be logged:
+#: started    it listens, with its address; or a worker has begun
+#: keeper     from the keeper: outages of the store, ticks that were missed, deliveries that failed
+#: store      the store is away, or back: the catalog is read once a second
+#: mishap     an error: which kind, where in the code, how often in the hour that is over
+#: stopping   it was told to stop, or a part of it broke
+#: stopped    everything that was begun is done
+Event = Literal["started", "keeper", "store", "mishap", "stopping", "stopped"]
+EVENTS: tuple[Event, ...] = get_args(Event)
+_HOUR_S = 3600
+
+
+def _now() -> str:
+    return datetime.now(tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Log:
+    """Writes lines of JSON, each with the keys time, event and detail.
+
+    >>> Log(sys.stdout, now=lambda: "2026-01-01T00:00:00.000Z")("stopped", "in good order")
+    {"time": "2026-01-01T00:00:00.000Z", "event": "stopped", "detail": "in good order"}
+    """
+
+    def __init__(self, stream: TextIO | None = None, now: Callable[[], str] = _now) -> None:
+        self._stream, self._now, self._turn = stream or sys.stderr, now, threading.Lock()
+
+    def __call__(self, event: Event, detail: str = "") -> None:
+        """Write one line."""
+        if event not in EVENTS:
+            raise ValueError(f"unknown event {event!r}: use one of {', '.join(EVENTS)}")
+        line = json.dumps({"time": self._now(), "event": event, "detail": detail})
+        with self._turn, suppress(OSError, ValueError):  # nobody reads: no reason to stop releasing
+            print(line, file=self._stream, flush=True)
+
+
+class ErrorCounter(logging.Handler):
+    """Counts the warnings and errors of libraries, and logs the counts after the hour.
+
+    A request that breaks something is not logged at once: the line would show when it came. What is counted
+    is the kind of the error and the place in the code; texts may hold what somebody has sent.
+
+    >>> errors = ErrorCounter(Log(sys.stdout, now=lambda: "12:00"), hour=lambda: 7)
+    >>> errors.handle(logging.makeLogRecord({"name": "uvicorn.error", "levelno": logging.ERROR}))
+    True
+    >>> errors.log(last=True)
+    {"time": "12:00", "event": "mishap", "detail": "1 x ERROR of uvicorn.error"}
+    """
+
+    def __init__(self, log: Log, hour: Callable[[], int] = lambda: int(time.time()) // _HOUR_S) -> None:
+        super().__init__(logging.WARNING)
+        self._log, self._hour_now = log, hour
+        self._hour, self._counts = hour(), Counter[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a record of `logging`."""
+        kind, _, trace = record.exc_info or (None, None, None)
+        error = "" if kind is None else f": {kind.__name__}{code_location(trace)}"
+        self._counts[f"{logging.getLevelName(record.levelno)} of {record.name}{error}"] += 1
+
+    def count(self, what: str) -> None:
+        """Count an error that is described by us, without what was sent."""
+        self.acquire()
+        self._counts[what] += 1
+        self.release()
+
+    def log(self, *, last: bool = False) -> None:
+        """Log the errors of an hour that is over, or those so far if this is the last chance."""
+        if not last and self._hour_now() == self._hour:
+            return
+        self.acquire()
+        counts, self._counts, self._hour = self._counts, Counter(), self._hour_now()
+        self.release()
+        for what, count in sorted(counts.items()):
+            self._log("mishap", f"{count} x {what}")
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Handle the records of every logger, in place of the handlers that are there."""
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        root.handlers[:] = [self]
+        root.setLevel(logging.WARNING)
+        try:
+            yield
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(level)
+
+
+def code_location(trace: TracebackType | None) -> str:
+    """Where in the code an error was raised: never what it says.
+
+    >>> code_location(None)
+    ''
+    """
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"

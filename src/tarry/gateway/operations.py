@@ -7,24 +7,18 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tarry.gateway.bodies import SPACE, Problem
 from tarry.gateway.catalog import Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tarry.gateway.http_service import HttpService
+from tarry.gateway.http_service import HttpService
 
 __all__ = ["OPERATIONS", "Handler", "Operation", "openapi", "operation"]
 
-_REFS = "#/components/schemas/{name}"
-_PARAMETER = re.compile(r"\{(\w+)\}")
 _PATTERNS = {"space": SPACE, "post": "^[0-9]{1,19}$", "token": "^[0-9a-f]{12}$"}
 _REFUSALS = {
     400: "The request is not well formed.",
@@ -40,7 +34,14 @@ _REFUSALS = {
     503: "The store is away: try again later.",
 }
 
-Handler = Callable[["HttpService", "Request"], Awaitable["Response"]]
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same request with the same key is accepted once, with the same answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}
+
+Handler = Callable[[HttpService, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +59,8 @@ class Operation:
     handler: Any  # takes the service and the request
     scope: Scope | None = None  # what a token must allow; None: no token
     receipt: bool = False  # needs a receipt in the header Tarry-Receipt
-    takes: type[Struct] | None = None  # the JSON of the request
-    gives: type[Struct] | None = None  # the JSON of the answer
+    takes: type[msgspec.Struct] | None = None  # the JSON of the request
+    gives: type[msgspec.Struct] | None = None  # the JSON of the answer
     status: int = 200  # of the answer
     media: str = "application/json"  # of the answer
     query: dict[str, str] = field(default_factory=dict)  # whole numbers, and their meaning
@@ -79,13 +80,12 @@ def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Han
     """
 
     def listed(handler: Handler) -> Handler:
-        summary = " ".join((handler.__doc__ or "").split())
         OPERATIONS.append(
             Operation(
                 method=method,
                 path=path,
                 name=handler.__name__,
-                summary=summary,
+                summary=" ".join((handler.__doc__ or "").split()),
                 handler=handler,
                 **options,
             )
@@ -106,7 +106,7 @@ def openapi() -> dict[str, Any]:
 
     kinds = {kind for each in OPERATIONS for kind in (each.takes, each.gives) if kind} | {Problem}
     named = sorted(kinds, key=lambda kind: kind.__name__)
-    schemas, components = msgspec.json.schema_components(named, ref_template=_REFS)
+    schemas, components = msgspec.json.schema_components(named, ref_template="#/components/schemas/{name}")
     refs = dict(zip(named, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for each in OPERATIONS:
@@ -150,29 +150,29 @@ def _operation(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
 
 
 def _parameters(each: Operation) -> list[dict[str, Any]]:
-    parameters: list[dict[str, Any]] = [
+    path = (
         {
             "name": name,
             "in": "path",
             "required": True,
             "schema": {"type": "string", "pattern": _PATTERNS[name]},
         }
-        for name in _PARAMETER.findall(each.path)
-    ]
-    for name, meaning in each.query.items():
-        least = 0 if name == "after" else 1
-        schema = {"type": "integer", "minimum": least, "maximum": 500 if name == "limit" else (1 << 63) - 1}
-        parameters.append({"name": name, "in": "query", "description": meaning, "schema": schema})
-    if each.key:
-        parameters.append(
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "description": "The same request with the same key is accepted once, with the same answer.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
-            }
-        )
-    return parameters
+        for name in re.findall(r"\{(\w+)\}", each.path)
+    )
+    query = (
+        {
+            "name": name,
+            "in": "query",
+            "description": meaning,
+            "schema": {
+                "type": "integer",
+                "minimum": 0 if name == "after" else 1,
+                "maximum": 500 if name == "limit" else (1 << 63) - 1,
+            },
+        }
+        for name, meaning in each.query.items()
+    )
+    return [*path, *query, *([_KEY] if each.key else [])]
 
 
 def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, Any]:
@@ -192,13 +192,11 @@ def _responses(each: Operation, refs: dict[type, dict[str, Any]]) -> dict[str, A
 
 
 def _refusals(each: Operation) -> set[int]:
-    usual = set(each.refusals)
-    if each.scope is not None:
-        usual |= {401, 403, 429}
-    if each.receipt:
-        usual |= {404}
-    if each.takes is not None:
-        usual |= {400, 408, 413, 415, 422}
-    if each.query:
-        usual |= {422}
-    return usual | ({503} if each.path != "/healthz" else set())
+    usual = (
+        ({401, 403, 429}, each.scope),
+        ({404}, each.receipt),
+        ({400, 408, 413, 415, 422}, each.takes),
+        ({422}, each.query),
+        ({503}, each.path != "/healthz"),
+    )
+    return set(each.refusals).union(*(statuses for statuses, applies in usual if applies))

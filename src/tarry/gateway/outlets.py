@@ -7,7 +7,7 @@ or worker starts. A file that goes bad later is one space's trouble: `GuardedOut
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tarry.core.errors import BadInput
@@ -31,11 +31,6 @@ __all__ = [
 ]
 
 _FRESH_S = 1.0
-#: Without the error's own words: they name files, and perhaps accounts.
-_LATER = "this space cannot deliver now: try again later, its operator has to repair its files"
-_BAD_FILES = (
-    "this space's outlet cannot work with its files as they are now: tarry worker says why when it starts"
-)
 
 
 def space_secret(keys: Keys, space: Space) -> bytes:
@@ -185,7 +180,6 @@ its files
 
     def __init__(self, make: Callable[[], Outlet], delivery: Delivery) -> None:
         self._make, self.delivery = make, delivery
-        self._made: Outlet | None = None
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse what could never be delivered; but it is not the author's fault if the files are bad."""
@@ -198,32 +192,34 @@ its files
     def account(self, options: Mapping[str, Any]) -> str | None:
         """The account that a post needs, if the outlet logs in."""
         try:
-            return account_of(self._outlet(), options)
+            return account_of(self._outlet, options)
         except BadInput:
             return None
 
     def deliver(self, release: Release) -> None:
         """Deliver, if the files are good; and later, if not."""
         try:
-            outlet = self._outlet()
+            outlet = self._outlet
         except BadInput as error:
-            raise Unreachable(_BAD_FILES) from error
+            raise Unreachable(
+                "this space's outlet cannot work with its files as they are now: "
+                "tarry worker says why when it starts"
+            ) from error
         outlet.deliver(release)
 
+    @cached_property
     def _outlet(self) -> Outlet:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        return self._make()
 
     def _refuse_or_pause(self, check: Callable[[Outlet], None]) -> None:
         try:
-            check(self._outlet())
+            check(self._outlet)
         except BadInput:
-            self._check_files()
+            try:
+                self._make()
+            except BadInput:
+                # Without the error's own words: they name files, and perhaps accounts.
+                raise Paused(
+                    "this space cannot deliver now: try again later, its operator has to repair its files"
+                ) from None
             raise
-
-    def _check_files(self) -> None:
-        try:
-            self._make()
-        except BadInput:
-            raise Paused(_LATER) from None

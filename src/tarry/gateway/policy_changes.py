@@ -50,7 +50,6 @@ def change_policy(
     """
     version = next_version(transaction, clock, name, policy, accept_straddle=accept_straddle)
     insert_version(transaction, name, version)
-    transaction.tell("count_change")
     return version
 
 
@@ -78,7 +77,7 @@ def next_version(
 
 
 def insert_version(transaction: Transaction, space: str, version: PolicyVersion) -> None:
-    """Store a policy of a space.
+    """Store a policy of a space, and count the change.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> with small_gateway().store.transaction("closing") as transaction:
@@ -93,6 +92,7 @@ def insert_version(transaction: Transaction, space: str, version: PolicyVersion)
         policy=version.text,
         first_tick=version.first_tick,
     )
+    transaction.tell("count_change")
 
 
 def check_not_ended(space: Space) -> None:
@@ -225,7 +225,6 @@ def change_all_policies(
     }
     for name, version in changed.items():
         insert_version(transaction, name, version)
-    transaction.tell("count_change")
     return changed
 
 
@@ -264,9 +263,9 @@ def _check_quiet(
     if here.latest is not None:
         first = max(first, erased_at(here.settings, last))
     if here.latest is not None or here.closed + 1 < first:
-        at = moment(first * here.settings.tick)
         raise NotPossible(
-            f"the last posts may still be compared with those that come next: try again after {at}"
+            "the last posts may still be compared with those that come next: try again after "
+            + moment(first * here.settings.tick)
         )
 
 
@@ -290,9 +289,11 @@ def _recount(transaction: Transaction, here: Snapshot, catalog: Catalog, setting
     transaction.tell("clear_outlook")
     for space in catalog.spaces.values():
         for version in space.versions:
-            first_tick = moved(version.first_tick)
             transaction.tell(
-                "move_version", space=space.name, version=version.number, first_tick=first_tick
+                "move_version",
+                space=space.name,
+                version=version.number,
+                first_tick=moved(version.first_tick),
             )
         if space.ended_tick is not None:
             transaction.tell("move_end", space=space.name, tick=moved(space.ended_tick))
@@ -302,5 +303,4 @@ def _recount(transaction: Transaction, here: Snapshot, catalog: Catalog, setting
 
 
 def _version_after(space: Space, policy: Policy, first_tick: int) -> PolicyVersion:
-    number = space.version.number + 1
-    return PolicyVersion(number=number, text=write_policy(policy), first_tick=first_tick)
+    return PolicyVersion(number=space.version.number + 1, text=write_policy(policy), first_tick=first_tick)

@@ -31,11 +31,6 @@ _TITLES = {
     503: "The store is away",
 }
 
-
-_LONGEST = 400
-#: The reason is for the operator's log: what a database says names machines, users and files.
-_AWAY = "the store is away at the moment: try again later"
-
 #: The message for an address that does not exist.
 NOTHING_HERE = "there is nothing at this address: check how it is written"
 
@@ -97,11 +92,11 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     404
     """
     # Whatever was sent may be quoted in it: one line of it, and not a long one.
-    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:_LONGEST]).split())
-    record = Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
-    return Response(
-        msgspec.json.encode(record), status, media_type="application/problem+json", headers=headers
+    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:400]).split())
+    body = msgspec.json.encode(
+        Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
     )
+    return Response(body, status, media_type="application/problem+json", headers=headers)
 
 
 def refuse(error: Exception) -> Response:
@@ -118,26 +113,23 @@ def refuse(error: Exception) -> Response:
             headers["WWW-Authenticate"] = "Bearer"
         if isinstance(error, TooManyRequests | Paused) and error.wait_s is not None:
             headers["Retry-After"] = str(error.wait_s)
+        # The reason is for the operator's log: what a database says names machines, users and files.
         is_away = isinstance(error, Unavailable) and not isinstance(error, AcceptanceUnknown)
-        return problem(status, _AWAY if is_away else str(error), headers)
+        detail = "the store is away at the moment: try again later" if is_away else str(error)
+        return problem(status, detail, headers)
     # What broke is for the operator's log, and not for the client.
     return problem(
         500, "something broke here: try again, or ask the operator, whose log has a line about it"
     )
 
 
-async def _refused(_: Request, error: Exception) -> Response:
-    return refuse(error)
-
-
-async def _http(_: Request, error: Exception) -> Response:
+async def _answer(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return refuse(error)
     detail = {404: NOTHING_HERE, 405: "this address has other methods: see the header Allow"}.get(
         error.status_code, error.detail
     )
-    headers = dict(error.headers or {})
-    return problem(error.status_code, detail, headers)
+    return problem(error.status_code, detail, dict(error.headers or {}))
 
 
-HANDLERS = {TarryError: _refused, HTTPException: _http}
+HANDLERS = {TarryError: _answer, HTTPException: _answer}

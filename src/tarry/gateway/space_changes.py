@@ -38,8 +38,6 @@ __all__ = [
     "remove_space",
 ]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _ANY_KEY = Keys(bytes(32))  # whether an outlet can be made does not depend on it
 
 
@@ -80,7 +78,6 @@ def add_space(
         adoption=adoption,
     )
     insert_version(transaction, name, space.version)
-    transaction.tell("count_change")
     return space
 
 
@@ -223,10 +220,8 @@ def remove_space(transaction: Transaction, clock: Clock, name: str) -> None:
     for version in space.versions:
         transaction.tell("forget_period", period=space.period(version))
     _limit_tokens(transaction, read_catalog(transaction), name)
-    transaction.tell("forget_receipts", space=name)
-    transaction.tell("forget_releases", space=name)
-    transaction.tell("forget_versions", space=name)
-    transaction.tell("forget_space", space=name)
+    for rows in ("receipts", "releases", "versions", "space"):
+        transaction.tell(f"forget_{rows}", space=name)
     transaction.tell("count_change")
 
 
@@ -253,8 +248,7 @@ def adopt_delays(
         raise BadInput(f"space {name!r} delays everyone", "choose a space that lets accounts opt in or out")
     _check_actor(actor)
     tick = arrival_tick(snapshot(transaction), clock)
-    circle = _circle(catalog, space)
-    first = max(first_quiet(each, each.version.policy, tick) for each in circle)
+    first = max(first_quiet(each, each.version.policy, tick) for each in _circle(catalog, space))
     account = keys.account(keys.actor(f"{space.circle}/{actor}"))
     transaction.tell("adopt_delays", account=account, first_tick=first, delayed=int(delayed))
     return first
@@ -280,8 +274,8 @@ def forget_account(
     _check_actor(actor)
     hashed = keys.actor(f"{space.circle}/{actor}")
     account = keys.account(hashed)
-    circle = _circle(catalog, space)
-    defaults = {each.adoption == "opt-out" for each in circle if each.adoption != "everyone"}
+    adoptions = {each.adoption for each in _circle(catalog, space)} - {"everyone"}
+    defaults = {adoption == "opt-out" for adoption in adoptions}
     if not at_once and any(defaults - {delayed} for delayed in _choices_in_force(transaction, account)):
         raise NotPossible(
             "this account's choice about delays is in force, and forgetting it would show: let it choose "
@@ -309,14 +303,18 @@ def _check_actor(actor: str) -> None:
 
 
 def _check_names(space: Space) -> None:
-    rule = "must be 1 to 63 small letters, digits and hyphens, without a hyphen first"
-    for what, text in (("space", space.name), ("circle", space.circle)):
-        if not _NAME.fullmatch(text):
-            raise BadInput(f"the name of a {what} {rule}, not {text!r}")
-    if not _TITLE.fullmatch(space.title):
-        raise BadInput(
-            f"the title of a space must have 1 to 200 characters on one line, not {space.title!r}"
-        )
+    name = (
+        r"[a-z0-9][a-z0-9-]{0,62}",
+        "be 1 to 63 small letters, digits and hyphens, without a hyphen first",
+    )
+    title = r"[^\x00-\x1f\x7f]{1,200}", "have 1 to 200 characters on one line"
+    for what, text, (pattern, rule) in (
+        ("name of a space", space.name, name),
+        ("name of a circle", space.circle, name),
+        ("title of a space", space.title, title),
+    ):
+        if not re.fullmatch(pattern, text):
+            raise BadInput(f"the {what} must {rule}, not {text!r}")
 
 
 def _update(transaction: Transaction, space: Space, *, is_open: bool) -> None:
@@ -342,8 +340,7 @@ def _removable_from(transaction: Transaction, here: Snapshot, space: Space) -> i
 def _limit_tokens(transaction: Transaction, catalog: Catalog, name: str) -> None:
     for token in catalog.tokens.values():
         if name in token.spaces:
-            rest = sorted(token.spaces - {name})
-            if rest:
+            if rest := sorted(token.spaces - {name}):
                 transaction.tell("limit_token", id=token.id, spaces=json.dumps(rest))
             else:  # an empty list would mean all of them
                 transaction.tell("revoke_token", id=token.id)

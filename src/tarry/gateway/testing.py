@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tarry.core.entropy import Entropy
 from tarry.core.policy import Policy
-from tarry.gateway.catalog import Scope, add_token, read_catalog
+from tarry.gateway.catalog import Scope, read_catalog
 from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.space_changes import add_space
@@ -47,9 +47,4 @@ def new_token(gateway: Gateway, *scopes: Scope, spaces: tuple[str, ...] = ()) ->
     >>> new_token(small_gateway(), "operate").startswith("tarry_")
     True
     """
-    with gateway.store.transaction("closing") as transaction:
-        token = add_token(transaction, read_catalog(transaction), "a test", scopes or ("submit",), spaces)[
-            1
-        ]
-    gateway.refresh()
-    return token
+    return gateway.add_token("a test", scopes or ("submit",), spaces)[1]

@@ -4,8 +4,7 @@ import time
 from pathlib import Path
 
 from tarry.core.policy import Policy
-from tarry.gateway.middleware.held import HeldCall, Hold
-from tarry.gateway.middleware.settings import HoldSettings
+from tarry.gateway.middleware.held import HeldCall, Hold, HoldSettings
 from tarry.keep.closing import close_ticks
 from tarry.keep.releaser import Releaser
 from tarry.testing import ManualClock

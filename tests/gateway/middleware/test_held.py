@@ -21,7 +21,7 @@ from gateway.middleware.holding import (
 )
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
-from tarry.gateway.keyfile import make_key
+from tarry.gateway.database import make_key
 from tarry.gateway.middleware.held import OUTLET, HeldCall, Hold, ViewOutlet, pack, unpack
 from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.gateway.middleware.settings import HoldSettings, policy_of
+from tarry.gateway.middleware.held import HoldSettings, policy_of
 
 PLACES = {"database": "held.db", "key_file": "held.key", "policy": "policy.toml"}
 PART = st.text(min_size=1).filter(lambda text: "/" not in text and not text.endswith("\n"))

@@ -22,6 +22,7 @@ __all__ = [
     "MOST_FORM_BYTES",
     "RECEIPT_HEADER",
     "RECEIPT_PATH",
+    "SIGN_IN",
     "WITHDRAW_PATH",
     "HeldAnswer",
     "about_receipt",
@@ -37,20 +38,14 @@ RECEIPT_HEADER = "Tarry-Receipt"
 #: Where the page sends a receipt, in a form, to withdraw a call (POST).
 WITHDRAW_PATH = "/_tarry/withdraw"
 MOST_FORM_BYTES = 4096
+#: The refusal of a call without a user.
+SIGN_IN = "only the calls of people who are signed in are held: sign in first"
 _STATUS: dict[type[TarryError], int] = {NoSuchPost: 404, TooLate: 409, Paused: 409, Unavailable: 503}
 _PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept"}
-#: Without a referrer a browser calls the origin of a form "null", and the site would refuse its own page.
-_PRIVATE_PAGE = {**_PRIVATE, "Referrer-Policy": "same-origin"}
-#: Bytes of an answer about a held call: of one length, so that an eavesdropper sees no more.
-_SIZE = 1024
-_PAGE_SIZE = 4096
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body><h1>{title}</h1>{text}</body></html>
 """
-_FORM = """<form method="post" action="{action}">{fields}<button>Take it back</button></form>"""
-_FIELD = """<input type="hidden" name="{name}" value="{value}">"""
-_BACK = """<p><a href="{front}">Back to the site</a></p>"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,23 +150,18 @@ def _refused(error: TarryError, *, html: bool) -> HeldAnswer:
 def _status_fields(status: Status) -> dict[str, str | None]:
     """The author may know all of it."""
     earliest, latest = status.between or (None, None)
-    fields = {
-        "state": status.state,
-        "release_at": _moment_or_none(status.release_at),
-        "earliest_at": _moment_or_none(earliest),
-        "latest_at": _moment_or_none(latest),
-    }
-    return {**fields, "problem": status.problem} if status.problem else fields
-
-
-def _moment_or_none(at: Fraction | None) -> str | None:
-    return None if at is None else moment(at)
+    times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
+    moments = {name: None if at is None else moment(at) for name, at in times.items()}
+    problem = {"problem": status.problem} if status.problem else {}
+    return {"state": status.state, **moments, **problem}
 
 
 def _when(status: Status) -> str:
-    if status.release_at is not None or status.between is None:
-        return "soon" if status.release_at is None else f"at {_clock_time(status.release_at)}"
+    if status.between is None:
+        return "soon"
     earliest, latest = map(_clock_time, status.between)
+    if status.release_at is not None:
+        return f"at {latest}"
     return f"at {earliest} or at {latest}; which of them, your other posts decide"
 
 
@@ -181,26 +171,31 @@ def _clock_time(at: Fraction) -> str:
 
 
 def _form(hold: Hold, hidden: Mapping[str, str]) -> str:
-    fields = "".join(_FIELD.format(name=escape(name), value=escape(hidden[name])) for name in hidden)
-    return _FORM.format(action=escape(hold.settings.address.path + WITHDRAW_PATH), fields=fields)
+    fields = "".join(
+        f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+        for name, value in hidden.items()
+    )
+    action = escape(hold.settings.address.path + WITHDRAW_PATH)
+    return f'<form method="post" action="{action}">{fields}<button>Take it back</button></form>'
 
 
 def _back(hold: Hold) -> str:
-    return _BACK.format(front=escape(hold.settings.address.path + "/"))
+    return f'<p><a href="{escape(hold.settings.address.path)}/">Back to the site</a></p>'
 
 
 def _json(status: int, fields: Mapping[str, object], kind: str = "application/json") -> HeldAnswer:
-    body = json.dumps(fields).encode()
-    if status < 300:
-        body = body.ljust(_SIZE)
-    return HeldAnswer(status=status, headers={"Content-Type": kind, **_PRIVATE}, body=body)
+    return _padded(status, {"Content-Type": kind, **_PRIVATE}, json.dumps(fields), 1024)
 
 
 def _page(status: int, title: str, sentences: list[str], more: str = "") -> HeldAnswer:
     """`more` is HTML already."""
     text = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences) + more
-    body = _PAGE.format(title=escape(title), text=text).encode()
-    if status < 300:
-        body = body.ljust(_PAGE_SIZE)
-    headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE_PAGE}
-    return HeldAnswer(status=status, headers=headers, body=body)
+    # Without a referrer a browser calls the origin of a form "null": the site would refuse its own page.
+    headers = {"Content-Type": "text/html; charset=utf-8", **_PRIVATE, "Referrer-Policy": "same-origin"}
+    return _padded(status, headers, _PAGE.format(title=escape(title), text=text), 4096)
+
+
+def _padded(status: int, headers: Mapping[str, str], text: str, size: int) -> HeldAnswer:
+    """An answer about a held call is of one length, so that an eavesdropper sees no more."""
+    body = text.encode()
+    return HeldAnswer(status=status, headers=headers, body=body.ljust(size) if status < 300 else body)

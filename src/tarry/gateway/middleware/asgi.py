@@ -30,6 +30,7 @@ from tarry.gateway.middleware.answers import (
     MOST_FORM_BYTES,
     RECEIPT_HEADER,
     RECEIPT_PATH,
+    SIGN_IN,
     WITHDRAW_PATH,
     HeldAnswer,
     about_receipt,
@@ -37,15 +38,11 @@ from tarry.gateway.middleware.answers import (
     refusal,
     withdraw_by_form,
 )
-from tarry.gateway.middleware.held import HeldCall, Hold
-from tarry.gateway.middleware.settings import HoldSettings
+from tarry.gateway.middleware.held import PORTS, HeldCall, Hold, HoldSettings
 from tarry.keep.errors import Refused
 
 __all__ = ["HoldPosts", "fresh_scope", "run_app", "same_origin"]
 
-_PORTS = {"http": 80, "https": 443}
-_THREADS = 4  # each with a connection of its own
-_SIGN_IN = "only the calls of people who are signed in are held: sign in first"
 _OTHER_SITE = "this call does not come from a page of this site: send it from there"
 User = Callable[[Request], str | Awaitable[str | None] | None]
 AsUser = Callable[[MutableMapping[str, Any], str], Awaitable[None] | None]
@@ -105,7 +102,7 @@ class HoldPosts:
         self.hold = Hold(settings, self._call)
         self._user, self._csrf, self._as_user = user, csrf, as_user
         self._keep, self._timeout_s = keep, timeout_s
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="held calls")
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="held calls")  # each has a connection
         self._loop: asyncio.AbstractEventLoop | None = None
         self._living: Scope = {}  # the scope in which the app has started
 
@@ -140,7 +137,7 @@ class HoldPosts:
         html = "text/html" in request.headers.get("accept", "")
         user = await _settled(self._user(request))
         if not user:
-            return None if self.settings.anonymous == "pass" else refusal(401, _SIGN_IN, html=html)
+            return None if self.settings.anonymous == "pass" else refusal(401, SIGN_IN, html=html)
         if not await _settled(self._csrf(request)):
             return refusal(403, _OTHER_SITE, html=html)
         body = await self._body(request, self.settings.most_bytes)
@@ -243,7 +240,9 @@ def fresh_scope(address: SplitResult, call: HeldCall, release: str, living: Mapp
         "content-length": str(len(call.body)),
         "accept-language": call.language,
     }
-    scope: Scope = {
+    # Behind an app's own middleware nothing else would name the app.
+    app = {"app": living["app"]} if "app" in living else {}
+    return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": "1.1",
@@ -255,12 +254,10 @@ def fresh_scope(address: SplitResult, call: HeldCall, release: str, living: Mapp
         "root_path": address.path,
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers.items() if value],
         "client": None,
-        "server": (address.hostname, address.port or _PORTS[address.scheme]),
+        "server": (address.hostname, address.port or PORTS[address.scheme]),
         "state": {**living.get("state", {}), "tarry_user": call.user, "tarry_release": release},
+        **app,
     }
-    if "app" in living:  # behind an app's own middleware nothing else would name the app
-        scope["app"] = living["app"]
-    return scope
 
 
 async def run_app(app: ASGIApp, scope: Scope, body: bytes) -> int:
@@ -271,14 +268,12 @@ async def run_app(app: ASGIApp, scope: Scope, body: bytes) -> int:
     >>> asyncio.run(run_app(PlainTextResponse("done", 201), scope, b""))
     201
     """
-    was_read, answered = False, asyncio.Event()
+    unread, answered = [body], asyncio.Event()
     status = 0
 
     async def receive() -> Message:
-        nonlocal was_read
-        if not was_read:
-            was_read = True
-            return {"type": "http.request", "body": body, "more_body": False}
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
         await answered.wait()
         return {"type": "http.disconnect"}
 

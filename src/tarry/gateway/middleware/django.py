@@ -45,6 +45,7 @@ from tarry.gateway.middleware.answers import (
     MOST_FORM_BYTES,
     RECEIPT_HEADER,
     RECEIPT_PATH,
+    SIGN_IN,
     WITHDRAW_PATH,
     HeldAnswer,
     about_receipt,
@@ -52,8 +53,7 @@ from tarry.gateway.middleware.answers import (
     refusal,
     withdraw_by_form,
 )
-from tarry.gateway.middleware.held import HeldCall, Hold
-from tarry.gateway.middleware.settings import HoldSettings
+from tarry.gateway.middleware.held import PORTS, HeldCall, Hold, HoldSettings
 from tarry.keep.errors import Refused
 
 __all__ = ["HoldPostsMiddleware", "app_hold", "call_view", "check_order", "fresh_environ", "read_settings"]
@@ -63,8 +63,6 @@ _BEFORE = (
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
 )
-_SIGN_IN = "only the calls of people who are signed in are held: sign in first"
-_PORTS = {"http": 80, "https": 443}
 
 
 def read_settings(values: Mapping[str, Any]) -> HoldSettings:
@@ -78,11 +76,10 @@ def read_settings(values: Mapping[str, Any]) -> HoldSettings:
     tarry.core.errors.BadInput: unknown key PATH in TARRY: use the fields of HoldSettings, in capitals
     """
     known = {each.name.upper(): each.name for each in fields(HoldSettings)}
-    if unknown := set(values) - set(known):
-        names = ", ".join(sorted(unknown))
-        raise BadInput(f"unknown key {names} in TARRY", "use the fields of HoldSettings, in capitals")
-    if missing := {"DATABASE", "KEY_FILE", "POLICY", "PATHS"} - set(values):
-        raise BadInput(f"TARRY must have the key {', '.join(sorted(missing))}")
+    if unknown := ", ".join(sorted(set(values) - set(known))):
+        raise BadInput(f"unknown key {unknown} in TARRY", "use the fields of HoldSettings, in capitals")
+    if missing := ", ".join(sorted({"DATABASE", "KEY_FILE", "POLICY", "PATHS"} - set(values))):
+        raise BadInput(f"TARRY must have the key {missing}")
     return HoldSettings(**{known[name]: value for name, value in values.items()})
 
 
@@ -96,8 +93,9 @@ def check_order(middleware: Sequence[str]) -> None:
     before = list(middleware)[: list(middleware).index(_OURS)] if _OURS in middleware else list(middleware)
     for name in _BEFORE:
         if name not in before and not any(_is_kind_of(other, name) for other in before):
-            kind = name.rpartition(".")[2]
-            raise NotPossible(f"{kind} must come before HoldPostsMiddleware in MIDDLEWARE")
+            raise NotPossible(
+                f"{name.rpartition('.')[2]} must come before HoldPostsMiddleware in MIDDLEWARE"
+            )
 
 
 @cache
@@ -128,10 +126,8 @@ class HoldPostsMiddleware:
             return self._respond(partial(about_receipt, self.hold, request.method, secret))
         if request.path_info == WITHDRAW_PATH:
             return self._withdraw(request)
-        most = self.hold.settings.most_bytes
-        if self._target(request) is not None and (refused := _read(request, most)) is not None:
-            return _response(refused)
-        return self._get_response(request)
+        refused = None if self._target(request) is None else _read(request, self.hold.settings.most_bytes)
+        return self._get_response(request) if refused is None else _response(refused)
 
     def process_view(
         self, request: Any, _: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -142,7 +138,7 @@ class HoldPostsMiddleware:
             return None
         if not request.user.is_authenticated:
             passes = self.hold.settings.anonymous == "pass"
-            return None if passes else _response(refusal(401, _SIGN_IN, html=_wants_page(request)))
+            return None if passes else _response(refusal(401, SIGN_IN, html=_wants_page(request)))
         # A view that is exempt may check by itself, but is not called before the release.
         if (forbidden := self._csrf.process_view(request, _not_exempt, args, kwargs)) is not None:
             return forbidden
@@ -155,10 +151,9 @@ class HoldPostsMiddleware:
             user=str(request.user.pk),
             language=request.headers.get("Accept-Language", "") if self.hold.settings.keep_language else "",
         )
-        if not _wants_page(request):
-            return self._respond(partial(admit, self.hold, call, target))
-        fields = {"csrfmiddlewaretoken": get_token(request)}
-        return self._respond(partial(admit, self.hold, call, target, html=True, fields=fields))
+        html = _wants_page(request)
+        fields = {"csrfmiddlewaretoken": get_token(request)} if html else None
+        return self._respond(partial(admit, self.hold, call, target, html=html, fields=fields))
 
     def _withdraw(self, request: Any) -> Any:
         """For the form on our page: Django checks its token."""
@@ -183,8 +178,7 @@ def _read(request: Any, most: int) -> HeldAnswer | None:
     """Read the body before the CSRF check does: of a form with files it would leave nothing behind."""
     html = _wants_page(request)
     try:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
-        if length <= most and len(request.body) <= most:
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= most and len(request.body) <= most:
             return None
     except ValueError:
         return refusal(400, "Content-Length must be a number", html=html)
@@ -234,7 +228,7 @@ def fresh_environ(address: SplitResult, call: HeldCall) -> dict[str, Any]:
         "CONTENT_TYPE": call.content_type,
         "CONTENT_LENGTH": str(len(call.body)),
         "SERVER_NAME": address.hostname,
-        "SERVER_PORT": str(address.port or _PORTS[address.scheme]),
+        "SERVER_PORT": str(address.port or PORTS[address.scheme]),
         "SERVER_PROTOCOL": "HTTP/1.1",
         "HTTP_HOST": address.netloc,
         "wsgi.url_scheme": address.scheme,

@@ -13,21 +13,25 @@ decides. Who has both the database and the key file can read who will say what.
 import base64
 import json
 import logging
+import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
+from string import Formatter
 from sysconfig import get_paths
 from traceback import walk_tb
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 import tarry
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.policy_file import write_policy
-from tarry.gateway.database import open_store
-from tarry.gateway.keyfile import make_key, read_key
-from tarry.gateway.middleware.settings import HoldSettings, policy_of
+from tarry.core.policy import Policy
+from tarry.core.policy_file import read_policy, write_policy
+from tarry.gateway.database import make_key, open_store, read_key
 from tarry.keep.adopt import adopt
+from tarry.keep.clock import Clock
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
@@ -37,17 +41,142 @@ from tarry.keep.rows import KEEPER
 from tarry.keep.store import StoreSettings, Transaction, begin_store, snapshot
 from tarry.keep.vault import Sealed, Vault
 
-__all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]
+__all__ = [
+    "OUTLET",
+    "PORTS",
+    "HeldCall",
+    "Hold",
+    "HoldSettings",
+    "ViewOutlet",
+    "pack",
+    "place_in_app",
+    "policy_of",
+    "unpack",
+]
 
 OUTLET = "view"
+#: Where a site is reached whose address names no port.
+PORTS = {"http": 80, "https": 443}
+_FIELD = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+#: A store takes 16 MiB; the body lies in it as base64, beside the path and the user.
+_MOST_BODY = 11 << 20
+_SAFE = {"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"}
 _LOG = logging.getLogger("tarry.middleware")
 #: Where libraries lie, and our own code.
 _NOT_APP = [
     *(Path(get_paths()[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
     Path(tarry.__file__).parent,
 ]
-_CHANGED = "the app's policy has changed and it is being restarted: try again later"
-_CLOSED = "nothing is accepted at the moment: try again later"
+
+
+# --- the settings for the held views of one app; the same for every framework ---------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldSettings:
+    """Which calls are held, and where they wait.
+
+    >>> settings = HoldSettings(
+    ...     database="held.db", key_file="held.key", policy="policy.toml", paths=["/papers/{paper}/reviews"]
+    ... )
+    >>> settings.target_of("POST", "/papers/3/reviews/")
+    '/papers/3/reviews'
+    >>> settings.target_of("GET", "/papers/3/reviews"), settings.target_of("POST", "/papers")
+    (None, None)
+    """
+
+    database: str | Path  # of its own: the path of a SQLite file, or a postgresql:// URL
+    key_file: str | Path  # outside the database; made, private, when the store is
+    policy: Policy | str | Path  # or its file
+    paths: Sequence[str]  # such as /papers/{paper}/reviews; a slash at the end makes no difference
+    target: str | None = None  # such as "paper {paper}", from the fields of the paths; None: the path
+    methods: Sequence[str] = ("POST",)
+    origin: str = "http://localhost"  # the app's public address, which a released call is made to
+    anonymous: Literal["refuse", "pass"] = "refuse"  # what becomes of calls without a user
+    most_bytes: int = 1 << 20  # of a body
+    keep_language: bool = False  # whether Accept-Language is sealed with the call
+    accepting: bool = True  # False: nothing is accepted, and what waits leaves (to change the policy)
+    clock: Clock | None = None  # the store's own, unless a test moves one by hand
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work, while somebody reads why."""
+        is_list = not isinstance(self.methods, str) and bool(self.methods)
+        is_site = self.address.scheme in PORTS and bool(self.address.hostname)
+        rules = {
+            "paths": (not isinstance(self.paths, str) and self.paths, "a list with one path or more"),
+            "anonymous": (self.anonymous in {"refuse", "pass"}, "'refuse' or 'pass'"),
+            "most_bytes": (0 < self.most_bytes <= _MOST_BODY, f"between 1 and {_MOST_BODY}"),
+            "methods": (
+                is_list and not _SAFE & {*self.methods},
+                "a list of methods that change something, such as POST",
+            ),
+            "origin": (is_site, "like https://forum.example.org"),
+        }
+        for name, (is_kept, rule) in rules.items():
+            if not is_kept:
+                raise BadInput(f"{name} must be {rule}, not {getattr(self, name)!r}")
+        for path in self.paths:
+            self._check(path)
+
+    @cached_property
+    def address(self) -> SplitResult:
+        """The app's public address; its path is where the app is mounted."""
+        return urlsplit(self.origin.rstrip("/"))
+
+    def target_of(self, method: str, path: str) -> str | None:
+        """The target of a call that is held; None for one that is not."""
+        for pattern in self._patterns if method in self.methods else ():
+            if match := pattern.fullmatch(path):
+                target = path.rstrip("/") or "/"
+                return target if self.target is None else self.target.format_map(match.groupdict())
+        return None
+
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        return [re.compile(_expression(path)) for path in self.paths]
+
+    def _check(self, path: str) -> None:
+        if not path.startswith("/") or set("{}") & set(_FIELD.sub("", path)):
+            raise BadInput(
+                "a held path must begin with a slash and have its fields in braces, like /papers/{paper}, "
+                f"not {path!r}"
+            )
+        fields = _FIELD.findall(path)
+        if len(fields) > len(set(fields)):
+            raise BadInput(f"a held path must have each field once, not {path!r}")
+        named = {name for _, name, _, _ in Formatter().parse(self.target or "") if name is not None}
+        if missing := ", ".join(sorted(named - set(fields))):
+            raise BadInput(
+                f"target names {missing}, and the path {path!r} has no such field", "add it there"
+            )
+
+
+def policy_of(policy: Policy | str | Path) -> Policy:
+    """A policy, or the one in a file.
+
+    >>> policy_of(Policy(epsilon="1", gap="11m")).gap
+    Fraction(660, 1)
+    """
+    if isinstance(policy, Policy):
+        return policy
+    try:
+        return read_policy(Path(policy).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(
+            f"the policy file {str(policy)!r} cannot be read ({error.strerror})", "give the path of one"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadInput(f"the policy file {str(policy)!r} must be UTF-8 text") from None
+
+
+def _expression(path: str) -> str:
+    """A field is one part of a path. Routers that end in `$` take a line end there too: nobody slips by."""
+    parts = _FIELD.split(path.rstrip("/"))
+    patterns = (f"(?P<{part}>[^/]+)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
+    return "".join(patterns) + "/?\\n?"
+
+
+# --- the calls ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +297,7 @@ class Hold:
 
     def __init__(self, settings: HoldSettings, call: Callable[[HeldCall, str], int]) -> None:
         self.settings, self.policy = settings, policy_of(settings.policy)
+        self._text = write_policy(self.policy)
         store = open_store(str(settings.database), KEEPER)
         clock = settings.clock or store.clock()
         with store.transaction("reading") as transaction:
@@ -175,27 +305,25 @@ class Hold:
         keys = make_key(settings.key_file) if is_new else read_key(settings.key_file)
         Sealed(keys.seal)  # says what is missing before anything is stored
         with store.transaction("closing") as transaction:
-            text = write_policy(self.policy)
-            begin_store(transaction, StoreSettings.of(self.policy, sealed=True), clock, text)
+            begin_store(transaction, StoreSettings.of(self.policy, sealed=True), clock, self._text)
             _check_store(transaction)
             adopt(transaction, keys, clock, self.policy)
         self.vault = Vault(store, keys, {OUTLET: ViewOutlet(call)}, clock)
         self.gate = Gate(self.vault, self.policy)
-        self._text = text
         self._running: tuple[Keeper, threading.Thread] | None = None
 
     def admit(self, call: HeldCall, target: str) -> Receipt:
         """Seal a call; when this returns it is stored, and the view will be called at its tick."""
         if not self.settings.accepting:
-            raise Paused(_CLOSED)
+            raise Paused("nothing is accepted at the moment: try again later")
         with self.vault.store.transaction("reading") as transaction:
             if snapshot(transaction).policy != self._text:  # another process, started since, has another
-                raise Paused(_CHANGED)
+                raise Paused("the app's policy has changed and it is being restarted: try again later")
         return self.gate.admit(Post(actor=call.user, target=target, outlet=OUTLET, content=pack(call)))
 
     def keeper(self, tell: Callable[[str], None] | None = None) -> Keeper:
         """The keeper that calls the views; it runs until `stop`."""
-        return Keeper(self.vault, tell=tell or _log)
+        return Keeper(self.vault, tell=tell or partial(_LOG.warning, "%s"))
 
     def start_keeper(self) -> None:
         """Keep in a thread of this process."""
@@ -221,10 +349,6 @@ def _keep(keeper: Keeper) -> None:
     except BaseException as error:
         _LOG.critical("the keeper has ended (%s): nothing leaves until it is started again", error)
         raise
-
-
-def _log(sentence: str) -> None:
-    _LOG.warning("%s", sentence)
 
 
 def _check_store(transaction: Transaction) -> None:

@@ -1,6 +1,7 @@
 """For operators: parked posts, withdrawals, pausing a space, tokens. Nothing is released early."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from starlette.requests import Request
@@ -17,11 +18,9 @@ from tarry.gateway.bodies import (
     WithdrawIn,
     WithdrawnOut,
 )
-from tarry.gateway.catalog import Token
 from tarry.gateway.gateway import NOT_PARKED
-from tarry.gateway.http_service import HttpService, json_response
+from tarry.gateway.http_service import MAX_NUMBER, HttpService, is_number, json_response
 from tarry.gateway.operations import operation
-from tarry.gateway.parked import ParkedPost
 from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.spaces import space_out
 from tarry.keep.clock import moment
@@ -29,16 +28,22 @@ from tarry.keep.errors import NoSuchPost
 
 __all__: list[str] = []
 
-_TOKEN = re.compile("[0-9a-f]{12}")
-
 
 @operation("GET", "/v1/spaces/{space}/parked", scope="operate", gives=ParkedListOut, refusals=(404,))
 async def list_parked(service: HttpService, request: Request) -> Response:
     """Posts that could not be delivered and wait for a person, with the reason."""
-    service.token(request, "operate")
-    space = service.space(request).name
-    posts = await service.call(partial(service.gateway.parked, space))
-    return json_response(ParkedListOut(parked=[_parked_out(post) for post in posts]))
+    posts = await service.call(partial(service.gateway.parked, service.space(request).name))
+    parked = [
+        ParkedOut(
+            post=str(post.post),
+            target=post.target,
+            release_at=moment(post.at),
+            attempts=post.attempts,
+            problem=post.problem,
+        )
+        for post in posts
+    ]
+    return json_response(ParkedListOut(parked=parked))
 
 
 @operation(
@@ -46,19 +51,13 @@ async def list_parked(service: HttpService, request: Request) -> Response:
 )
 async def retry_parked(service: HttpService, request: Request) -> Response:
     """Put a parked post back: its release is past, so it is delivered at the next chance."""
-    service.token(request, "operate")
-    space, post = service.space(request).name, _post(request)
-    await service.change(partial(service.gateway.retry, space, post))
-    return Response(status_code=204)
+    return await _settle(service, request, service.gateway.retry)
 
 
 @operation("DELETE", "/v1/spaces/{space}/parked/{post}", scope="operate", status=204, refusals=(404, 409))
 async def withdraw_parked(service: HttpService, request: Request) -> Response:
     """Withdraw a parked post."""
-    service.token(request, "operate")
-    space, post = service.space(request).name, _post(request)
-    await service.change(partial(service.gateway.withdraw_parked, space, post))
-    return Response(status_code=204)
+    return await _settle(service, request, service.gateway.withdraw_parked)
 
 
 @operation(
@@ -76,7 +75,6 @@ async def withdraw_posts(service: HttpService, request: Request) -> Response:
     A single post is withdrawn with its receipt. Until a post would have left, its author can put something
     else into its place with the receipt.
     """
-    service.token(request, "operate")
     sent, space = await service.read(request, WithdrawIn), service.space(request).name
     count = await service.change(partial(service.gateway.withdraw_on, space, sent.target))
     return json_response(WithdrawnOut(withdrawn=count))
@@ -95,11 +93,13 @@ async def reopen_space(service: HttpService, request: Request) -> Response:
 
 
 @operation("GET", "/v1/tokens", scope="admin", gives=TokenListOut)
-async def list_tokens(service: HttpService, request: Request) -> Response:
+async def list_tokens(service: HttpService, _: Request) -> Response:
     """The tokens in use, without their secrets."""
-    service.token(request, "admin")
-    tokens = sorted(service.gateway.catalog.tokens.values(), key=lambda token: token.id)
-    return json_response(TokenListOut(tokens=[_token_out(token) for token in tokens]))
+    tokens = [
+        TokenOut(id=each.id, name=each.name, scopes=sorted(each.scopes), spaces=sorted(each.spaces))
+        for each in sorted(service.gateway.catalog.tokens.values(), key=lambda token: token.id)
+    ]
+    return json_response(TokenListOut(tokens=tokens))
 
 
 @operation(
@@ -114,48 +114,33 @@ async def list_tokens(service: HttpService, request: Request) -> Response:
 )
 async def make_token(service: HttpService, request: Request) -> Response:
     """Make a token; it is shown only this once."""
-    service.token(request, "admin")
     sent = await service.read(request, TokenIn)
-    make = partial(service.gateway.add_token, sent.name, sent.scopes, sent.spaces)
-    token_id, token = await service.change(make)
     scopes, spaces = sorted(set(sent.scopes)), sorted(set(sent.spaces))
-    made = TokenMadeOut(id=token_id, name=sent.name, scopes=scopes, spaces=spaces, token=token)
-    return json_response(made, 201)
+    token_id, token = await service.change(partial(service.gateway.add_token, sent.name, scopes, spaces))
+    return json_response(
+        TokenMadeOut(id=token_id, name=sent.name, scopes=scopes, spaces=spaces, token=token), 201
+    )
 
 
 @operation("DELETE", "/v1/tokens/{token}", scope="admin", status=204, refusals=(404,))
 async def revoke_token(service: HttpService, request: Request) -> Response:
     """Revoke a token; every server knows within two seconds."""
-    service.token(request, "admin")
     token_id = request.path_params["token"]
-    if not _TOKEN.fullmatch(token_id):
+    if not re.fullmatch("[0-9a-f]{12}", token_id):
         raise BadRequest(404, f"the id of a token must be 12 hexadecimal digits, not {token_id[:40]!r}")
     await service.change(partial(service.gateway.revoke_token, token_id))
     return Response(status_code=204)
 
 
 async def _open(service: HttpService, request: Request, *, is_open: bool) -> Response:
-    service.token(request, "operate")
     await service.change(partial(service.gateway.open_space, service.space(request).name, is_open=is_open))
     return json_response(await space_out(service, service.space(request)))
 
 
-def _post(request: Request) -> int:
-    text = request.path_params["post"]
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63):
+async def _settle(service: HttpService, request: Request, change: Callable[[str, int], None]) -> Response:
+    """Change one parked post."""
+    space, text = service.space(request).name, request.path_params["post"]
+    if not is_number(text, 0, MAX_NUMBER):
         raise NoSuchPost(NOT_PARKED)
-    return int(text)
-
-
-def _parked_out(post: ParkedPost) -> ParkedOut:
-    return ParkedOut(
-        post=str(post.post),
-        target=post.target,
-        release_at=moment(post.at),
-        attempts=post.attempts,
-        problem=post.problem,
-    )
-
-
-def _token_out(token: Token) -> TokenOut:
-    return TokenOut(id=token.id, name=token.name, scopes=sorted(token.scopes), spaces=sorted(token.spaces))
+    await service.change(partial(change, space, int(text)))
+    return Response(status_code=204)

@@ -1,5 +1,6 @@
 """Submitting posts, and what a receipt allows."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.limits import Limits, check_nesting
 from tarry.gateway.operations import operation
 from tarry.keep.clock import moment
-from tarry.keep.posts import Post, Receipt, Status
+from tarry.keep.posts import Post, Status
 
 __all__: list[str] = []
 
@@ -37,17 +38,9 @@ _EXAMPLE = {"actor": "account-17", "target": "paper-3", "content": "I agree with
 )
 async def submit_post(service: HttpService, request: Request) -> Response:
     """Submit a post; the answer says when it will appear, or the two moments of which it will be one."""
-    service.token(request, "submit")
-    sent, key = await service.read(request, PostIn), service.key(request)
-    submission = Submission(
-        space=request.path_params["space"],
-        posts=[_post(sent, service.limits)],
-        key=key,
-        sender=service.sender(request),
-        body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
-    )
-    (receipt,) = await service.group_commit.admit(submission)
-    return json_response(_receipt_out(receipt), 202, size=_SIZE)
+    sent = await service.read(request, PostIn)
+    (receipt,) = await _admit(service, request, sent, [sent])
+    return json_response(receipt, 202, size=_SIZE)
 
 
 @operation(
@@ -63,29 +56,18 @@ async def submit_post(service: HttpService, request: Request) -> Response:
 )
 async def submit_batch(service: HttpService, request: Request) -> Response:
     """Submit several posts at once: all of them are accepted, or none."""
-    token = service.token(request, "submit")
     sent = await service.read(request, BatchIn)
     if (count := len(sent.posts)) > service.limits.batch_posts:
         raise BadInput(f"a batch must have at most {service.limits.batch_posts} posts, not {count}")
-    service.rates.take(token.id, count - 1)
-    key = service.key(request)
-    submission = Submission(
-        space=request.path_params["space"],
-        posts=[_post(each, service.limits) for each in sent.posts],
-        key=key,
-        sender=service.sender(request),
-        body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
-    )
-    receipts = await service.group_commit.admit(submission)
-    record = ReceiptsOut(receipts=[_receipt_out(each) for each in receipts])
-    return json_response(record, 202, size=_SIZE * len(receipts))
+    service.rates.take(request.state.token.id, count - 1)
+    receipts = await _admit(service, request, sent, sent.posts)
+    return json_response(ReceiptsOut(receipts=receipts), 202, size=_SIZE * count)
 
 
 @operation("GET", "/v1/receipt", receipt=True, gives=StatusOut)
 async def read_receipt(service: HttpService, request: Request) -> Response:
     """When a post leaves, as far as that is known, or what became of it."""
-    receipt = service.receipt(request)
-    status = await service.call(partial(service.gateway.receipts.status, receipt))
+    status = await service.call(partial(service.gateway.receipts.status, service.receipt(request)))
     return json_response(status_out(status), size=_SIZE)
 
 
@@ -103,9 +85,7 @@ async def replace_post(service: HttpService, request: Request) -> Response:
     receipt = service.receipt(request)
     await service.call(partial(service.gateway.receipts.status, receipt))  # without one nothing is read
     sent = await service.read(request, ReplaceIn)
-    content, kind = _payload(sent.content, {}, service.limits)
-    if sent.options is not None:
-        _check_options(sent.options, service.limits)
+    content, kind = _encoded(sent, service.limits)
     change = partial(service.gateway.replace, receipt, content, sent.options, kind)
     return json_response(status_out(await service.change(change)), size=_SIZE)
 
@@ -113,61 +93,58 @@ async def replace_post(service: HttpService, request: Request) -> Response:
 @operation("DELETE", "/v1/receipt", receipt=True, gives=StatusOut, refusals=(409,))
 async def withdraw_post(service: HttpService, request: Request) -> Response:
     """Withdraw a post before it appears. Its arrival still counts: posting again gains nothing."""
-    receipt = service.receipt(request)
-    status = await service.change(partial(service.gateway.receipts.withdraw, receipt))
+    status = await service.change(partial(service.gateway.receipts.withdraw, service.receipt(request)))
     return json_response(status_out(status), size=_SIZE)
 
 
 def status_out(status: Status) -> StatusOut:
     """What its author may know. Why a post is parked is for the operator alone."""
-    return StatusOut(state=status.state, **_moments(status), in_doubt=status.in_doubt)
+    return StatusOut(**_known(status))
 
 
-def _receipt_out(receipt: Receipt) -> ReceiptOut:
-    return ReceiptOut(
-        receipt=receipt.secret,
-        state=receipt.status.state,
-        **_moments(receipt.status),
-        in_doubt=receipt.status.in_doubt,
+def _known(status: Status) -> dict[str, Any]:
+    earliest, latest = status.between or (None, None)
+    times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
+    moments = {name: None if at is None else moment(at) for name, at in times.items()}
+    return {"state": status.state, "in_doubt": status.in_doubt, **moments}
+
+
+async def _admit(
+    service: HttpService, request: Request, sent: msgspec.Struct, posts: Sequence[PostIn]
+) -> list[ReceiptOut]:
+    key = service.key(request)
+    submission = Submission(
+        space=request.path_params["space"],
+        posts=[_post(each, service.limits) for each in posts],
+        key=key,
+        # Stored nowhere: who has store and key cannot make the receipts of a token again.
+        sender=service.secret(request).encode(),
+        body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
     )
-
-
-def _moments(status: Status) -> dict[str, Any]:
-    ends = status.between
-    earliest, latest = (moment(ends[0]), moment(ends[1])) if ends else (None, None)
-    return {
-        "release_at": latest if status.earliest == status.latest else None,
-        "earliest_at": earliest,
-        "latest_at": latest,
-    }
+    receipts = await service.group_commit.admit(submission)
+    return [ReceiptOut(receipt=each.secret, **_known(each.status)) for each in receipts]
 
 
 def _post(sent: PostIn, limits: Limits) -> Post:
-    content, options = _payload(sent.content, sent.options, limits)
+    content, kind = _encoded(sent, limits)
     return Post(
         actor=sent.actor,
         target=sent.target,
         outlet="",
         content=content,
-        options=options,
+        options={**sent.options, **kind},
         track=sent.track,
         more_to_come=sent.more_to_come,
         depends_on=sent.depends_on,
     )
 
 
-def _payload(
-    content: object, options: dict[str, object], limits: Limits
-) -> tuple[bytes, dict[str, object]]:
-    check_nesting(content, limits.nesting)
-    _check_options(options, limits)
-    stored, kind = encode_content(content)  # type: ignore[arg-type]  # checked when it was read
-    return stored, {**options, **kind}
-
-
-def _check_options(options: dict[str, object], limits: Limits) -> None:
-    if reserved := JSON.keys() & options.keys():
+def _encoded(sent: PostIn | ReplaceIn, limits: Limits) -> tuple[bytes, dict[str, Any]]:
+    """The content as it is stored, and the option that says what it is."""
+    check_nesting(sent.content, limits.nesting)
+    if reserved := JSON.keys() & (sent.options or {}).keys():
         raise BadInput(
             f"the option {min(reserved)} is reserved", "leave it out: the content says what it is"
         )
-    check_nesting(options, limits.nesting)
+    check_nesting(sent.options, limits.nesting)
+    return encode_content(sent.content)
