@@ -15,7 +15,7 @@ from tarry.core.durations import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
-from tarry.gateway.parked import ParkedPost, parked_posts
+from tarry.gateway.upkeep import ParkedPost, parked_posts
 from tarry.keep.clock import MICROS, Clock, advance, last_past_tick, moment
 from tarry.keep.closing import hour_ticks
 from tarry.keep.store import Row, Transaction, snapshot
