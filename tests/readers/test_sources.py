@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.places.json_lines.reader import read_json_lines
-from tarry.places.mediawiki.dump import read_wiki_dump
+from tarry.places.exports.json_lines import read_json_lines
+from tarry.places.mediawiki.reader import read_wiki_dump
 from tarry.readers.faults import PATIENCE
 from tarry.readers.sources import BLOCK, Packed, Pieces
 

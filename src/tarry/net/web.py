@@ -92,8 +92,8 @@ def get_json(
     """
     address = read_address(url)
     if params:
-        sign = "&" if "?" in address.path else "?"
-        address = replace(address, path=f"{address.path}{sign}{urlencode(params)}")
+        path = f"{address.path}{'&' if '?' in address.path else '?'}{urlencode(params)}"
+        address = replace(address, path=path)
     request = WebRequest(
         who=who or f"the server {address.server}",
         address=address,

@@ -4,10 +4,14 @@ The request says what is asked and nothing else: the id of a single one is alway
 in one order. The password is read at each question, because a node writes a new cookie at each start. An
 outlet speaks encrypted to everything but a node on this machine: password and transaction would be read on
 their way.
+
+What a refusal means (never, and what a person can do about it, or not now) is told by the reasons of
+Bitcoin Core and what descends from it. One that is not known is shown as it is.
 """
 
 import base64
 import json
+import re
 import ssl
 import stat
 from collections.abc import Callable, Sequence
@@ -17,18 +21,32 @@ from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.keep.errors import Unreachable
+from tarry.keep.errors import Refused, Unreachable
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
+from tarry.places.checks import check_timeout, read_path
 from tarry.places.http import call
 
-__all__ = ["WHERE", "Node", "NodeError", "Send", "first_line", "read_node"]
+__all__ = [
+    "ALREADY_THERE",
+    "MISSING",
+    "WHERE",
+    "Node",
+    "NodeError",
+    "Send",
+    "explain",
+    "first_line",
+    "read_node",
+]
 
 #: How a request goes out: address, headers, body, and the most bytes that may be answered.
 Send = Callable[[Address, dict[str, str], bytes, int], Response]
 #: What sentences call the address.
 WHERE = "the address of a node"
-
+#: It has been mined, and something that it pays is still unspent.
+ALREADY_THERE = -27
+#: How nodes of several years say that a coin is not there.
+MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs", "missingorspent")
 _MOST_ANSWER = 64 << 10
 _MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
 _MOST_SECRET = 1024
@@ -36,6 +54,72 @@ _LONGEST_S = 30
 _UNWANTED, _FORBIDDEN = 401, 403
 _LARGEST_CODE = 1_000_000
 _LONGEST_NUMBER, _MOST_DIGITS = 40, 30
+_ABOUT_IT = {-25, -26}
+_UNREADABLE = -22
+_BROKE = {-1, -32603}  # something inside it, at whichever moment, be it after it has taken it
+_NOT_NOW = (
+    "mempool min fee not met",
+    "mempool full",
+    "too-long-mempool-chain",
+    "too-large-cluster",
+    "accepttomemorypool failed",
+)
+_LONG_DIGITS = re.compile(r"[0-9a-fA-F]{16,}")
+_FEE = "make another one with a higher fee, and send that"
+#: What any of these words in a reason (in lower case) mean.
+_READINGS = (
+    (
+        MISSING,
+        (
+            "a coin that it spends is gone or unknown: spent by another transaction (look for your own), "
+            "never sent by whoever made it, or spent by this one long ago, which a node tells only with "
+            "txindex"
+        ),
+    ),
+    (
+        ("txn-mempool-conflict", "spends-conflicting", "replacement-adds-unconfirmed", "bip125"),
+        "another transaction that waits to be mined spends the same coin: withdraw this one, or wait",
+    ),
+    (
+        ("insufficient fee", "too many potential replacements", "replacement-failed"),
+        f"it would replace another one, and pays too little for that: {_FEE}",
+    ),
+    (("min relay fee not met",), f"nodes pass on nothing at so low a fee: {_FEE}"),
+    (
+        ("fee exceeds maximum", "absurdly-high-fee", "max-fee-exceeded", "max feerate exceeded"),
+        "its fee is so high that the node takes it for a mistake: make another one",
+    ),
+    (
+        ("unspendable output exceeds", "max-burn", "maxburn"),
+        "it pays what nobody can ever spend, which the node takes for a mistake: make another one",
+    ),
+    (
+        ("non-bip68-final", "non-final"),
+        "its lock has not ended: repeat it when the block or the moment has come",
+    ),
+    (
+        ("premature-spend-of-coinbase",),
+        "it spends a miner's reward that is too young: repeat it after 100 blocks",
+    ),
+    (
+        ("script-verify-flag", "witness-program", "bad-witness"),
+        "a signature or a script is wrong: sign it again with the keys of the coins that it spends",
+    ),
+    (("in-belowout",), "it pays more than it spends: make another one"),
+    (("dust",), "an output is too small to be passed on: make another one without it"),
+    (
+        (
+            "scriptpubkey",
+            "scriptsig",
+            "tx-size",
+            "version",
+            "bare-multisig",
+            "multi-op-return",
+            "datacarrier",
+        ),
+        "the node does not pass on such transactions: make another one, or use a node that does",
+    ),
+)
 
 
 class NodeError(TarryError):
@@ -161,21 +245,17 @@ machine: reach it through a tunnel that ends on this machine, or by https://
     if (cookie is None) == (login is None):
         has = "neither a cookie nor a login" if cookie is None else "both a cookie and a login"
         raise BadInput(f"the node has {has}", "give one of the two")
-    if not 0 < timeout_s <= _LONGEST_S:
-        raise BadInput(f"the timeout of a node must be above 0 and at most {_LONGEST_S} s, not {timeout_s}")
+    check_timeout(timeout_s, _LONGEST_S, "a node")
 
     def send(address: Address, headers: dict[str, str], body: bytes, most: int) -> Response:
         return call(address, headers, body, timeout_s=timeout_s, tls=tls, who="the node", most=most)
 
-    return Node(address=address, send=send, cookie=_path(cookie, "cookie"), login=_path(login, "login"))
-
-
-def _path(path: Any, name: str) -> Path | None:
-    if path is None:
-        return None
-    if not isinstance(path, str | Path) or "\0" in str(path) or not Path(path).is_absolute():
-        raise BadInput(f"the {name} of a node must be an absolute path, not {ascii(str(path))[:60]}")
-    return Path(path)
+    return Node(
+        address=address,
+        send=send,
+        cookie=read_path(cookie, "the cookie of a node"),
+        login=read_path(login, "the login of a node"),
+    )
 
 
 def _read_login(path: Path) -> bytes:
@@ -243,3 +323,25 @@ def _number(text: str) -> Decimal:
     if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
         raise ValueError
     return number
+
+
+def explain(code: int, reason: str) -> Refused | Unreachable:
+    """The trouble that an answer of a node means.
+
+    >>> str(explain(-26, "dust"))
+    'the node refuses it (dust): an output is too small to be passed on: make another one without it'
+    >>> type(explain(-28, "Loading block index..."))
+    <class 'tarry.keep.errors.Unreachable'>
+    """
+    words = _LONG_DIGITS.sub("...", reason)  # ids of transactions are what waits here
+    if code == _UNREADABLE:
+        return Refused(f"the node cannot read it ({words}): make another one")
+    if code not in _ABOUT_IT:  # it warms up, is busy, or does not know what is asked
+        return Unreachable(f"the node answered {code}: {words}", sent=code in _BROKE)
+    lower = reason.lower()
+    if any(mark in lower for mark in _NOT_NOW):
+        return Unreachable(f"the node does not take it now ({words}): it is tried again")
+    for marks, meaning in _READINGS:
+        if any(mark in lower for mark in marks):
+            return Refused(f"the node refuses it ({words}): {meaning}")
+    return Refused(f"the node refuses it ({words}): make another one, or ask its operator")

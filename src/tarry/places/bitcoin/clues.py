@@ -17,8 +17,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.net.http_call import one_line
-from tarry.places.bitcoin.client import Node, NodeError
-from tarry.places.bitcoin.refusals import explain
+from tarry.places.bitcoin.client import Node, NodeError, explain
 from tarry.places.bitcoin.transaction import RawTransaction
 
 __all__ = ["HOW", "Clue", "clues_of", "look"]

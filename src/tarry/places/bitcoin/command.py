@@ -37,8 +37,7 @@ from tarry.keep.home import ME, Home
 from tarry.keep.posts import Post, Receipt
 from tarry.places.bitcoin.client import read_node
 from tarry.places.bitcoin.clues import HOW, Clue, clues_of, look
-from tarry.places.bitcoin.family import Placed, Queued, arrange
-from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
+from tarry.places.bitcoin.transaction import Placed, Queued, RawTransaction, arrange, read_transaction
 
 __all__ = ["add_arguments", "run"]
 

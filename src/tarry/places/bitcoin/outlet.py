@@ -21,9 +21,8 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.places.bitcoin.client import Node, NodeError, read_node
+from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
 from tarry.places.bitcoin.clues import HOW, clues_of
-from tarry.places.bitcoin.refusals import ALREADY_THERE, explain
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 from tarry.places.http import only_asking
 

@@ -20,8 +20,7 @@ from tarry.cli.personal_store import add_hand_in, hand_in, open_gate, shown_id
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.gate import Gate
 from tarry.keep.store import Row
-from tarry.places.git.outlet import waiting_push
-from tarry.places.git.redate import unpublished
+from tarry.places.git.outlet import unpublished, waiting_push
 
 __all__ = ["add_arguments", "run"]
 

@@ -145,7 +145,7 @@ class OpenReviewVisit:
         """What a call was answered, if it was answered well."""
         if not 200 <= response.status < 300:
             self._raise_trouble(response)
-        answer = _object(response.body)
+        answer = response.fields
         if answer is None:
             raise Unreachable("OpenReview answered something that is no JSON object")
         return answer
@@ -171,7 +171,7 @@ class OpenReviewVisit:
 
     def _error_in(self, response: Response) -> str:
         """Status, name and message of an error, without anybody's name or words."""
-        error = _object(response.body) or {}
+        error = response.fields or {}
         parts = [str(error[key]) for key in ("name", "message") if isinstance(error.get(key), str)]
         text = ": ".join(parts)
         for each in self._hidden:
@@ -246,17 +246,9 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _MOST_SAID else line[:_MOST_SAID].rpartition(" ")[0]
 
 
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _is_challenge(response: Response) -> bool:
     """Whether a browser is asked for: that is about this machine's address, not about the note."""
-    return response.status == 403 and (_object(response.body) or {}).get("name") == "ChallengeRequiredError"
+    return response.status == 403 and (response.fields or {}).get("name") == "ChallengeRequiredError"
 
 
 def _wait_s(response: Response) -> int:
@@ -264,7 +256,7 @@ def _wait_s(response: Response) -> int:
     after = response.headers.get("retry-after", "")
     if re.fullmatch(r"[0-9]{1,9}", after):
         return min(int(after), _LONGEST_WAIT_S)
-    message = str((_object(response.body) or {}).get("message"))
+    message = str((response.fields or {}).get("message"))
     parts = _PART_OF_WAIT.findall(message.partition("try again in")[2][:_MOST_SAID])
     wait_s = sum(int(count) * _SECONDS[unit] for count, unit in parts)
     return min(wait_s, _LONGEST_WAIT_S) or _WAIT_S

@@ -6,8 +6,7 @@ from hypothesis import strategies as some
 
 from contracts.node_server import coin_of, make_transaction
 from tarry.core.errors import BadInput
-from tarry.places.bitcoin.family import Queued, arrange
-from tarry.places.bitcoin.transaction import read_transaction
+from tarry.places.bitcoin.transaction import Queued, arrange, read_transaction
 
 
 def made(*coins, **what):

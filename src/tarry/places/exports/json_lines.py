@@ -110,7 +110,7 @@ class Missing(ValueError):
 
     >>> raise Missing("actor is missing: nothing at user.login")
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is missing: nothing at user.login
+    tarry.places.exports.json_lines.Missing: actor is missing: nothing at user.login
     """
 
 
@@ -126,7 +126,7 @@ def picker(role: str, mapping: str) -> Callable[[Fields], Any]:
     'bug'
     >>> picker("actor", "user.login")({"user": {}})
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is missing: nothing at user.login
+    tarry.places.exports.json_lines.Missing: actor is missing: nothing at user.login
     """
     is_template = "{" in mapping or "}" in mapping
     parts = _BRACES.split(mapping) if is_template else ["", mapping, ""]
@@ -178,7 +178,7 @@ def as_name(role: str, part: Any) -> str:
     ('7', '7', 'ann')
     >>> as_name("actor", ["ann"])
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is a list
+    tarry.places.exports.json_lines.Missing: actor is a list
     """
     if isinstance(part, str):
         return part
