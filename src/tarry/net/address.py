@@ -74,8 +74,9 @@ def read_address(url: str, what: str = "the address") -> Address:
     """
     # Before it is taken apart: urlsplit removes line ends and tabs without a word.
     if not (url.isascii() and url.isprintable()) or " " in url:
-        fix = "write other characters as percent codes"
-        raise BadInput(f"{what} must be printable ASCII without spaces", fix)
+        raise BadInput(
+            f"{what} must be printable ASCII without spaces", "write other characters as percent codes"
+        )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

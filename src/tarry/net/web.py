@@ -190,8 +190,9 @@ def _patiently(
 def _value(request: WebRequest, response: Response, answers: Collection[int]) -> Any:
     if response.status not in answers:
         advice = _ADVICE.get(response.status)
-        sentence = f"{request.who} answered {response}" + (f": {advice}" if advice else "")
-        raise BadStatus(sentence, response.status)
+        raise BadStatus(
+            f"{request.who} answered {response}" + (f": {advice}" if advice else ""), response.status
+        )
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError):
@@ -220,8 +221,10 @@ def _led_on(request: WebRequest) -> Response:
             return response
         to = _redirect(request, response.headers.get("location", ""))
         if to is None:
-            fix = "give the address that it leads to, if you trust it"
-            raise BadInput(f"the address of {request.who} redirects elsewhere", fix)
+            raise BadInput(
+                f"the address of {request.who} redirects elsewhere",
+                "give the address that it leads to, if you trust it",
+            )
         request = replace(request, address=to)
     raise NotPossible(f"{request.who} redirects in a circle: check the address")
 

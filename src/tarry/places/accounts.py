@@ -92,8 +92,10 @@ give another one
         except tomllib.TOMLDecodeError as error:  # its text tells the line, and nothing that stands there
             raise BadInput(f"{what} is not TOML ({error})", "mend that line") from None
         if rights & (stat.S_IRWXG | stat.S_IRWXO):
-            problem = f"the accounts file must be closed to everybody else, not have rights {rights:o}"
-            raise BadInput(problem, f"chmod go= {str(self.path)!r}")
+            raise BadInput(
+                f"the accounts file must be closed to everybody else, not have rights {rights:o}",
+                f"chmod go= {str(self.path)!r}",
+            )
         if tables is not None:  # many posts may ask at once: it is parsed when it changes
             self._last = (text, {name: self._account(name, table) for name, table in tables.items()})
         return self._last[1]
@@ -125,8 +127,9 @@ def add_accounts(parser: argparse.ArgumentParser) -> None:
     >>> parser.parse_args(["--accounts", "nyms.toml"]).accounts
     'nyms.toml'
     """
-    text = "the accounts file (default accounts.toml beside your policy)"
-    parser.add_argument("--accounts", metavar="FILE", help=text)
+    parser.add_argument(
+        "--accounts", metavar="FILE", help="the accounts file (default accounts.toml beside your policy)"
+    )
 
 
 def with_accounts(arguments: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:

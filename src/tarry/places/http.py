@@ -180,8 +180,10 @@ give another one
             account = self._account(named)
             self.check_place(account.at)
         except BadInput as error:
-            why = f"the accounts file has no account for this post that is at {self.place}"
-            raise Refused(f"{why}: add it, then repeat this") from error
+            raise Refused(
+                f"the accounts file has no account for this post that is at {self.place}: add it, then "
+                "repeat this"
+            ) from error
         return account
 
     @cached_property

@@ -50,6 +50,8 @@ MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs",
 _MOST_ANSWER = 64 << 10
 _MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
 _MOST_SECRET = 1024
+#: What reading raises where something is no answer of a node.
+_STRANGE = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError, AttributeError)
 _LONGEST_S = 30
 _UNWANTED, _FORBIDDEN = 401, 403
 _LARGEST_CODE = 1_000_000
@@ -123,15 +125,15 @@ _READINGS = (
 
 
 class NodeError(TarryError):
-    """The node has read the question, and says no. `code` and `reason` are its own.
+    """The node has read the question, and says no. `code` and `reason` are its own, `method` is ours.
 
     >>> raise NodeError(-26, "dust")
     Traceback (most recent call last):
     tarry.places.bitcoin.client.NodeError: the node answered -26: dust
     """
 
-    def __init__(self, code: int, reason: str) -> None:
-        self.code, self.reason = code, reason
+    def __init__(self, code: int, reason: str, method: str = "") -> None:
+        self.code, self.reason, self.method = code, reason, method
         super().__init__(f"the node answered {code}: {reason}")
 
 
@@ -156,8 +158,10 @@ class Node:
         if self.login is not None:
             _read_login(self.login)
         elif self.cookie is not None and not self.cookie.parent.is_dir():
-            problem = f"there is no folder {str(self.cookie.parent)!r} with a node's cookie"
-            raise BadInput(problem, "give the .cookie in the node's data folder")
+            raise BadInput(
+                f"there is no folder {str(self.cookie.parent)!r} with a node's cookie",
+                "give the .cookie in the node's data folder",
+            )
 
     def ask(self, method: str, *params: Any) -> Any:
         """What the node answers; `NodeError` if that is no, `Unreachable` if it answers nothing.
@@ -166,8 +170,8 @@ class Node:
         """
         response = self._post(_question("tarry", method, params), max(self.most, _MOST.get(method, 0)))
         try:
-            result = _result(_json(response))
-        except _Strange:
+            result = _result(_json(response), method)
+        except _STRANGE:
             raise self.strange_answer(response) from None
         if isinstance(result, NodeError):
             raise result
@@ -179,18 +183,20 @@ class Node:
             return []
         response = self._post([_question(n, method, params) for n, params in enumerate(each)], self.most)
         try:
-            answers = {answer.get("id"): _result(answer) for answer in _json(response)}
-        except (_Strange, AttributeError, TypeError):
-            raise self.strange_answer(response) from None
-        if answers.keys() != set(range(len(each))):
-            raise self.strange_answer(response)
-        return [answers[number] for number in range(len(each))]
+            answers = {answer.get("id"): _result(answer, method) for answer in _json(response)}
+            if len(answers) == len(each):
+                return [answers[number] for number in range(len(each))]
+        except _STRANGE:
+            pass
+        raise self.strange_answer(response)
 
     def strange_answer(self, response: Response | None = None) -> Unreachable:
         """The trouble with something that is no node."""
         status = "" if response is None else f" ({response})"
-        why = f"{self.who} answered something that is no answer of a node{status}: check its address"
-        return Unreachable(why, sent=True)
+        return Unreachable(
+            f"{self.who} answered something that is no answer of a node{status}: check its address",
+            sent=True,
+        )
 
     def _post(self, question: object, most: int) -> Response:
         headers = {"User-Agent": "tarry", "Connection": "close", "Content-Type": "application/json"}
@@ -240,8 +246,10 @@ machine: reach it through a tunnel that ends on this machine, or by https://
         raise BadInput(f"{WHERE} must be a URL, not {ascii(url)[:40]}")
     address = read_address(url, WHERE)
     if not (address.tls or address.is_here):
-        fix = "reach it through a tunnel that ends on this machine, or by https://"
-        raise BadInput(f"{WHERE} must begin with https:// unless it is on this machine", fix)
+        raise BadInput(
+            f"{WHERE} must begin with https:// unless it is on this machine",
+            "reach it through a tunnel that ends on this machine, or by https://",
+        )
     if (cookie is None) == (login is None):
         has = "neither a cookie nor a login" if cookie is None else "both a cookie and a login"
         raise BadInput(f"the node has {has}", "give one of the two")
@@ -283,31 +291,21 @@ def first_line(path: Path) -> bytes:
         return file.read(_MOST_SECRET).partition(b"\n")[0].strip()
 
 
-class _Strange(ValueError):
-    """This is no answer of a node."""
-
-
 def _question(number: int | str, method: str, params: Sequence[Any]) -> dict[str, Any]:
     return {"jsonrpc": "1.0", "id": number, "method": method, "params": list(params)}
 
 
 def _json(response: Response) -> Any:
     """Errors come with 200, 404 or 500, by the version of the node: the body tells which they are."""
-    try:
-        return json.loads(response.body, parse_float=_number, parse_constant=_number)
-    except (ValueError, RecursionError, ArithmeticError):
-        raise _Strange from None
+    return json.loads(response.body, parse_float=_number, parse_constant=_number)
 
 
-def _result(answer: Any) -> Any:
+def _result(answer: Any, method: str) -> Any:
     """What was asked for, or the error instead."""
-    try:
-        error = answer.get("error")
-        if error is None:
-            return answer["result"]
-        return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise _Strange from None
+    error = answer.get("error")
+    if error is None:
+        return answer["result"]
+    return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))), method)
 
 
 def _code(code: Any) -> int:

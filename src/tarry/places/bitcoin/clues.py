@@ -100,11 +100,12 @@ def _clues(transaction: RawTransaction) -> Iterator[Clue]:
 def _lock_time(locktime: int) -> Clue:
     if locktime < _MOMENT:
         sentence = (
-            f"its lock time is block {locktime}: wallets write the newest block there, so it tells when"
+            f"its lock time is block {locktime}: wallets write the newest block there, so it tells when it "
+            "was made"
         )
-        return Clue("lock time", f"{sentence} it was made", "make it with locktime 0")
-    moment = datetime.fromtimestamp(locktime, tz=UTC)
-    sentence = f"its lock time is a moment, {moment:%Y-%m-%d %H:%M} UTC: nobody could send it before"
+    else:
+        moment = datetime.fromtimestamp(locktime, tz=UTC)
+        sentence = f"its lock time is a moment, {moment:%Y-%m-%d %H:%M} UTC: nobody could send it before"
     return Clue("lock time", sentence, "make it with locktime 0")
 
 
@@ -126,8 +127,10 @@ def look(node: Node, transaction: RawTransaction, line: Sequence[RawTransaction]
 out, or use a node on this machine
     """
     if not node.address.is_here:
-        fix = "leave --look out, or use a node on this machine"
-        raise BadInput("a node elsewhere would see the transaction before its time", fix)
+        raise BadInput(
+            "a node elsewhere would see the transaction before its time",
+            "leave --look out, or use a node on this machine",
+        )
     try:
         return list(_seen_by(node, transaction, line))
     except NodeError as error:
@@ -140,9 +143,12 @@ def _seen_by(node: Node, transaction: RawTransaction, line: Sequence[RawTransact
     tip = _whole(node.ask("getblockcount"), _MOMENT)
     if 0 < transaction.locktime < _MOMENT and transaction.locktime <= tip:
         behind = tip - transaction.locktime
-        sentence = f"its lock time is {behind} blocks behind the newest"
-        ago = f"it was made about {behind * 10} minutes ago"
-        yield Clue("age", f"{sentence}: {ago}", "make it with locktime 0")
+        yield Clue(
+            "age",
+            f"its lock time is {behind} blocks behind the newest: it was made about {behind * 10} minutes "
+            "ago",
+            "make it with locktime 0",
+        )
     verdict = node.ask("testmempoolaccept", [each.hex for each in (*line, transaction)])[-1]
     if verdict.get("allowed"):
         fee, vsize = round(_coins(verdict["fees"]["base"]) * _COIN), _whole(verdict["vsize"], _MOST_SIZE)
@@ -191,19 +197,21 @@ def _fee_clues(fee: int, vsize: int, inputs: int, estimates: dict[int, list[Frac
         return
     rate = Fraction(fee, vsize)
     shown = f"{float(rate):.3g} satoshis a virtual byte"
-    same = [blocks for blocks, rates in estimates.items() if any(_is_near(rate, each) for each in rates)]
+    same = [
+        blocks
+        for blocks, rates in estimates.items()
+        if any(abs(rate - each) <= each * _NEAR for each in rates)
+    ]
     if same and not _is_round(fee, vsize, inputs):
-        sentence = (
-            f"its fee rate, {shown}, is the estimate of this moment for {same[0]} blocks: it tells when"
+        yield Clue(
+            "fee",
+            f"its fee rate, {shown}, is the estimate of this moment for {same[0]} blocks: it tells when it "
+            "was made",
+            _ROUND,
         )
-        yield Clue("fee", f"{sentence} it was made", _ROUND)
     everything = [each for rates in estimates.values() for each in rates]
     if rate > _FAR * max(everything) or rate * _FAR < min(everything):
         yield Clue("fee", f"its fee rate, {shown}, is far from what others pay now: it stands out", _ROUND)
-
-
-def _is_near(rate: Fraction, estimate: Fraction) -> bool:
-    return abs(rate - estimate) <= estimate * _NEAR
 
 
 def _is_round(fee: int, vsize: int, inputs: int) -> bool:

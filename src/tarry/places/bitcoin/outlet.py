@@ -24,6 +24,7 @@ from tarry.keep.posts import Release
 from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
 from tarry.places.bitcoin.clues import HOW, clues_of
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
+from tarry.places.checks import check_options
 from tarry.places.http import only_asking
 
 __all__ = ["Bitcoin"]
@@ -98,17 +99,18 @@ directory): check its path and rights
 
     def _node_of(self, options: Mapping[str, Any]) -> Node:
         known = {"txid"} if self._node is not None else {"txid", *_OF_A_NODE}
-        if not set(options) <= known:
-            unknown = min(map(repr, set(options) - known))
-            raise BadInput(f"a transaction has no option {unknown}", f"use {', '.join(sorted(known))}")
+        check_options(options, known, "a transaction")
         txid = options.get("txid", "")
         if not isinstance(txid, str):
             raise BadInput(f"the txid of a post must be a text, not {type(txid).__name__}")
         if self._node is not None:
             return self._node
-        cookie, login = options.get("cookie"), options.get("login")
         return read_node(
-            options.get("node"), cookie=cookie, login=login, timeout_s=self._timeout_s, tls=self._tls
+            options.get("node"),
+            cookie=options.get("cookie"),
+            login=options.get("login"),
+            timeout_s=self._timeout_s,
+            tls=self._tls,
         )
 
 

@@ -77,8 +77,10 @@ class RawTransaction:
         """Refuse one with an input that nobody has signed."""
         open_inputs = sum(not each.is_signed for each in self.inputs)
         if open_inputs:
-            problem = f"{open_inputs} of {len(self.inputs)} inputs of a transaction are not signed"
-            raise BadInput(problem, "let your wallet sign it: tarry never sees a key")
+            raise BadInput(
+                f"{open_inputs} of {len(self.inputs)} inputs of a transaction are not signed",
+                "let your wallet sign it: tarry never sees a key",
+            )
 
     def check_named(self, options: Mapping[str, object]) -> None:
         """Refuse options that name another one."""
@@ -136,8 +138,10 @@ and take the hex that finalizepsbt or your wallet's final transaction gives
     text = content.strip()
     for form, begins in _PSBT.items():
         if (text.lower() if form == "hex" else content).lstrip().startswith(begins):
-            fix = "sign it, and take the hex that finalizepsbt or your wallet's final transaction gives"
-            raise BadInput(f"{_WHAT} must be raw and fully signed, not a PSBT in {form}", fix)
+            raise BadInput(
+                f"{_WHAT} must be raw and fully signed, not a PSBT in {form}",
+                "sign it, and take the hex that finalizepsbt or your wallet's final transaction gives",
+            )
     if len(text) > 2 * MOST_BYTES:
         raise BadInput(f"{_WHAT} must have at most {MOST_BYTES} bytes, not {len(text) // 2}")
     if len(text) % 2 or not _HEX.fullmatch(text):
@@ -281,8 +285,10 @@ def arrange(
         after = _last_parent(each, queued, before)
         inherited = targets.get(after or "")
         if inherited is not None and target not in {None, inherited}:
-            problem = f"a transaction must have the target of what it spends, not {target!r}"
-            raise BadInput(problem, "give no --target, or that one")
+            raise BadInput(
+                f"a transaction must have the target of what it spends, not {target!r}",
+                "give no --target, or that one",
+            )
         before[each.txid], targets[each.txid] = after, inherited or target or each.txid
         line = tuple(everything[txid] for txid in _line(after, before))[::-1]
         placed.append(Placed(each, targets[each.txid], line))
@@ -307,8 +313,10 @@ def _last_parent(
         )
     last = [one for one in parents if parents <= set(_line(one, before))]
     if parents and not last:
-        problem = f"{_WHAT} spends from {len(parents)} that wait side by side"
-        raise BadInput(problem, "send it when all but one of them have left")
+        raise BadInput(
+            f"{_WHAT} spends from {len(parents)} that wait side by side",
+            "send it when all but one of them have left",
+        )
     return last[0] if last else None
 
 
@@ -351,8 +359,10 @@ def _check_coins(queue: Sequence[Queued], transactions: Sequence[RawTransaction]
     children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
     for each in transactions:
         if (child := children.get(each.txid)) is not None:
-            fix = f"{_withdraw(child)}, and send both together"
-            raise BadInput(f"one that waits already spends a coin of this transaction{_as(child)}", fix)
+            raise BadInput(
+                f"one that waits already spends a coin of this transaction{_as(child)}",
+                f"{_withdraw(child)}, and send both together",
+            )
 
 
 def _as(queued: Queued) -> str:

@@ -47,10 +47,9 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
         if value not in known:
             raise BadInput(f"{flag} must be {' or '.join(known)}, not {clip(value)!r}")
     path = Path(repository)
-    answer = ask_git(
+    folder, _, is_shallow = ask_git(
         path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
-    )
-    folder, _, is_shallow = answer.rpartition("\n")
+    ).rpartition("\n")
     name = _name(Path(folder))
     faults = Faults(f"the repository {clip(name, 60)}")
     notes = (_NOTES[clock], _REDATED, *((_SHALLOW,) if is_shallow == "true" else ()))

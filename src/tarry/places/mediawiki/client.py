@@ -142,9 +142,14 @@ class WikiVisit:
     def log_in(self) -> None:
         """Get in with the account's bot password, or raise that it cannot."""
         tokens = self.ask({"action": "query", "meta": "tokens", "type": "login"})
-        token = text_at(tokens, "query", "tokens", "logintoken")
-        login = {"lgname": self._account.login, "lgpassword": self._account.password, "lgtoken": token}
-        answer = self.ask({"action": "login", **login})
+        answer = self.ask(
+            {
+                "action": "login",
+                "lgname": self._account.login,
+                "lgpassword": self._account.password,
+                "lgtoken": text_at(tokens, "query", "tokens", "logintoken"),
+            }
+        )
         result = text_at(answer, "login", "result")
         if result == "Success":
             self._user = text_at(answer, "login", "lgusername")
@@ -190,8 +195,8 @@ class WikiVisit:
         """Those of an answer, and of all that it says is to follow about the page."""
         summaries: list[str] = []
         for _ in range(_MOST_LOOKS):
-            page = page_of(answer)
-            summaries += _comments(page.get("revisions")) + _comments(answer["query"].get("usercontribs"))
+            summaries += _comments(page_of(answer).get("revisions"))
+            summaries += _comments(answer["query"].get("usercontribs"))
             more = answer.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
                 return summaries
@@ -257,8 +262,7 @@ class WikiVisit:
     def _hidden(self) -> Hidden:
         """What a sentence may not repeat."""
         login = self._account.login
-        names = (self._user, login, login.partition("@")[0])
-        return Hidden(names=names, password=self._account.password)
+        return Hidden(names=(self._user, login, login.partition("@")[0]), password=self._account.password)
 
 
 def _comments(changes: Any) -> list[str]:
@@ -278,8 +282,9 @@ def read_answer(response: Response, hidden: Hidden = _NOTHING) -> dict[str, Any]
     if isinstance(error := answer.get("error"), dict):
         raise _trouble(response, str(error.get("code")), str(error.get("info", "")), hidden)
     if 300 <= response.status < 400:
-        fix = "redirects are not followed, give the final address of api.php"
-        raise Refused(f"the wiki answered {response}: {fix}")
+        raise Refused(
+            f"the wiki answered {response}: redirects are not followed, give the final address of api.php"
+        )
     if 400 <= response.status < 500 and response.status not in _PASSING_STATUS:
         raise Refused(f"the wiki answered {response}: check the address of its api.php")
     if not 200 <= response.status < 300:
@@ -345,8 +350,10 @@ def wait_of(answer: Mapping[str, Any], usual: int) -> int:
 
 def _trouble(response: Response, code: str, words: str, hidden: Hidden) -> Exception:
     if code == "ratelimited":
-        wait_s = wait_of({"wait": response.headers.get("retry-after")}, _AFTER_RATE_S)
-        return LockedOut("the wiki wants this account to change less at a time", wait_s=wait_s)
+        return LockedOut(
+            "the wiki wants this account to change less at a time",
+            wait_s=wait_of({"wait": response.headers.get("retry-after")}, _AFTER_RATE_S),
+        )
     broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
     if code in _PASSING_CODES or broke:
         return Unreachable(

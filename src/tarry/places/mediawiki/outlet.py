@@ -122,11 +122,15 @@ def _refuse_another_page(change: WikiChange, page: WikiPage) -> None:
     if page.newest is None:
         raise Refused("there is no such page: it may have been moved or deleted, or has to be created")
     if change.action == "edit" and page.newest != change.base_revision:
-        why = "the page has changed since the revision that this edit was made from, and was left as it is"
-        raise Refused(f"{why}: take the new text and hand yours in again")
+        raise Refused(
+            "the page has changed since the revision that this edit was made from, and was left as it is: "
+            "take the new text and hand yours in again"
+        )
     if change.action == "append" and page.is_redirect:
-        why = "the page is a redirect now, where nobody would see a new section"
-        raise Refused(f"{why}: hand it in again for the page that it leads to")
+        raise Refused(
+            "the page is a redirect now, where nobody would see a new section: "
+            "hand it in again for the page that it leads to"
+        )
 
 
 def _refuse_deleted(deleted: str | None, release: Release) -> None:
@@ -136,8 +140,10 @@ def _refuse_deleted(deleted: str | None, release: Release) -> None:
     with the release: that may have moved on.
     """
     if deleted is not None and deleted >= moment(int(release.at) - _LONG_AGO_S):
-        why = "the page has been deleted, perhaps after an earlier try had created it"
-        raise Refused(f"{why}: look why, then withdraw this, or hand it in again")
+        raise Refused(
+            "the page has been deleted, perhaps after an earlier try had created it: "
+            "look why, then withdraw this, or hand it in again"
+        )
 
 
 def _fields(change: WikiChange, page: WikiPage, text: str, summary: str, at: str) -> dict[str, str]:
@@ -229,8 +235,10 @@ def _page(text: Any) -> str:
     if not bare or (colon and not name.strip(" ")):
         raise BadInput(f"{what} has no title", "give the title as it stands above the page")
     if _NEVER_IN_TITLES.search(title):
-        rule = "must have no # < > [ ] { } |, percent code, entity or ~~~ in its title"
-        raise BadInput(f"{what} {rule}", "give the title as it stands above the page")
+        raise BadInput(
+            f"{what} must have no # < > [ ] {{ }} |, percent code, entity or ~~~ in its title",
+            "give the title as it stands above the page",
+        )
     if _RELATIVE.fullmatch(bare):
         raise BadInput(f"{what} must have no . or .. as a part of its title")
     if _NO_PAGES.fullmatch(bare):

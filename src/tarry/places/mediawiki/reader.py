@@ -95,8 +95,10 @@ class ActionApi:
     def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
         answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
         if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
-            problem = f"{self.who} answered something that is not of the Action API"
-            raise BadInput(problem, "give the address of its api.php")
+            raise BadInput(
+                f"{self.who} answered something that is not of the Action API",
+                "give the address of its api.php",
+            )
         if "error" in answer:  # though the status is 200
             code = one_line(str(_object(answer["error"]).get("code", "")))
             advice = _API_ADVICE.get(code, "its api.php explains the code")
@@ -157,8 +159,10 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
     if what not in WHAT:
         raise BadInput(f"--what must be {' or '.join(WHAT)}, not {clip(what)!r}")
     if what == "recentchanges" and (category or pages):
-        fix = "leave pages and category out, or read revisions (--what revisions)"
-        raise BadInput("recent changes must be those of the whole wiki, not of pages", fix)
+        raise BadInput(
+            "recent changes must be those of the whole wiki, not of pages",
+            "leave pages and category out, or read revisions (--what revisions)",
+        )
     if what == "revisions" and not (category or pages):
         raise BadInput("no page is named for --what revisions", "give --page or --category")
     for title in (*pages, *([category] if category else [])):
@@ -177,8 +181,9 @@ def _moment(name: str, text: str | None) -> int | None:
     try:
         return None if text is None else moment_us(text)
     except NoMoment as error:
-        problem = f"--{name} must be a moment with a zone ({error})"
-        raise BadInput(problem, "write it as 2024-05-01T10:00:00Z") from None
+        raise BadInput(
+            f"--{name} must be a moment with a zone ({error})", "write it as 2024-05-01T10:00:00Z"
+        ) from None
 
 
 def _changes(wiki: ActionApi, span: _Span) -> Iterator[_Row]:
@@ -229,8 +234,9 @@ def _of_page(wiki: ActionApi, span: _Span, which: Mapping[str, str], named: str 
         # No title at all, a special page's, or one of another wiki.
         gone = [page for page in pages if page.get("missing") or "pageid" not in page]
         if named and (gone or not pages):
-            fix = "write its title as the wiki does, with its namespace"
-            raise BadInput(f"{named} is not in {wiki.who}", fix)
+            raise BadInput(
+                f"{named} is not in {wiki.who}", "write its title as the wiki does, with its namespace"
+            )
         yield from ({"gone": True} for _ in gone)
         for page in pages:
             where = {"page": str(page.get("pageid")), "title": page.get("title"), "ns": page.get("ns")}

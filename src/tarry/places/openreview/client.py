@@ -96,8 +96,9 @@ class OpenReviewVisit:
         login = {"id": self._account.login, "password": self._account.password}
         response = self._call("POST", "/login", _MOST_LOGIN, login)
         if response.status in {400, 401, 403} and not _is_challenge(response):
-            why = f"OpenReview refuses the login: {self._error_in(response)}: {_MEND}"
-            raise LockedOut(why, wait_s=_AFTER_LOGIN_S)
+            raise LockedOut(
+                f"OpenReview refuses the login: {self._error_in(response)}: {_MEND}", wait_s=_AFTER_LOGIN_S
+            )
         answer = self._answer(response)
         if answer.get("mfaPending"):
             raise LockedOut(
@@ -129,11 +130,10 @@ class OpenReviewVisit:
             raise
 
     def _call(self, method: str, path: str, most: int, value: Mapping[str, Any] | None = None) -> Response:
-        body = b"" if value is None else json.dumps(value, allow_nan=False).encode()
         return call(
             replace(self._address, path=self._address.path + path),
             self._headers if value is None else {**self._headers, "Content-Type": "application/json"},
-            body,
+            b"" if value is None else json.dumps(value, allow_nan=False).encode(),
             timeout_s=self._timeout_s,
             tls=self._tls,
             method=method,
@@ -172,8 +172,7 @@ class OpenReviewVisit:
     def _error_in(self, response: Response) -> str:
         """Status, name and message of an error, without anybody's name or words."""
         error = response.fields or {}
-        parts = [str(error[key]) for key in ("name", "message") if isinstance(error.get(key), str)]
-        text = ": ".join(parts)
+        text = ": ".join(error[key] for key in ("name", "message") if isinstance(error.get(key), str))
         for each in self._hidden:
             text = text.replace(each, "...")
         text = one_line(_PERSON.sub("...", _beginning(text)))
@@ -221,8 +220,7 @@ class NotesApi:
             query["after"] = last
 
     def _token(self, address: str) -> str:
-        user, password = self.login or ("", "")
-        login = {"id": user, "password": password}
+        login = dict(zip(("id", "password"), self.login or (), strict=False))
         answer = post_json(f"{address}/login", login, who=_WHO, answers=_LOGIN_ANSWERS, wait=self.wait)
         if isinstance(answer, dict) and answer.get("mfaPending"):
             raise NotPossible(
@@ -256,7 +254,6 @@ def _wait_s(response: Response) -> int:
     after = response.headers.get("retry-after", "")
     if re.fullmatch(r"[0-9]{1,9}", after):
         return min(int(after), _LONGEST_WAIT_S)
-    message = str((response.fields or {}).get("message"))
-    parts = _PART_OF_WAIT.findall(message.partition("try again in")[2][:_MOST_SAID])
-    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+    message = str((response.fields or {}).get("message")).partition("try again in")[2][:_MOST_SAID]
+    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_WAIT.findall(message))
     return min(wait_s, _LONGEST_WAIT_S) or _WAIT_S

@@ -100,8 +100,9 @@ class OpenReview(AccountOutlet):
         except BadInput as error:
             raise Refused(str(error)) from error
         hidden = [place.signature, *filter(_is_long, fields.values())]
-        account = self.account_now(place)
-        visit = OpenReviewVisit(account, timeout_s=self.timeout_s, tls=self.trust, hidden=hidden)
+        visit = OpenReviewVisit(
+            self.account_now(place), timeout_s=self.timeout_s, tls=self.trust, hidden=hidden
+        )
         visit.log_in()
         since_ms = int((release.at - _SLACK_S) * 1000) if release.attempt == 1 else 0
         if _look(visit, place, fields, since_ms):
@@ -134,8 +135,7 @@ def read_options(options: Mapping[str, Any], *, own: bool = False) -> NoteOption
     """
     if missing := ", ".join(sorted(_NEEDED - set(options))):
         raise BadInput(f"the note has no {missing}", "give all of these options")
-    known = _KNOWN if own else _KNOWN - {"accounts"}
-    check_options(options, known, "a note")
+    check_options(options, _KNOWN if own else _KNOWN - {"accounts"}, "a note")
     content_type = options.get("content_type", _TEXT)
     if not isinstance(content_type, str) or content_type not in {_JSON, _TEXT}:
         raise BadInput(f"content_type must be {_TEXT} or {_JSON}, not {ascii(content_type)[:60]}")
@@ -143,8 +143,10 @@ def read_options(options: Mapping[str, Any], *, own: bool = False) -> NoteOption
         raise BadInput("the note has both a field and an object of fields", "leave the field out")
     invitation, signature, forum = (_name(options, name) for name in ("invitation", "signature", "forum"))
     if "/-/" not in invitation:
-        fix = "write it as Venue/2026/Conference/Submission3/-/Official_Comment"
-        raise BadInput(f"the invitation must have a /-/ in it, not be {invitation!r}", fix)
+        raise BadInput(
+            f"the invitation must have a /-/ in it, not be {invitation!r}",
+            "write it as Venue/2026/Conference/Submission3/-/Official_Comment",
+        )
     return NoteOptions(
         account=_name(options, "account"),
         invitation=invitation,
