@@ -101,7 +101,7 @@ def get_json(
         timeout_s=timeout_s,
         most=most,
     )
-    return _patiently(request, lambda response: _value(request, response, _OK), busy, wait)
+    return _patiently(request, lambda response: _value(request, response, _OK), wait, busy)
 
 
 def post_json(
@@ -138,7 +138,7 @@ def post_json(
         timeout_s=timeout_s,
         most=most,
     )
-    return _patiently(request, lambda response: _value(request, response, answers), _never, wait)
+    return _patiently(request, lambda response: _value(request, response, answers), wait)
 
 
 def ask(request: WebRequest, wait: Callable[[float], None] = time.sleep) -> Response:
@@ -148,12 +148,8 @@ def ask(request: WebRequest, wait: Callable[[float], None] = time.sleep) -> Resp
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): check the address
     """
-    response: Response = _patiently(request, lambda response: response, _never, wait)
+    response: Response = _patiently(request, lambda response: response, wait)
     return response
-
-
-def _never(_: Any) -> bool:
-    return False
 
 
 def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
@@ -167,8 +163,8 @@ def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
 def _patiently(
     request: WebRequest,
     read: Callable[[Response], Any],
-    busy: Callable[[Any], bool],
     wait: Callable[[float], None],
+    busy: Callable[[Any], bool] = lambda _: False,
 ) -> Any:
     """Ask until the server is not busy."""
     for tries_left in reversed(range(_TRIES)):
@@ -256,18 +252,15 @@ def _ask_once(request: WebRequest) -> Response:
             who=request.who,
             most=request.most,
         )
-    except NoAnswer as error:  # what caused it may hold what the server said
-        raise NotPossible(_sentence(request, error)) from None
-
-
-def _sentence(request: WebRequest, error: NoAnswer) -> str:
-    says: dict[Failure, str] = {
-        "timeout": f"did not answer within {request.timeout_s:g} seconds: try again later",
-        "hung up": "hung up before its answer was whole: try again",
-        "half an answer": "hung up before its answer was whole: try again",
-        "unreachable": f"cannot be reached ({error.reason[:80]}): check the address",
-        "certificate": f"has a certificate that this machine does not trust ({error.reason[:80]})",
-        "too long": f"answered more than {request.most} bytes: ask for less at once",
-        "not HTTP": "answered something that is not HTTP: check the address",
-    }
-    return f"{request.who} {says[error.kind]}"
+    except NoAnswer as error:
+        says: dict[Failure, str] = {
+            "timeout": f"did not answer within {request.timeout_s:g} seconds: try again later",
+            "hung up": "hung up before its answer was whole: try again",
+            "half an answer": "hung up before its answer was whole: try again",
+            "unreachable": f"cannot be reached ({error.reason[:80]}): check the address",
+            "certificate": f"has a certificate that this machine does not trust ({error.reason[:80]})",
+            "too long": f"answered more than {request.most} bytes: ask for less at once",
+            "not HTTP": "answered something that is not HTTP: check the address",
+        }
+        # What caused it may hold what the server said.
+        raise NotPossible(f"{request.who} {says[error.kind]}") from None

@@ -83,10 +83,12 @@ def _clues(transaction: RawTransaction) -> Iterator[Clue]:
     locks = sequences if transaction.version >= 2 else set()
     waits = [each for each in locks if not each & _NO_LOCK and each & _LENGTH]
     if waits:
+        count = max(waits) & _LENGTH
+        wait = f"{count * _UNIT_S} s" if max(waits) & _IN_TIME else f"{count} blocks"
         yield Clue(
             "relative lock",
-            f"it has to wait {_wait(max(waits))} after a coin that it spends: who counts from there knows "
-            "when it could first be sent",
+            f"it has to wait {wait} after a coin that it spends: who counts from there knows when it could "
+            "first be sent",
             "spend a coin without such a lock, or send it long after the lock has ended",
         )
     if len(sequences) > 1:
@@ -107,11 +109,6 @@ def _lock_time(locktime: int) -> Clue:
         moment = datetime.fromtimestamp(locktime, tz=UTC)
         sentence = f"its lock time is a moment, {moment:%Y-%m-%d %H:%M} UTC: nobody could send it before"
     return Clue("lock time", sentence, "make it with locktime 0")
-
-
-def _wait(sequence: int) -> str:
-    count = sequence & _LENGTH
-    return f"{count * _UNIT_S} s" if sequence & _IN_TIME else f"{count} blocks"
 
 
 def look(node: Node, transaction: RawTransaction, line: Sequence[RawTransaction] = ()) -> list[Clue]:

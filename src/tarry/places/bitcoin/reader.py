@@ -34,7 +34,6 @@ _MEMPOOL = (
     " the node broke off or is set to forget its mempool (persistmempool=0)"
 )
 _OPEN_LINE = "the login went to another machine without encryption: use a tunnel"
-_GONE = "it left the mempool while that was read"
 _ADVICE = {
     -1: "it may have pruned that block",
     -8: "it does not know that block or option",
@@ -169,7 +168,7 @@ def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
         for entry, payment in there:
             spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
             yield _Seen(payment, entry.get("time"), spent)
-        yield from [_GONE] * (len(names) - len(there))
+        yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
 
 def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Any]:

@@ -29,7 +29,6 @@ _WHAT = "a transaction"
 _ANOTHER = "make another one with your wallet"
 _HEX = re.compile(rb"[0-9a-fA-F]+")
 _PSBT = {"hex": b"70736274ff", "base64": b"cHNidP", "binary": b"psbt\xff"}
-_QUEUE = "tarry queue lists what waits"
 
 
 @dataclass(frozen=True)
@@ -340,7 +339,10 @@ def _check_once(transactions: Sequence[RawTransaction], queued: Mapping[str, Que
     for each in transactions:
         if each.txid in queued:
             there = queued[each.txid]
-            raise BadInput(f"{_WHAT} {'waits' if there.waits else 'is parked'} already{_as(there)}", _QUEUE)
+            raise BadInput(
+                f"{_WHAT} {'waits' if there.waits else 'is parked'} already{_as(there)}",
+                "tarry queue lists what waits",
+            )
 
 
 def _check_coins(queue: Sequence[Queued], transactions: Sequence[RawTransaction]) -> None:

@@ -97,13 +97,9 @@ def _events(answer: Fields, change: str | None) -> Iterable[Event | str]:
         return ()
     if change is not None and _is_comments(answer):
         return _distinct(_of_comments(answer), change, change.rpartition("~")[0], _rest_us)
-    return (_why_none(answer),)
-
-
-def _why_none(answer: Fields) -> str:
     if answer.get("type") == "error":
-        return "an error that Gerrit answered"
-    return _NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told"
+        return ("an error that Gerrit answered",)
+    return (_NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told",)
 
 
 def _distinct(

@@ -13,11 +13,10 @@ from tarry.readers.xml_stream import XmlStream
 
 __all__ = ["read_stack_exchange"]
 
-_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
-_RULE = "must be Posts.xml, Comments.xml or PostHistory.xml"
 _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
+_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
 class _File(NamedTuple):
@@ -74,7 +73,9 @@ class _Rows:
 
     def _set_file(self, name: str) -> None:
         if name not in _FILES:
-            raise self.xml.refuse(_RULE, _OTHERS.get(name, f"<{clip(name)}>"))
+            raise self.xml.refuse(
+                "must be Posts.xml, Comments.xml or PostHistory.xml", _OTHERS.get(name, f"<{clip(name)}>")
+            )
         self._file = _FILES[name]
 
     def _row(self, row: dict[str, str]) -> None:

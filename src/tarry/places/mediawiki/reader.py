@@ -337,5 +337,6 @@ class _Dump:
             self.faults.add(line, event if (actor and title) or not self._hidden else _HIDDEN)
 
     def _refuse_log(self, _: dict[str, str]) -> None:
-        rule, fix = "must be a dump of revisions", "take a file named stub-meta-history"
-        raise self.xml.refuse(rule, "a dump of the log", fix)
+        raise self.xml.refuse(
+            "must be a dump of revisions", "a dump of the log", "take a file named stub-meta-history"
+        )

@@ -199,7 +199,7 @@ class NotesApi:
     def pages(self, invitation: str) -> Iterator[dict[str, Any]]:
         """Every answer that holds notes, in the order of ids, each from the last note of the one before."""
         address = self.url.rstrip("/")
-        headers = {"Authorization": f"Bearer {self._token(address)}"} if self.login else {}
+        headers = {"Authorization": f"Bearer {self._token(address, *self.login)}"} if self.login else {}
         query = {"invitation": invitation, "details": "replies", "sort": "id", "limit": str(_AT_ONCE)}
         while True:
             try:
@@ -219,8 +219,8 @@ class NotesApi:
                 raise NotPossible("OpenReview gives the same notes again and again: try again later")
             query["after"] = last
 
-    def _token(self, address: str) -> str:
-        login = dict(zip(("id", "password"), self.login or (), strict=False))
+    def _token(self, address: str, user: str, password: str) -> str:
+        login = {"id": user, "password": password}
         answer = post_json(f"{address}/login", login, who=_WHO, answers=_LOGIN_ANSWERS, wait=self.wait)
         if isinstance(answer, dict) and answer.get("mfaPending"):
             raise NotPossible(

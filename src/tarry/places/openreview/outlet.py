@@ -99,9 +99,13 @@ class OpenReview(AccountOutlet):
             fields = read_fields(place.field, release.content)
         except BadInput as error:
             raise Refused(str(error)) from error
-        hidden = [place.signature, *filter(_is_long, fields.values())]
+        # What is long enough to be somebody's words; a rating stays readable in sentences.
+        words = (value for value in fields.values() if isinstance(value, str) and len(value) > 3)
         visit = OpenReviewVisit(
-            self.account_now(place), timeout_s=self.timeout_s, tls=self.trust, hidden=hidden
+            self.account_now(place),
+            timeout_s=self.timeout_s,
+            tls=self.trust,
+            hidden=[place.signature, *words],
         )
         visit.log_in()
         since_ms = int((release.at - _SLACK_S) * 1000) if release.attempt == 1 else 0
@@ -119,11 +123,6 @@ def _look(visit: OpenReviewVisit, place: NoteOptions, fields: Mapping[str, Any],
     """Whether the note is there, among the newest thousand of its kind in this forum."""
     query = {"forum": place.forum, "invitation": place.invitation, "sort": "tcdate:desc", "limit": "1000"}
     return any(is_there(note, place, fields, since_ms) for note in visit.notes(query))
-
-
-def _is_long(value: Any) -> bool:
-    """Whether a value is long enough to be somebody's words; a rating stays readable in sentences."""
-    return isinstance(value, str) and len(value) > 3
 
 
 def read_options(options: Mapping[str, Any], *, own: bool = False) -> NoteOptions:
