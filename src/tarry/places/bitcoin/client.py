@@ -13,7 +13,6 @@ import base64
 import json
 import re
 import ssl
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -26,6 +25,7 @@ from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.places.checks import check_timeout, read_path
 from tarry.places.http import call
+from tarry.readers.kind import check_private
 
 __all__ = [
     "ALREADY_THERE",
@@ -268,14 +268,13 @@ machine: reach it through a tunnel that ends on this machine, or by https://
 
 def _read_login(path: Path) -> bytes:
     try:
-        rights = stat.S_IMODE(path.stat().st_mode)
+        mode = path.stat().st_mode
         secret = first_line(path)
     except OSError as error:
-        problem = f"the login file {str(path)!r} cannot be read ({error.strerror})"
-        raise BadInput(problem, "check its path and rights") from None
-    if rights & (stat.S_IRWXG | stat.S_IRWXO):
-        problem = f"the login file must be closed to everybody else, not have rights {rights:o}"
-        raise BadInput(problem, f"chmod go= {str(path)!r}")
+        raise BadInput(
+            f"the login file {str(path)!r} cannot be read ({error.strerror})", "check its path and rights"
+        ) from None
+    check_private(path, mode, "the login file")
     if b":" not in secret:
         raise BadInput(f"the login file {str(path)!r} does not hold user:password", "write it in one line")
     return secret

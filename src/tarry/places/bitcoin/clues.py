@@ -20,7 +20,7 @@ from tarry.net.http_call import one_line
 from tarry.places.bitcoin.client import Node, NodeError, explain
 from tarry.places.bitcoin.transaction import RawTransaction
 
-__all__ = ["HOW", "Clue", "clues_of", "look"]
+__all__ = ["HOW", "Clue", "clues_of", "look", "refuse_clues"]
 
 #: From here on a lock time is no block but a moment, in seconds since 1970.
 _MOMENT = 500_000_000
@@ -67,6 +67,15 @@ def clues_of(transaction: RawTransaction) -> tuple[Clue, ...]:
     ['lock time', 'replaceable']
     """
     return tuple(_clues(transaction))
+
+
+def refuse_clues(clues: Sequence[Clue], problem: str) -> None:
+    """Refuse a transaction that tells anything, and say what, and how to make one that does not.
+
+    >>> refuse_clues([], "it tells when it was made")
+    """
+    if clues:
+        raise BadInput(f"{problem}: {'; '.join(clue.sentence for clue in clues)}", HOW)
 
 
 def _clues(transaction: RawTransaction) -> Iterator[Clue]:

@@ -36,7 +36,7 @@ from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.posts import Post, Receipt
 from tarry.places.bitcoin.client import read_node
-from tarry.places.bitcoin.clues import HOW, Clue, clues_of, look
+from tarry.places.bitcoin.clues import Clue, clues_of, look, refuse_clues
 from tarry.places.bitcoin.transaction import Placed, Queued, RawTransaction, arrange, read_transaction
 
 __all__ = ["add_arguments", "run"]
@@ -156,14 +156,8 @@ def _waves(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
 
 
 def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:
-    if not arguments.strict:
-        return
-    for txid, its_clues in clues.items():
-        if its_clues:
-            sentences = "; ".join(clue.sentence for clue in its_clues)
-            raise BadInput(
-                f"transaction {txid[:_SHOWN]} shows when it was made (--strict): {sentences}", HOW
-            )
+    for txid, its_clues in clues.items() if arguments.strict else ():
+        refuse_clues(its_clues, f"transaction {txid[:_SHOWN]} shows when it was made (--strict)")
 
 
 def _print_taken(

@@ -22,7 +22,7 @@ from tarry.keep.errors import Refused
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
-from tarry.places.bitcoin.clues import HOW, clues_of
+from tarry.places.bitcoin.clues import clues_of, refuse_clues
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 from tarry.places.checks import check_options
 from tarry.places.http import only_asking
@@ -75,9 +75,8 @@ directory): check its path and rights
     def check_content(self, options: Mapping[str, Any], content: bytes) -> None:
         """Refuse what is no signed transaction, and, where that is wanted, one that tells its moment."""
         transaction = _read(options, content)
-        if self._strict and (clues := clues_of(transaction)):
-            sentences = "; ".join(clue.sentence for clue in clues)
-            raise BadInput(f"the transaction tells when it was made: {sentences}", HOW)
+        if self._strict:
+            refuse_clues(clues_of(transaction), "the transaction tells when it was made")
 
     def deliver(self, release: Release) -> None:
         """Give it to the node, or raise why not."""

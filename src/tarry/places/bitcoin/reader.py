@@ -130,8 +130,7 @@ def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_S
             yield from _in_mempool(rpc)
     except NodeError as error:  # its own words may show an address: they are left out
         advice = f": {_ADVICE[error.code]}" if error.code in _ADVICE else ""
-        refused = f"{rpc.who} refused {error.method} with code {error.code}{advice}"
-        raise NotPossible(refused) from None
+        raise NotPossible(f"{rpc.who} refused {error.method} with code {error.code}{advice}") from None
     except Unreachable as error:
         raise NotPossible(str(error)) from None
 

@@ -89,8 +89,7 @@ def _event(item: Fields) -> Event | str:
     except NoMoment as error:
         is_pending = item.get("state") == "PENDING"
         return "a pending review, which has no time yet" if is_pending else str(error)
-    is_bot = read_fields(user, "type") == "Bot" or is_bot_name(login)
-    return Event(login, place[0], time, place[1], is_bot)
+    return Event(login, place[0], time, place[1], read_fields(user, "type") == "Bot" or is_bot_name(login))
 
 
 def _place(item: Fields) -> tuple[str, str] | None:

@@ -200,8 +200,9 @@ class WikiVisit:
             more = answer.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
                 return summaries
-            following = {str(name): str(more[name]) for name in sorted(more)}
-            answer = self.ask({**question, **following}, _MOST_LOOK)
+            answer = self.ask(
+                {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
+            )
         most = _AT_ONCE * _MOST_LOOKS
         raise Refused(f"the page has more than {most} revisions by this account: make this change by hand")
 

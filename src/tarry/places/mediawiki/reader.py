@@ -210,10 +210,9 @@ def _revisions(wiki: ActionApi, span: _Span, category: str | None, pages: Sequen
 
 
 def _members(wiki: ActionApi, category: str) -> Iterator[str]:
-    title = category if category.lower().startswith(_CATEGORY.lower()) else _CATEGORY + category
     question = {
         "list": "categorymembers",
-        "cmtitle": title,
+        "cmtitle": category if category.lower().startswith(_CATEGORY.lower()) else _CATEGORY + category,
         "cmprop": "ids",
         "cmtype": "page",
         "cmlimit": "max",

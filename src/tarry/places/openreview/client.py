@@ -93,8 +93,9 @@ class OpenReviewVisit:
     @only_asking()
     def log_in(self) -> None:
         """Get in, or raise that this account cannot now."""
-        login = {"id": self._account.login, "password": self._account.password}
-        response = self._call("POST", "/login", _MOST_LOGIN, login)
+        response = self._call(
+            "POST", "/login", _MOST_LOGIN, {"id": self._account.login, "password": self._account.password}
+        )
         if response.status in {400, 401, 403} and not _is_challenge(response):
             raise LockedOut(
                 f"OpenReview refuses the login: {self._error_in(response)}: {_MEND}", wait_s=_AFTER_LOGIN_S
@@ -220,8 +221,13 @@ class NotesApi:
             query["after"] = last
 
     def _token(self, address: str, user: str, password: str) -> str:
-        login = {"id": user, "password": password}
-        answer = post_json(f"{address}/login", login, who=_WHO, answers=_LOGIN_ANSWERS, wait=self.wait)
+        answer = post_json(
+            f"{address}/login",
+            {"id": user, "password": password},
+            who=_WHO,
+            answers=_LOGIN_ANSWERS,
+            wait=self.wait,
+        )
         if isinstance(answer, dict) and answer.get("mfaPending"):
             raise NotPossible(
                 "OpenReview asks for a second factor, which only a person can give: export by hand"

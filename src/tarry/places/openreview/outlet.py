@@ -213,14 +213,17 @@ def note_edit(place: NoteOptions, fields: Mapping[str, Any]) -> dict[str, Any]:
     >>> note_edit(read_options(options), {"comment": "I agree."})["note"]["content"]
     {'comment': {'value': 'I agree.'}}
     """
-    note = {
-        "forum": place.forum,
-        "replyto": place.replyto,
+    return {
+        "invitation": place.invitation,
         "signatures": [place.signature],
-        **({} if place.readers is None else {"readers": place.readers}),
-        "content": {name: {"value": value} for name, value in fields.items()},
+        "note": {
+            "forum": place.forum,
+            "replyto": place.replyto,
+            "signatures": [place.signature],
+            **({} if place.readers is None else {"readers": place.readers}),
+            "content": {name: {"value": value} for name, value in fields.items()},
+        },
     }
-    return {"invitation": place.invitation, "signatures": [place.signature], "note": note}
 
 
 def is_there(note: Mapping[str, Any], place: NoteOptions, fields: Mapping[str, Any], since_ms: int) -> bool:

@@ -150,8 +150,13 @@ def _body(release: Release, space: str) -> bytes:
     options = dict(release.options)
     if options.get("content_type") == "application/json":
         try:
-            without = {name: value for name, value in options.items() if name != "content_type"}
-            return _json({**fields, "content": json.loads(release.content.decode()), "options": without})
+            return _json(
+                {
+                    **fields,
+                    "content": json.loads(release.content.decode()),
+                    "options": {name: value for name, value in options.items() if name != "content_type"},
+                }
+            )
         except (ValueError, RecursionError):  # it is not what it says: the receiver gets it as it is
             pass
     return _json({**fields, **content_fields(release.content), "options": options})
