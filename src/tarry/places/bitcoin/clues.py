@@ -155,7 +155,7 @@ def _seen_by(node: Node, transaction: RawTransaction, line: Sequence[RawTransact
             "ago",
             "make it with locktime 0",
         )
-    verdict = node.ask("testmempoolaccept", [each.hex for each in (*line, transaction)])[-1]
+    verdict = node.ask("testmempoolaccept", [each.raw.hex() for each in (*line, transaction)])[-1]
     if verdict.get("allowed"):
         fee, vsize = round(_coins(verdict["fees"]["base"]) * _COIN), _whole(verdict["vsize"], _MOST_SIZE)
         yield from _fee_clues(fee, vsize or 1, len(transaction.inputs), _estimates(node))

@@ -104,7 +104,7 @@ def _post(
         actor=ME,
         target=placed.target,
         outlet="bitcoin",
-        content=placed.transaction.hex.encode(),
+        content=placed.transaction.raw.hex().encode(),
         options={**options, "txid": placed.transaction.txid},
         track=arguments.track,
         more_to_come=arguments.more,

@@ -85,7 +85,7 @@ directory): check its path and rights
         except BadInput as error:
             raise Refused(str(error)) from error
         try:
-            txid = node.ask("sendrawtransaction", transaction.hex)
+            txid = node.ask("sendrawtransaction", transaction.raw.hex())
         except NodeError as error:
             if error.code == ALREADY_THERE:
                 return

@@ -67,11 +67,6 @@ class RawTransaction:
     outputs: tuple[int, ...]  # satoshis
     locktime: int
 
-    @property
-    def hex(self) -> str:
-        """As nodes want it."""
-        return self.raw.hex()
-
     def check_signed(self) -> None:
         """Refuse one with an input that nobody has signed."""
         open_inputs = sum(not each.is_signed for each in self.inputs)
