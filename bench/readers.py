@@ -19,9 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from xml.parsers import expat
 
-from tarry.places.json_lines.reader import read_json_lines
-from tarry.places.mediawiki.dump import read_wiki_dump
-from tarry.places.stack_exchange.reader import read_stack_exchange
+from tarry.places.exports.json_lines import read_json_lines
+from tarry.places.exports.stack_exchange import read_stack_exchange
+from tarry.places.mediawiki.reader import read_wiki_dump
 
 MIB = 1 << 20
 TINY, USUAL = 3, 2048  # MiB of the dump; the other files have a quarter of it

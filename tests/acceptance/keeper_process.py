@@ -29,7 +29,7 @@ from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
 from tarry.keep.vault import Vault
-from tarry.places.feed_file.outlet import FeedFile
+from tarry.places.feed.outlet import FeedFile
 
 LEASE_S = 3
 POLICY = Policy(epsilon="2", gap="0.5s", window="0.3s", tick="0.05s")

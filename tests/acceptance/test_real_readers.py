@@ -8,8 +8,7 @@ import pytest
 from contracts.real_wiki import NYMS, PASSWORD
 from tarry.core.errors import BadInput, NotPossible
 from tarry.places.bitcoin.reader import read_bitcoin
-from tarry.places.mediawiki.client import ActionApi
-from tarry.places.mediawiki.reader import read_wiki
+from tarry.places.mediawiki.reader import ActionApi, read_wiki
 
 DEADLINE_S = 30
 SETTINGS = """

@@ -7,8 +7,7 @@ from acceptance.batched_run import running_gateway
 from acceptance.gateway_process import wait_for
 from contracts.held_line import HeldLine
 from contracts.real_wiki import Wiki
-from tarry.places.mediawiki.dump import read_wiki_dump
-from tarry.places.mediawiki.reader import read_wiki
+from tarry.places.mediawiki.reader import read_wiki, read_wiki_dump
 
 
 def test_batched_edits_pass_a_kill_and_an_outage_once_and_at_their_ticks(own_wiki, tmp_path):

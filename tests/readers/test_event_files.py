@@ -253,7 +253,7 @@ def test_without_a_table_library_texts_are_written_all_the_same(tmp_path, monkey
     code = (
         "import sys; sys.modules['polars'] = sys.modules['numpy'] = None\n"
         "from tarry.readers.event_files import write_events\n"
-        "from tarry.places.mediawiki.dump import read_wiki_dump\n"
+        "from tarry.places.mediawiki.reader import read_wiki_dump\n"
         "write_events(read_wiki_dump(sys.argv[1]), sys.argv[2])"
     )
     dump = tmp_path / "stub.xml"

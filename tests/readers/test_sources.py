@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from readers.kinds import small, stored_zstd, write, zstd_of_runs
 from tarry.core.errors import BadInput
-from tarry.places.json_lines.reader import read_json_lines
-from tarry.places.mediawiki.dump import read_wiki_dump
+from tarry.places.exports.json_lines import read_json_lines
+from tarry.places.mediawiki.reader import read_wiki_dump
 from tarry.readers import sources
 from tarry.readers.faults import PATIENCE
 from tarry.readers.files import read_history

@@ -32,7 +32,7 @@ _OURS: dict[Kind, dict[str, str]] = {
     "outlet": {
         "feed": "tarry.places.feed:OUTLET",
         "webhook": "tarry.places.webhook:OUTLET",
-        "feed-file": "tarry.places.feed_file:OUTLET",
+        "feed-file": "tarry.places.feed:FILE_OUTLET",
         "mediawiki": "tarry.places.mediawiki:OUTLET",
         "openreview": "tarry.places.openreview:OUTLET",
         "bitcoin": "tarry.places.bitcoin:OUTLET",
@@ -43,13 +43,13 @@ _OURS: dict[Kind, dict[str, str]] = {
     "reader": {
         "wiki-dump": "tarry.places.mediawiki:DUMP_READER",
         "wiki": "tarry.places.mediawiki:READER",
-        "stack-exchange": "tarry.places.stack_exchange:READER",
+        "stack-exchange": "tarry.places.exports:STACK_EXCHANGE",
         "git": "tarry.places.git:READER",
-        "github": "tarry.places.github:READER",
-        "gerrit": "tarry.places.gerrit:READER",
+        "github": "tarry.places.exports:GITHUB",
+        "gerrit": "tarry.places.exports:GERRIT",
         "openreview": "tarry.places.openreview:READER",
         "bitcoin": "tarry.places.bitcoin:READER",
-        "jsonl": "tarry.places.json_lines:READER",
+        "jsonl": "tarry.places.exports:JSON_LINES",
     },
     "law": LAWS,
     "attack": {

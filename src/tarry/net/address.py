@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from tarry.core.errors import BadInput
 
-__all__ = ["Address", "read_address"]
+__all__ = ["HOST", "Address", "is_here", "read_address"]
 
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*\.?")
+#: The name of a machine, in ASCII.
+HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*\.?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +30,7 @@ class Address:
     @property
     def is_here(self) -> bool:
         """Whether it is on this machine."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_here(self.host)
 
     @property
     def server(self) -> str:
@@ -55,6 +53,18 @@ class Address:
         return f"{'https' if self.tls else 'http'}://{self.server}{self.path}"
 
 
+def is_here(host: str) -> bool:
+    """Whether a name or an IP address is this machine's own.
+
+    >>> is_here("localhost"), is_here("127.0.0.2"), is_here("wiki.example")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def read_address(url: str, what: str = "the address") -> Address:
     """Check a URL that somebody gives. No sentence shows more of it than its host: the rest may hold a key.
 
@@ -64,8 +74,9 @@ def read_address(url: str, what: str = "the address") -> Address:
     """
     # Before it is taken apart: urlsplit removes line ends and tabs without a word.
     if not (url.isascii() and url.isprintable()) or " " in url:
-        fix = "write other characters as percent codes"
-        raise BadInput(f"{what} must be printable ASCII without spaces", fix)
+        raise BadInput(
+            f"{what} must be printable ASCII without spaces", "write other characters as percent codes"
+        )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -90,7 +101,7 @@ def _is_host(written: str, host: str) -> bool:
     if not re.fullmatch(rf"{re.escape(shown)}(:[0-9]*)?", written, re.IGNORECASE):
         return False
     if ":" not in host:
-        return _HOST.fullmatch(host) is not None
+        return HOST.fullmatch(host) is not None
     try:
         return ipaddress.IPv6Address(host).scope_id is None  # a scope would name this machine's parts
     except ValueError:

@@ -1,22 +1,28 @@
 """One call of an HTTP server, bounded in time and size as a whole.
 
-All waits together (for the name, the connection, the encryption, sending and the answer) end at one moment.
-No redirect is followed, no proxy asked, nothing is kept between calls.
+All waits together (for the name, the connection, the encryption, sending and the answer) end at one moment:
+a timeout of a socket bounds one wait, so a server that sends a byte now and then could hold a worker for
+ever. No redirect is followed, no proxy asked, nothing is kept between calls. No thread is left behind in a
+conversation; only a system's resolver, which nobody can hurry, is.
 """
 
 import contextlib
+import io
+import json
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, responses
-from typing import Literal
+from queue import Empty, SimpleQueue
+from typing import Any, Literal
 
 from tarry.core.errors import TarryError
 from tarry.net.address import Address
-from tarry.net.line import Bounded, TooLong, connect
 
-__all__ = ["Failure", "NoAnswer", "Response", "call", "one_line"]
+__all__ = ["Bounded", "Failure", "NoAnswer", "Response", "TooLong", "call", "connect", "one_line"]
 
 _MOST_READ = 64 << 10
 _MOST_HEAD = 256 << 10  # all that an answer says before its body
@@ -40,6 +46,19 @@ class Response:
     body: bytes = field(default=b"", repr=False)  # as far as it was wanted
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # by names in lower case
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def fields(self) -> dict[str, Any] | None:
+        """The JSON object that it holds; None if it holds none.
+
+        >>> Response(status=200, body=b'{"id": 7}').fields, Response(status=200, body=b"[7]").fields
+        ({'id': 7}, None)
+        """
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
 
     def __str__(self) -> str:
         # A server's own words for it may repeat what was sent: a name, a password, the content.
@@ -74,6 +93,57 @@ def one_line(text: str) -> str:
     return " ".join(plain.split())[:_MOST_TEXT]
 
 
+class TooLong(Exception):
+    """More was said than anybody asked for.
+
+    >>> raise TooLong
+    Traceback (most recent call last):
+    tarry.net.http_call.TooLong
+    """
+
+
+class Bounded(io.RawIOBase):
+    """What `http.client` needs of a socket, with one end for all waits. Whoever connected closes it.
+
+    Beyond `most` bytes, whatever they are meant to be, nothing is read: `TooLong`.
+
+    >>> here, there = socket.socketpair()
+    >>> with here, there:
+    ...     Bounded(there, time.monotonic() + 5).sendall(b"hello")
+    ...     Bounded(here, time.monotonic() + 5).makefile("rb").read(5)
+    b'hello'
+    """
+
+    def __init__(self, sock: socket.socket, end: float, most: int = 1 << 20) -> None:
+        self._sock, self._end, self._most = sock, end, most
+        self.sent = False  # whether the other side may have got anything
+
+    def sendall(self, data: bytes) -> None:
+        """Send all of it in time."""
+        self.sent = True
+        rest = memoryview(data)
+        while rest:
+            self._sock.settimeout(_left(self._end))
+            rest = rest[self._sock.send(rest) :]
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """What the other side says, to be read with the same end."""
+        return io.BufferedReader(Bounded(self._sock, self._end, self._most))
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait for some bytes."""
+        self._sock.settimeout(_left(self._end))
+        read = self._sock.recv_into(buffer)
+        self._most -= read
+        if self._most < 0:
+            raise TooLong
+        return read
+
+
 def call(
     address: Address,
     headers: Mapping[str, str],
@@ -96,27 +166,28 @@ def call(
     tarry.net.http_call.NoAnswer: the server cannot be reached: Connection refused
     """
     end = time.monotonic() + timeout_s
+    # With the heads and the marks of the pieces, which are small beside the body if anybody means well:
+    # `http.client` takes a piece of -1 bytes for one without end, and any number of heads before the last.
+    size = most or _MOST_READ
     line: Bounded | None = None
     try:
         with contextlib.closing(connect(address, end, tls)) as sock:
-            line = Bounded(sock, end, _most_at_all(most))
-            return _exchange(address, line, _Request(method, dict(headers), body, most))
+            line = Bounded(sock, end, _MOST_HEAD + size + size // 4)
+            connection = HTTPConnection(address.host, address.port)
+            connection.default_port = 443 if address.tls else 80  # only another is named in the Host header
+            connection.sock = line
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
+                # A server may refuse a long body before it has read it all: its answer is there to be read.
+                connection.request(method, address.path, body or None, dict(headers))
+            with contextlib.closing(connection.getresponse()) as response:
+                return _read(response, most)
     except (OSError, HTTPException, TooLong) as error:
-        trouble = _no_answer(error, who, timeout_s, most)
+        trouble = _no_answer(error, who, timeout_s, size)
         trouble.sent = line is not None and line.sent
         raise trouble from error
 
 
-def _most_at_all(most: int) -> int:
-    """Bytes with the heads and the marks of the pieces, which are small beside them if anybody means well.
-
-    `http.client` takes a piece of -1 bytes for one without end, and any number of heads before the last.
-    """
-    body = most or _MOST_READ
-    return _MOST_HEAD + body + body // 4
-
-
-def _no_answer(error: Exception, who: str, timeout_s: float, most: int) -> NoAnswer:
+def _no_answer(error: Exception, who: str, timeout_s: float, size: int) -> NoAnswer:
     """What went wrong, sorted. What a server said is in no sentence."""
     match error:
         case TimeoutError():
@@ -130,42 +201,29 @@ def _no_answer(error: Exception, who: str, timeout_s: float, most: int) -> NoAns
                 return NoAnswer(sentence, kind="certificate", reason=one_line(error.verify_message))
             return NoAnswer(sentence, kind="unreachable", reason=reason)
         case TooLong():
-            return NoAnswer(f"{who} answered more than {most or _MOST_READ} bytes", kind="too long")
+            return NoAnswer(f"{who} answered more than {size} bytes", kind="too long")
         case _:
             kind: Failure = "half an answer" if isinstance(error, IncompleteRead) else "not HTTP"
             return NoAnswer(f"{who} answered something that is not HTTP", kind=kind)
 
 
-@dataclass(frozen=True)
-class _Request:
-    method: str
-    headers: dict[str, str]
-    body: bytes
-    most: int
-
-
-def _exchange(address: Address, line: Bounded, request: _Request) -> Response:
-    connection = HTTPConnection(address.host, address.port)
-    connection.default_port = 443 if address.tls else 80  # only another one is named in the Host header
-    connection.sock = line
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
-        # A server may refuse a long body before it has read it all: its answer is there to be read.
-        connection.request(request.method, address.path, request.body or None, request.headers)
-    with contextlib.closing(connection.getresponse()) as response:
-        if not request.most:
-            _read_away(response)
-            return Response(status=response.status)
-        body = response.read(request.most + 1)
-        if len(body) > request.most:
-            raise TooLong
-        if response.length:  # the connection ended before the answer did
-            raise ConnectionResetError
-        return Response(
-            status=response.status,
-            body=body,
-            headers={name.lower(): value for name, value in response.getheaders()},
-            cookies=_cookies(response),
-        )
+def _read(response: HTTPResponse, most: int) -> Response:
+    if not most:
+        # Let a server finish what it says. Its status has been heard: nothing here changes the outcome.
+        with contextlib.suppress(OSError, HTTPException, ValueError, TooLong):
+            response.read(_MOST_READ)
+        return Response(status=response.status)
+    body = response.read(most + 1)
+    if len(body) > most:
+        raise TooLong
+    if response.length:  # the connection ended before the answer did
+        raise ConnectionResetError
+    return Response(
+        status=response.status,
+        body=body,
+        headers={name.lower(): value for name, value in response.getheaders()},
+        cookies=_cookies(response),
+    )
 
 
 def _cookies(response: HTTPResponse) -> dict[str, str]:
@@ -174,7 +232,73 @@ def _cookies(response: HTTPResponse) -> dict[str, str]:
     return {name.strip(): value.strip() for name, sign, value in pairs if sign}
 
 
-def _read_away(response: HTTPResponse) -> None:
-    """Let a server finish what it says. Its status has been heard: nothing here changes the outcome."""
-    with contextlib.suppress(OSError, HTTPException, ValueError, TooLong):
-        response.read(_MOST_READ)
+def connect(address: Address, end: float, tls: ssl.SSLContext | None = None) -> socket.socket:
+    """A connection to the first place that answers, encrypted where the address says so.
+
+    The end is a moment of the monotonic clock, and `TimeoutError` is raised when it has come.
+
+    >>> connect(Address(tls=False, host="127.0.0.1", port=9, path="/"), time.monotonic() + 5)
+    Traceback (most recent call last):
+    ConnectionRefusedError: [Errno 111] Connection refused
+    """
+    places = _look_up(address, end)
+    trouble: OSError = OSError("the name has no address")
+    for tried, place in enumerate(places):
+        try:
+            # A place that is silent leaves the others their share of the time.
+            sock = _open(place, _left(end) / (len(places) - tried))
+        except OSError as error:
+            trouble = error
+        else:
+            return _encrypt(sock, address.host, end, tls) if address.tls else sock
+    raise trouble
+
+
+def _open(place: Any, wait_s: float) -> socket.socket:
+    family, kind, protocol, _, where = place
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.settimeout(wait_s)
+        sock.connect(where)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the body follows the head at once
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _encrypt(sock: socket.socket, host: str, end: float, tls: ssl.SSLContext | None) -> socket.socket:
+    try:
+        sock.settimeout(_left(end))  # the handshake as a whole is held to it
+        return (tls or ssl.create_default_context()).wrap_socket(sock, server_hostname=host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _look_up(address: Address, end: float) -> list[Any]:
+    """The places of a name. Nobody can tell the system's resolver to hurry: a slow one is left behind."""
+    answers = SimpleQueue[Any]()
+
+    def look_up() -> None:
+        try:
+            answers.put(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
+        except OSError as error:
+            answers.put(error)
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        places: list[Any] | OSError = answers.get(timeout=_left(end))
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(places, OSError):
+        raise places
+    return places
+
+
+def _left(end: float) -> float:
+    """Seconds until the end. Zero would not mean "no time" to a socket, so it is never returned."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

@@ -92,8 +92,8 @@ def get_json(
     """
     address = read_address(url)
     if params:
-        sign = "&" if "?" in address.path else "?"
-        address = replace(address, path=f"{address.path}{sign}{urlencode(params)}")
+        path = f"{address.path}{'&' if '?' in address.path else '?'}{urlencode(params)}"
+        address = replace(address, path=path)
     request = WebRequest(
         who=who or f"the server {address.server}",
         address=address,
@@ -101,7 +101,7 @@ def get_json(
         timeout_s=timeout_s,
         most=most,
     )
-    return _patiently(request, lambda response: _value(request, response, _OK), busy, wait)
+    return _patiently(request, lambda response: _value(request, response, _OK), wait, busy)
 
 
 def post_json(
@@ -138,7 +138,7 @@ def post_json(
         timeout_s=timeout_s,
         most=most,
     )
-    return _patiently(request, lambda response: _value(request, response, answers), _never, wait)
+    return _patiently(request, lambda response: _value(request, response, answers), wait)
 
 
 def ask(request: WebRequest, wait: Callable[[float], None] = time.sleep) -> Response:
@@ -148,12 +148,8 @@ def ask(request: WebRequest, wait: Callable[[float], None] = time.sleep) -> Resp
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): check the address
     """
-    response: Response = _patiently(request, lambda response: response, _never, wait)
+    response: Response = _patiently(request, lambda response: response, wait)
     return response
-
-
-def _never(_: Any) -> bool:
-    return False
 
 
 def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
@@ -167,8 +163,8 @@ def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
 def _patiently(
     request: WebRequest,
     read: Callable[[Response], Any],
-    busy: Callable[[Any], bool],
     wait: Callable[[float], None],
+    busy: Callable[[Any], bool] = lambda _: False,
 ) -> Any:
     """Ask until the server is not busy."""
     for tries_left in reversed(range(_TRIES)):
@@ -190,8 +186,9 @@ def _patiently(
 def _value(request: WebRequest, response: Response, answers: Collection[int]) -> Any:
     if response.status not in answers:
         advice = _ADVICE.get(response.status)
-        sentence = f"{request.who} answered {response}" + (f": {advice}" if advice else "")
-        raise BadStatus(sentence, response.status)
+        raise BadStatus(
+            f"{request.who} answered {response}" + (f": {advice}" if advice else ""), response.status
+        )
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError):
@@ -220,8 +217,10 @@ def _led_on(request: WebRequest) -> Response:
             return response
         to = _redirect(request, response.headers.get("location", ""))
         if to is None:
-            fix = "give the address that it leads to, if you trust it"
-            raise BadInput(f"the address of {request.who} redirects elsewhere", fix)
+            raise BadInput(
+                f"the address of {request.who} redirects elsewhere",
+                "give the address that it leads to, if you trust it",
+            )
         request = replace(request, address=to)
     raise NotPossible(f"{request.who} redirects in a circle: check the address")
 
@@ -253,18 +252,15 @@ def _ask_once(request: WebRequest) -> Response:
             who=request.who,
             most=request.most,
         )
-    except NoAnswer as error:  # what caused it may hold what the server said
-        raise NotPossible(_sentence(request, error)) from None
-
-
-def _sentence(request: WebRequest, error: NoAnswer) -> str:
-    says: dict[Failure, str] = {
-        "timeout": f"did not answer within {request.timeout_s:g} seconds: try again later",
-        "hung up": "hung up before its answer was whole: try again",
-        "half an answer": "hung up before its answer was whole: try again",
-        "unreachable": f"cannot be reached ({error.reason[:80]}): check the address",
-        "certificate": f"has a certificate that this machine does not trust ({error.reason[:80]})",
-        "too long": f"answered more than {request.most} bytes: ask for less at once",
-        "not HTTP": "answered something that is not HTTP: check the address",
-    }
-    return f"{request.who} {says[error.kind]}"
+    except NoAnswer as error:
+        says: dict[Failure, str] = {
+            "timeout": f"did not answer within {request.timeout_s:g} seconds: try again later",
+            "hung up": "hung up before its answer was whole: try again",
+            "half an answer": "hung up before its answer was whole: try again",
+            "unreachable": f"cannot be reached ({error.reason[:80]}): check the address",
+            "certificate": f"has a certificate that this machine does not trust ({error.reason[:80]})",
+            "too long": f"answered more than {request.most} bytes: ask for less at once",
+            "not HTTP": "answered something that is not HTTP: check the address",
+        }
+        # What caused it may hold what the server said.
+        raise NotPossible(f"{request.who} {says[error.kind]}") from None

@@ -12,7 +12,6 @@ delivery: a password that is changed there holds from then on, and none is ever 
 
 import argparse
 import os
-import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option
+from tarry.readers.kind import check_private
 
 __all__ = ["ACCOUNTS", "Account", "Accounts", "add_accounts", "named_account", "with_accounts"]
 
@@ -78,7 +78,7 @@ give another one
     def _read(self) -> dict[str, Account]:
         what = f"the accounts file {str(self.path)!r}"
         try:
-            rights = stat.S_IMODE(self.path.stat().st_mode)
+            mode = self.path.stat().st_mode
             text = self.path.read_bytes()
             tables = None if text == self._last[0] else tomllib.loads(text.decode())
         except FileNotFoundError:
@@ -91,9 +91,7 @@ give another one
             raise BadInput(f"{what} is not UTF-8 text", "save it as UTF-8") from None
         except tomllib.TOMLDecodeError as error:  # its text tells the line, and nothing that stands there
             raise BadInput(f"{what} is not TOML ({error})", "mend that line") from None
-        if rights & (stat.S_IRWXG | stat.S_IRWXO):
-            problem = f"the accounts file must be closed to everybody else, not have rights {rights:o}"
-            raise BadInput(problem, f"chmod go= {str(self.path)!r}")
+        check_private(self.path, mode, "the accounts file")
         if tables is not None:  # many posts may ask at once: it is parsed when it changes
             self._last = (text, {name: self._account(name, table) for name, table in tables.items()})
         return self._last[1]
@@ -125,8 +123,9 @@ def add_accounts(parser: argparse.ArgumentParser) -> None:
     >>> parser.parse_args(["--accounts", "nyms.toml"]).accounts
     'nyms.toml'
     """
-    text = "the accounts file (default accounts.toml beside your policy)"
-    parser.add_argument("--accounts", metavar="FILE", help=text)
+    parser.add_argument(
+        "--accounts", metavar="FILE", help="the accounts file (default accounts.toml beside your policy)"
+    )
 
 
 def with_accounts(arguments: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,27 @@
-"""One bounded HTTP call, in the words of an outlet: a server that gives no answer is tried again."""
+"""What outlets over HTTP share: one bounded call in their words, and logins by the accounts file."""
 
 import ssl
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tarry.keep.errors import Unreachable
+from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.outlet import Delivery, Outlet
 from tarry.net import http_call
 from tarry.net.address import Address
 from tarry.net.http_call import NoAnswer, Response
+from tarry.places.accounts import Account, Accounts
+from tarry.places.checks import check_timeout
 
-__all__ = ["call", "only_asking"]
+if TYPE_CHECKING:
+    from tarry.keep.home import Home
+
+__all__ = ["AccountOutlet", "ByAccount", "call", "only_asking"]
 
 
 @contextmanager
@@ -41,7 +53,7 @@ def call(
     method: str = "POST",
     most: int = 0,
 ) -> Response:
-    """Ask once, as `tarry.net.http_call` does; `Unreachable` when there was no answer.
+    """Ask once, as `tarry.net.http_call` does; `Unreachable` when there was no answer: it is tried again.
 
     Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
     see `only_asking`.
@@ -56,3 +68,131 @@ def call(
         )
     except NoAnswer as error:
         raise Unreachable(str(error), sent=error.sent) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByAccount:
+    """What the options of a post say about who acts; each place adds what it needs to know.
+
+    >>> ByAccount(account="nym").accounts is None
+    True
+    """
+
+    account: str  # a table of the accounts file
+    accounts: Path | None = None  # another accounts file: in one's own store only
+
+
+class AccountOutlet(Outlet):
+    """An outlet that logs in by an accounts file, which it reads at every delivery.
+
+    `timeout_s` bounds each request. In one's `own` store a post may name another accounts file, in
+    `accounts`, and there need be none before a post wants it. A place derives from it, says what it is
+    called, reads its options, checks addresses, and delivers by the `account_now`.
+
+    >>> class Loft(AccountOutlet):
+    ...     place, longest_s = "a loft", 60
+    ...
+    ...     def read(self, options):
+    ...         return ByAccount(account=options["account"])
+    ...
+    ...     def check_place(self, url):
+    ...         pass
+    ...
+    ...     def deliver(self, release):
+    ...         print(self.account_now(self.read(release.options)).login)
+    >>> Loft(Accounts(Path("/nowhere/accounts.toml"), place="https://loft.example"))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the accounts file '/nowhere/accounts.toml' does not exist: write it, or \
+give another one
+    """
+
+    delivery: Delivery = "exactly once"
+    place: ClassVar[str]  # what sentences call it
+    where: ClassVar[str] = "api"  # the setting of a space that says where all accounts are
+    usual_s: ClassVar[float] = 30
+    longest_s: ClassVar[float]
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        *,
+        own: bool = False,
+        timeout_s: float | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.timeout_s = self.usual_s if timeout_s is None else timeout_s
+        check_timeout(self.timeout_s, self.longest_s, self.place)
+        if accounts.place is not None:
+            self.check_place(accounts.place)
+        if not own:
+            accounts.check()
+        self._accounts, self.own, self._tls = accounts, own, tls
+
+    @classmethod
+    def for_home(cls, home: "Home") -> Self:
+        """The accounts file lies beside the policy, unless a post names another."""
+        return cls(Accounts(home.accounts_path), own=True)
+
+    @classmethod
+    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
+        """All accounts are at the place that the operator has chosen."""
+        return cls(Accounts(Path(settings["accounts"]), place=settings[cls.where]))
+
+    @abstractmethod
+    def read(self, options: Mapping[str, Any]) -> ByAccount:
+        """Check the options of a post."""
+
+    @abstractmethod
+    def check_place(self, url: str) -> object:
+        """Refuse an address that is none of such a place."""
+
+    def login_name(self, login: str) -> str:
+        """One name for one account, however its login is written."""
+        return login
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuse what no place takes, and an account that is not there.
+
+        Nobody is asked: a question would show an arrival.
+        """
+        self.check_place(self._account(self.read(options)).at)
+
+    def account(self, options: Mapping[str, Any]) -> str | None:
+        """The account that a post needs, with where it is; None while its file cannot be read."""
+        try:
+            account = self._account(self.read(options))
+        except BadInput:
+            return None
+        return f"{account.at.rstrip('/')} {self.login_name(account.login)}"
+
+    def account_now(self, named: ByAccount) -> Account:
+        """The account at a delivery.
+
+        What is raised is kept with the post, and names nobody: the file's own errors may.
+        """
+        try:
+            self._file(named).check()
+        except BadInput as error:  # whoever keeps the file will mend it: nothing is wrong with this post
+            raise Unreachable(
+                "the accounts file is not there, open to others, or not well formed"
+            ) from error
+        try:
+            account = self._account(named)
+            self.check_place(account.at)
+        except BadInput as error:
+            raise Refused(
+                f"the accounts file has no account for this post that is at {self.place}: add it, then "
+                "repeat this"
+            ) from error
+        return account
+
+    @cached_property
+    def trust(self) -> ssl.SSLContext:
+        """Made once, and only if something leaves: reading all that the system trusts takes long."""
+        return self._tls or ssl.create_default_context()
+
+    def _account(self, named: ByAccount) -> Account:
+        return self._file(named).account(named.account)
+
+    def _file(self, named: ByAccount) -> Accounts:
+        return self._accounts if named.accounts is None else Accounts(named.accounts)

@@ -7,13 +7,14 @@ refused with its line.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from xml.parsers import expat
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
 from tarry.readers.faults import Faults
 from tarry.readers.json_stream import Found, json_values
+from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.sources import Paths, Pieces
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "Fields",
     "XmlFile",
     "XmlStream",
+    "event_of",
     "events_found",
+    "events_in",
     "events_of",
     "is_bot_name",
     "json_stream_of",
@@ -140,6 +143,7 @@ class XmlStream:
 
 #: One object of JSON.
 Fields = dict[str, Any]
+Row = TypeVar("Row")
 # A word of its own: there are people called Abbot and Talbot.
 _BOT = re.compile(r"(?:^|[^a-z])bots?(?:$|[^a-z])")
 _KNOWN = re.compile(
@@ -225,6 +229,48 @@ def events_of(
             faults.give_up_if_hopeless(good)
     if faults.count and not good:
         faults.refuse(f"none among {faults.count}")
+
+
+def events_in(rows: Iterable[Row], read: Callable[[Row], Event | str], faults: Faults) -> Iterator[Event]:
+    """The events of rows that come one by one; a text in place of one is a fault.
+
+    >>> faults = Faults("the wiki")
+    >>> [event.time for event in events_in([5, -1], lambda row: Event("ann", "p", row), faults)]
+    [5, -1]
+    """
+    good = 0
+    for number, row in enumerate(rows, 1):
+        event = read(row)
+        if isinstance(event, Event):
+            good += 1
+            yield event
+        else:
+            faults.add(number, event)
+            faults.give_up_if_hopeless(good)
+
+
+def event_of(
+    actor: object,
+    target: object,
+    time: object,
+    track: str = "",
+    *,
+    is_bot: bool = False,
+    bare_is_utc: bool = False,
+) -> Event | str:
+    """An event of parts as they were written, or why they are none.
+
+    >>> event_of("ann", "p", "2024-05-01T10:00:00Z").time, event_of("ann", None, "")
+    (1714557600000000, 'target is missing')
+    """
+    if not isinstance(actor, str) or not actor:
+        return "actor is missing"
+    if not isinstance(target, str) or not target:
+        return "target is missing"
+    try:
+        return Event(actor, target, moment_us(time, bare_is_utc=bare_is_utc), track, is_bot)
+    except NoMoment as error:
+        return str(error)
 
 
 class XmlFile(Protocol):

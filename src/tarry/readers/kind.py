@@ -11,7 +11,7 @@ from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, resolve
 from tarry.readers.events import Stream
 
-__all__ = ["ReaderKind", "read_login"]
+__all__ = ["ReaderKind", "check_private", "read_login"]
 
 _LONGEST_LOGIN = 4096
 
@@ -67,15 +67,27 @@ directory): give a private file with user:password
     fix = "give a private file with user:password"
     try:
         with path.open(encoding="utf-8") as file:
-            rights = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            mode = os.fstat(file.fileno()).st_mode
             user, colon, password = file.read(_LONGEST_LOGIN).strip().partition(":")
     except OSError as error:
         raise BadInput(f"the login file {str(path)!r} cannot be read ({error.strerror})", fix) from None
     except UnicodeDecodeError:
         user = colon = password = ""
-    if rights & (stat.S_IRWXG | stat.S_IRWXO):
-        problem = f"the login file must be closed to everybody else, not have rights {rights:o}"
-        raise BadInput(problem, f"chmod go= {str(path)!r}")
+    check_private(path, mode, "the login file")
     if not (user and colon and password) or "\n" in password:
         raise BadInput(f"the login file {str(path)!r} does not hold user:password", "write it in one line")
     return user, password
+
+
+def check_private(path: Path, mode: int, what: str) -> None:
+    """Refuse a file with secrets that others than its owner may read or change.
+
+    >>> check_private(Path("/home/ann/login"), 0o640, "the login file")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the login file must be closed to everybody else, not have rights 640: \
+chmod go= '/home/ann/login'
+    """
+    rights = stat.S_IMODE(mode)
+    if rights & (stat.S_IRWXG | stat.S_IRWXO):
+        problem = f"{what} must be closed to everybody else, not have rights {rights:o}"
+        raise BadInput(problem, f"chmod go= {str(path)!r}")

@@ -30,8 +30,8 @@ Source = str | Sequence[str] | AbstractContextManager[str]
 class ReaderCase:
     """A reader, what makes an export in an empty folder (or serves one), and the events in it.
 
-    >>> from tarry.places.github import READER
-    >>> ReaderCase(kind=READER, source=lambda folder: "-", events=[]).options
+    >>> from tarry.places.exports import GITHUB
+    >>> ReaderCase(kind=GITHUB, source=lambda folder: "-", events=[]).options
     {}
     """
 
@@ -45,9 +45,9 @@ class ReaderCase:
 class ReaderSuite:
     """What the test class of a reader inherits; `case` is all it adds.
 
-    >>> from tarry.places.github import READER
+    >>> from tarry.places.exports import GITHUB
     >>> class TestMine(ReaderSuite):
-    ...     case = ReaderCase(kind=READER, source=lambda folder: "-", events=[])
+    ...     case = ReaderCase(kind=GITHUB, source=lambda folder: "-", events=[])
     """
 
     case: ReaderCase

@@ -87,7 +87,7 @@ def test_those_that_go_first_are_looked_at_with_it(server, node):
     """A node does not know coins that nobody has sent."""
     with_fee(server, VSIZE * 5)
     look(node, PLAIN, [first := read_transaction(make_transaction(2).encode())])
-    assert ("testmempoolaccept", [[first.hex, PLAIN.hex]]) in server.asked
+    assert ("testmempoolaccept", [[first.raw.hex(), PLAIN.raw.hex()]]) in server.asked
 
 
 @pytest.mark.parametrize(

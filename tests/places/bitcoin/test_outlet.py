@@ -8,9 +8,9 @@ from contracts.http_receiver import says
 from contracts.node_server import SPENT, NodeServer, make_transaction, name_of
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.places.bitcoin.client import explain
 from tarry.places.bitcoin.clues import HOW
 from tarry.places.bitcoin.outlet import Bitcoin
-from tarry.places.bitcoin.refusals import explain
 from tarry.testing.outlets import SOONEST, OutletCase, OutletKeeping, OutletSuite, opened, release_of
 
 RAW = make_transaction(7, values=(1000, 2000, 3000))

@@ -50,7 +50,7 @@ def test_one_with_witnesses_is_read():
     assert made.txid == "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609"
     assert [each.sequence for each in made.inputs] == [0xFFFFFFEE, 0xFFFFFFFF]
     assert [each.is_signed for each in made.inputs] == [True, True]
-    assert (made.outputs, made.locktime, made.hex) == ((112_340_000, 223_450_000), 17, WITNESSED)
+    assert (made.outputs, made.locktime, made.raw.hex()) == ((112_340_000, 223_450_000), 17, WITNESSED)
 
 
 def test_white_space_and_capitals_change_nothing():
@@ -75,7 +75,7 @@ def test_no_bytes_break_the_reader(raw):
         made = read(raw.hex())
     except BadInput:
         return
-    assert made.hex == raw.hex()
+    assert made.raw.hex() == raw.hex()
 
 
 @given(at=some.integers(0, len(WITNESSED) // 2 - 1), other=some.integers(1, 255))

@@ -21,7 +21,6 @@ from tarry.places.http import call, only_asking
 
 __all__ = ["Visit", "account_id", "account_name", "original", "read_server"]
 
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_BYTES = 8 << 20  # of one answer
 _PAGE = 40  # the most statuses that Mastodon gives at once
 _PAGES = 3
@@ -41,7 +40,7 @@ def read_server(url: str) -> Address:
     tarry.core.errors.BadInput: http://social.example is not encrypted, and a token is sent there: use https://
     """
     address = read_address(url)
-    if not address.tls and address.host not in _LOOPBACK:
+    if not (address.tls or address.is_here):
         raise BadInput(f"{url} is not encrypted, and a token is sent there", "use https://")
     if address.path != "/":
         raise BadInput(f"the address of a server must end after its name, not with {address.path!r}")
@@ -209,10 +208,7 @@ def _fail(response: Response) -> NoReturn:
 
 def _reason(response: Response) -> str:
     """Why Mastodon does not take a status: a rule such as a limit, and none of its words."""
-    try:
-        error = json.loads(response.body).get("error", "")
-    except (ValueError, RecursionError, AttributeError):
-        error = ""
+    error = (response.fields or {}).get("error", "")
     known = re.fullmatch(r"Validation failed: [\w ,'.]*", error) if isinstance(error, str) else None
     return f"{response}: {one_line(error)}" if known else str(response)
 

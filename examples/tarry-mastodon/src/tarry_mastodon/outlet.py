@@ -17,117 +17,74 @@ What the server learns nevertheless: the address this machine connects from, and
 """
 
 import re
-import ssl
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.places.accounts import Account, Accounts
+from tarry.places.checks import check_options, read_path, read_utf8
+from tarry.places.http import AccountOutlet, ByAccount
 
 from tarry_mastodon.client import Visit, account_name, read_server
-
-if TYPE_CHECKING:
-    from tarry.keep.home import Home
 
 __all__ = ["Mastodon"]
 
 _VISIBILITIES = ("public", "unlisted")
-_LONGEST_S = 120
 _SLACK_S = 300  # how far two clocks may be apart
 _MOST_CHARACTERS = 100_000  # most servers take far fewer, and say so at the release
 _ID = re.compile(r"[0-9A-Za-z_-]{1,128}")
 _START = datetime(1970, 1, 1, tzinfo=UTC)
-# They are kept with the post, and name nobody.
-_BAD_FILE = (
-    "the accounts file is missing, open to others or not well formed: whoever runs this must mend it"
-)
-_NO_ACCOUNT = "the accounts file has no such account at a server any more: name another one"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Status:
+class _Status(ByAccount):
     """What is to be posted, and by whom."""
 
-    account: str  # a table of the accounts file
     visibility: str
     in_reply_to: str | None  # the id of another status
-    accounts: Path | None  # another accounts file: in one's own store only
 
 
-class Mastodon(Outlet):
-    """Posts statuses by the accounts of a file. `timeout_s` bounds each request; there are about four.
+class Mastodon(AccountOutlet):
+    """Posts statuses by the accounts of a file, each with about four requests.
 
     Options of a post: `account` (a name in the accounts file), and perhaps `visibility` (public, else
-    unlisted) and `in_reply_to` (the id of a status). In one's `own` store a post may name another accounts
-    file, in `accounts`, and there need be none before a post wants it.
+    unlisted) and `in_reply_to` (the id of a status), and in one's own store `accounts`.
 
+    >>> from pathlib import Path
+    >>> from tarry.places.accounts import Accounts
     >>> own = Mastodon(Accounts(Path("/nowhere/accounts.toml")), own=True)
     >>> own.check({"account": "nym", "visibility": "direct"})
     Traceback (most recent call last):
     tarry.core.errors.BadInput: unknown visibility 'direct': use public, unlisted
     """
 
-    delivery: Delivery = "exactly once"
+    place = "a server"
+    where = "server"
+    longest_s = 120
 
-    def __init__(
-        self,
-        accounts: Accounts,
-        *,
-        own: bool = False,
-        timeout_s: float = 30,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        if not 0 < timeout_s <= _LONGEST_S:
-            raise BadInput(f"the timeout must be above 0 and at most {_LONGEST_S} seconds, not {timeout_s}")
-        if accounts.place is not None:
-            read_server(accounts.place)
-        if not own:
-            accounts.check()
-        self._accounts, self._own = accounts, own
-        self._timeout_s, self._tls = timeout_s, tls
+    def check_place(self, url: str) -> None:
+        """Refuse what is not the address of a server."""
+        read_server(url)
 
-    @classmethod
-    def for_home(cls, home: "Home") -> Self:
-        """The accounts file lies beside the policy, unless a post names another."""
-        return cls(Accounts(home.accounts_path), own=True)
-
-    @classmethod
-    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
-        """All accounts are at the server that the operator has chosen."""
-        return cls(Accounts(Path(settings["accounts"]), place=settings["server"]))
-
-    def check(self, options: Mapping[str, Any]) -> None:
-        """Refuse what no server takes, and an account that is not there. No server is asked."""
-        status = self._read(options)
-        read_server(self._file(status).account(status.account).at)
+    def login_name(self, login: str) -> str:
+        """What an account is called at its server."""
+        return account_name(login)
 
     def check_content(self, options: Mapping[str, Any], content: bytes) -> None:  # noqa: ARG002 - for all alike
         """Refuse what is no text of a status."""
         _read_text(content)
 
-    def account(self, options: Mapping[str, Any]) -> str | None:
-        """The account that a post needs, with its server; None while the file cannot be read."""
-        try:
-            status = self._read(options)
-            account = self._file(status).account(status.account)
-        except BadInput:
-            return None
-        return f"{account.at.rstrip('/')} {account_name(account.login)}"
-
     def deliver(self, release: Release) -> None:
         """Post it, find it posted, or say why not."""
         try:
-            status, text = self._read(release.options), _read_text(release.content)
+            status, text = self.read(release.options), _read_text(release.content)
         except BadInput as error:
             raise Refused(str(error)) from error
-        visit = Visit(self._account_now(status), timeout_s=self._timeout_s, tls=self._tls)
+        visit = Visit(self.account_now(status), timeout_s=self.timeout_s, tls=self.trust)
         visit.log_in()
         if _is_there(visit, status, text, release):
             return
@@ -139,12 +96,12 @@ class Mastodon(Outlet):
             fields["in_reply_to_id"] = status.in_reply_to
         visit.post(fields, release.id)
 
-    def _read(self, options: Mapping[str, Any]) -> _Status:
+    def read(self, options: Mapping[str, Any]) -> _Status:
+        """Check the options of a status."""
         if "content_type" in options:  # how a gateway marks what was no text
             raise BadInput("a status must be text, not another kind of content", "send a string")
-        known = ["account", "visibility", "in_reply_to", *(["accounts"] if self._own else [])]
-        if unknown := sorted(name for name in options if name not in known):
-            raise BadInput(f"unknown option {unknown[0]!r} of a status", f"use {', '.join(known)}")
+        known = ["account", "visibility", "in_reply_to", *(["accounts"] if self.own else [])]
+        check_options(options, known, "a status")
         for name, value in options.items():
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise BadInput(f"{name} must be a text of one line, not {value!r:.60}")
@@ -155,33 +112,16 @@ class Mastodon(Outlet):
             raise BadInput(f"unknown visibility {visibility!r}", f"use {', '.join(_VISIBILITIES)}")
         if parent is not None and not _ID.fullmatch(parent):
             raise BadInput(f"in_reply_to must be the id of a status, not {parent!r}")
-        accounts = Path(options["accounts"]) if "accounts" in options else None
         return _Status(
-            account=options["account"], visibility=visibility, in_reply_to=parent, accounts=accounts
+            account=options["account"],
+            accounts=read_path(options.get("accounts"), "accounts"),
+            visibility=visibility,
+            in_reply_to=parent,
         )
-
-    def _file(self, status: _Status) -> Accounts:
-        return self._accounts if status.accounts is None else Accounts(status.accounts)
-
-    def _account_now(self, status: _Status) -> Account:
-        file = self._file(status)
-        try:
-            file.check()
-        except BadInput as error:  # whoever keeps the file will mend it: nothing is wrong with this status
-            raise Unreachable(_BAD_FILE) from error
-        try:
-            account = file.account(status.account)
-            read_server(account.at)
-        except BadInput as error:
-            raise Refused(_NO_ACCOUNT) from error
-        return account
 
 
 def _read_text(content: bytes) -> str:
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        raise BadInput("a status must be text in UTF-8, not other bytes") from None
+    text = read_utf8(content, "a status")
     if any(unicodedata.category(letter) == "Cc" and letter not in "\t\n\r" for letter in set(text)):
         raise BadInput("a status must have no control characters but tabs and line ends")
     if not text.strip() or len(text) > _MOST_CHARACTERS:

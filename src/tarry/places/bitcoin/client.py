@@ -4,12 +4,15 @@ The request says what is asked and nothing else: the id of a single one is alway
 in one order. The password is read at each question, because a node writes a new cookie at each start. An
 outlet speaks encrypted to everything but a node on this machine: password and transaction would be read on
 their way.
+
+What a refusal means (never, and what a person can do about it, or not now) is told by the reasons of
+Bitcoin Core and what descends from it. One that is not known is shown as it is.
 """
 
 import base64
 import json
+import re
 import ssl
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,37 +20,120 @@ from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.keep.errors import Unreachable
+from tarry.keep.errors import Refused, Unreachable
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
+from tarry.places.checks import check_timeout, read_path
 from tarry.places.http import call
+from tarry.readers.kind import check_private
 
-__all__ = ["WHERE", "Node", "NodeError", "Send", "first_line", "read_node"]
+__all__ = [
+    "ALREADY_THERE",
+    "MISSING",
+    "WHERE",
+    "Node",
+    "NodeError",
+    "Send",
+    "explain",
+    "first_line",
+    "read_node",
+]
 
 #: How a request goes out: address, headers, body, and the most bytes that may be answered.
 Send = Callable[[Address, dict[str, str], bytes, int], Response]
 #: What sentences call the address.
 WHERE = "the address of a node"
-
+#: It has been mined, and something that it pays is still unspent.
+ALREADY_THERE = -27
+#: How nodes of several years say that a coin is not there.
+MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs", "missingorspent")
 _MOST_ANSWER = 64 << 10
 _MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
 _MOST_SECRET = 1024
+#: What reading raises where something is no answer of a node.
+_STRANGE = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError, AttributeError)
 _LONGEST_S = 30
 _UNWANTED, _FORBIDDEN = 401, 403
 _LARGEST_CODE = 1_000_000
 _LONGEST_NUMBER, _MOST_DIGITS = 40, 30
+_ABOUT_IT = {-25, -26}
+_UNREADABLE = -22
+_BROKE = {-1, -32603}  # something inside it, at whichever moment, be it after it has taken it
+_NOT_NOW = (
+    "mempool min fee not met",
+    "mempool full",
+    "too-long-mempool-chain",
+    "too-large-cluster",
+    "accepttomemorypool failed",
+)
+_LONG_DIGITS = re.compile(r"[0-9a-fA-F]{16,}")
+_FEE = "make another one with a higher fee, and send that"
+#: What any of these words in a reason (in lower case) mean.
+_READINGS = (
+    (
+        MISSING,
+        (
+            "a coin that it spends is gone or unknown: spent by another transaction (look for your own), "
+            "never sent by whoever made it, or spent by this one long ago, which a node tells only with "
+            "txindex"
+        ),
+    ),
+    (
+        ("txn-mempool-conflict", "spends-conflicting", "replacement-adds-unconfirmed", "bip125"),
+        "another transaction that waits to be mined spends the same coin: withdraw this one, or wait",
+    ),
+    (
+        ("insufficient fee", "too many potential replacements", "replacement-failed"),
+        f"it would replace another one, and pays too little for that: {_FEE}",
+    ),
+    (("min relay fee not met",), f"nodes pass on nothing at so low a fee: {_FEE}"),
+    (
+        ("fee exceeds maximum", "absurdly-high-fee", "max-fee-exceeded", "max feerate exceeded"),
+        "its fee is so high that the node takes it for a mistake: make another one",
+    ),
+    (
+        ("unspendable output exceeds", "max-burn", "maxburn"),
+        "it pays what nobody can ever spend, which the node takes for a mistake: make another one",
+    ),
+    (
+        ("non-bip68-final", "non-final"),
+        "its lock has not ended: repeat it when the block or the moment has come",
+    ),
+    (
+        ("premature-spend-of-coinbase",),
+        "it spends a miner's reward that is too young: repeat it after 100 blocks",
+    ),
+    (
+        ("script-verify-flag", "witness-program", "bad-witness"),
+        "a signature or a script is wrong: sign it again with the keys of the coins that it spends",
+    ),
+    (("in-belowout",), "it pays more than it spends: make another one"),
+    (("dust",), "an output is too small to be passed on: make another one without it"),
+    (
+        (
+            "scriptpubkey",
+            "scriptsig",
+            "tx-size",
+            "version",
+            "bare-multisig",
+            "multi-op-return",
+            "datacarrier",
+        ),
+        "the node does not pass on such transactions: make another one, or use a node that does",
+    ),
+)
 
 
 class NodeError(TarryError):
-    """The node has read the question, and says no. `code` and `reason` are its own.
+    """The node has read the question, and says no. `code` and `reason` are its own, `method` is ours.
 
     >>> raise NodeError(-26, "dust")
     Traceback (most recent call last):
     tarry.places.bitcoin.client.NodeError: the node answered -26: dust
     """
 
-    def __init__(self, code: int, reason: str) -> None:
-        self.code, self.reason = code, reason
+    def __init__(self, code: int, reason: str, method: str = "") -> None:
+        self.code, self.reason, self.method = code, reason, method
         super().__init__(f"the node answered {code}: {reason}")
 
 
@@ -72,8 +158,10 @@ class Node:
         if self.login is not None:
             _read_login(self.login)
         elif self.cookie is not None and not self.cookie.parent.is_dir():
-            problem = f"there is no folder {str(self.cookie.parent)!r} with a node's cookie"
-            raise BadInput(problem, "give the .cookie in the node's data folder")
+            raise BadInput(
+                f"there is no folder {str(self.cookie.parent)!r} with a node's cookie",
+                "give the .cookie in the node's data folder",
+            )
 
     def ask(self, method: str, *params: Any) -> Any:
         """What the node answers; `NodeError` if that is no, `Unreachable` if it answers nothing.
@@ -82,8 +170,8 @@ class Node:
         """
         response = self._post(_question("tarry", method, params), max(self.most, _MOST.get(method, 0)))
         try:
-            result = _result(_json(response))
-        except _Strange:
+            result = _result(_json(response), method)
+        except _STRANGE:
             raise self.strange_answer(response) from None
         if isinstance(result, NodeError):
             raise result
@@ -95,18 +183,20 @@ class Node:
             return []
         response = self._post([_question(n, method, params) for n, params in enumerate(each)], self.most)
         try:
-            answers = {answer.get("id"): _result(answer) for answer in _json(response)}
-        except (_Strange, AttributeError, TypeError):
-            raise self.strange_answer(response) from None
-        if answers.keys() != set(range(len(each))):
-            raise self.strange_answer(response)
-        return [answers[number] for number in range(len(each))]
+            answers = {answer.get("id"): _result(answer, method) for answer in _json(response)}
+            if len(answers) == len(each):
+                return [answers[number] for number in range(len(each))]
+        except _STRANGE:
+            pass
+        raise self.strange_answer(response)
 
     def strange_answer(self, response: Response | None = None) -> Unreachable:
         """The trouble with something that is no node."""
         status = "" if response is None else f" ({response})"
-        why = f"{self.who} answered something that is no answer of a node{status}: check its address"
-        return Unreachable(why, sent=True)
+        return Unreachable(
+            f"{self.who} answered something that is no answer of a node{status}: check its address",
+            sent=True,
+        )
 
     def _post(self, question: object, most: int) -> Response:
         headers = {"User-Agent": "tarry", "Connection": "close", "Content-Type": "application/json"}
@@ -156,38 +246,35 @@ machine: reach it through a tunnel that ends on this machine, or by https://
         raise BadInput(f"{WHERE} must be a URL, not {ascii(url)[:40]}")
     address = read_address(url, WHERE)
     if not (address.tls or address.is_here):
-        fix = "reach it through a tunnel that ends on this machine, or by https://"
-        raise BadInput(f"{WHERE} must begin with https:// unless it is on this machine", fix)
+        raise BadInput(
+            f"{WHERE} must begin with https:// unless it is on this machine",
+            "reach it through a tunnel that ends on this machine, or by https://",
+        )
     if (cookie is None) == (login is None):
         has = "neither a cookie nor a login" if cookie is None else "both a cookie and a login"
         raise BadInput(f"the node has {has}", "give one of the two")
-    if not 0 < timeout_s <= _LONGEST_S:
-        raise BadInput(f"the timeout of a node must be above 0 and at most {_LONGEST_S} s, not {timeout_s}")
+    check_timeout(timeout_s, _LONGEST_S, "a node")
 
     def send(address: Address, headers: dict[str, str], body: bytes, most: int) -> Response:
         return call(address, headers, body, timeout_s=timeout_s, tls=tls, who="the node", most=most)
 
-    return Node(address=address, send=send, cookie=_path(cookie, "cookie"), login=_path(login, "login"))
-
-
-def _path(path: Any, name: str) -> Path | None:
-    if path is None:
-        return None
-    if not isinstance(path, str | Path) or "\0" in str(path) or not Path(path).is_absolute():
-        raise BadInput(f"the {name} of a node must be an absolute path, not {ascii(str(path))[:60]}")
-    return Path(path)
+    return Node(
+        address=address,
+        send=send,
+        cookie=read_path(cookie, "the cookie of a node"),
+        login=read_path(login, "the login of a node"),
+    )
 
 
 def _read_login(path: Path) -> bytes:
     try:
-        rights = stat.S_IMODE(path.stat().st_mode)
+        mode = path.stat().st_mode
         secret = first_line(path)
     except OSError as error:
-        problem = f"the login file {str(path)!r} cannot be read ({error.strerror})"
-        raise BadInput(problem, "check its path and rights") from None
-    if rights & (stat.S_IRWXG | stat.S_IRWXO):
-        problem = f"the login file must be closed to everybody else, not have rights {rights:o}"
-        raise BadInput(problem, f"chmod go= {str(path)!r}")
+        raise BadInput(
+            f"the login file {str(path)!r} cannot be read ({error.strerror})", "check its path and rights"
+        ) from None
+    check_private(path, mode, "the login file")
     if b":" not in secret:
         raise BadInput(f"the login file {str(path)!r} does not hold user:password", "write it in one line")
     return secret
@@ -203,31 +290,21 @@ def first_line(path: Path) -> bytes:
         return file.read(_MOST_SECRET).partition(b"\n")[0].strip()
 
 
-class _Strange(ValueError):
-    """This is no answer of a node."""
-
-
 def _question(number: int | str, method: str, params: Sequence[Any]) -> dict[str, Any]:
     return {"jsonrpc": "1.0", "id": number, "method": method, "params": list(params)}
 
 
 def _json(response: Response) -> Any:
     """Errors come with 200, 404 or 500, by the version of the node: the body tells which they are."""
-    try:
-        return json.loads(response.body, parse_float=_number, parse_constant=_number)
-    except (ValueError, RecursionError, ArithmeticError):
-        raise _Strange from None
+    return json.loads(response.body, parse_float=_number, parse_constant=_number)
 
 
-def _result(answer: Any) -> Any:
+def _result(answer: Any, method: str) -> Any:
     """What was asked for, or the error instead."""
-    try:
-        error = answer.get("error")
-        if error is None:
-            return answer["result"]
-        return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise _Strange from None
+    error = answer.get("error")
+    if error is None:
+        return answer["result"]
+    return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))), method)
 
 
 def _code(code: Any) -> int:
@@ -243,3 +320,25 @@ def _number(text: str) -> Decimal:
     if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
         raise ValueError
     return number
+
+
+def explain(code: int, reason: str) -> Refused | Unreachable:
+    """The trouble that an answer of a node means.
+
+    >>> str(explain(-26, "dust"))
+    'the node refuses it (dust): an output is too small to be passed on: make another one without it'
+    >>> type(explain(-28, "Loading block index..."))
+    <class 'tarry.keep.errors.Unreachable'>
+    """
+    words = _LONG_DIGITS.sub("...", reason)  # ids of transactions are what waits here
+    if code == _UNREADABLE:
+        return Refused(f"the node cannot read it ({words}): make another one")
+    if code not in _ABOUT_IT:  # it warms up, is busy, or does not know what is asked
+        return Unreachable(f"the node answered {code}: {words}", sent=code in _BROKE)
+    lower = reason.lower()
+    if any(mark in lower for mark in _NOT_NOW):
+        return Unreachable(f"the node does not take it now ({words}): it is tried again")
+    for marks, meaning in _READINGS:
+        if any(mark in lower for mark in marks):
+            return Refused(f"the node refuses it ({words}): {meaning}")
+    return Refused(f"the node refuses it ({words}): make another one, or ask its operator")

@@ -17,11 +17,10 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.net.http_call import one_line
-from tarry.places.bitcoin.client import Node, NodeError
-from tarry.places.bitcoin.refusals import explain
+from tarry.places.bitcoin.client import Node, NodeError, explain
 from tarry.places.bitcoin.transaction import RawTransaction
 
-__all__ = ["HOW", "Clue", "clues_of", "look"]
+__all__ = ["HOW", "Clue", "clues_of", "look", "refuse_clues"]
 
 #: From here on a lock time is no block but a moment, in seconds since 1970.
 _MOMENT = 500_000_000
@@ -70,6 +69,15 @@ def clues_of(transaction: RawTransaction) -> tuple[Clue, ...]:
     return tuple(_clues(transaction))
 
 
+def refuse_clues(clues: Sequence[Clue], problem: str) -> None:
+    """Refuse a transaction that tells anything, and say what, and how to make one that does not.
+
+    >>> refuse_clues([], "it tells when it was made")
+    """
+    if clues:
+        raise BadInput(f"{problem}: {'; '.join(clue.sentence for clue in clues)}", HOW)
+
+
 def _clues(transaction: RawTransaction) -> Iterator[Clue]:
     if transaction.locktime:
         yield _lock_time(transaction.locktime)
@@ -84,10 +92,12 @@ def _clues(transaction: RawTransaction) -> Iterator[Clue]:
     locks = sequences if transaction.version >= 2 else set()
     waits = [each for each in locks if not each & _NO_LOCK and each & _LENGTH]
     if waits:
+        count = max(waits) & _LENGTH
+        wait = f"{count * _UNIT_S} s" if max(waits) & _IN_TIME else f"{count} blocks"
         yield Clue(
             "relative lock",
-            f"it has to wait {_wait(max(waits))} after a coin that it spends: who counts from there knows "
-            "when it could first be sent",
+            f"it has to wait {wait} after a coin that it spends: who counts from there knows when it could "
+            "first be sent",
             "spend a coin without such a lock, or send it long after the lock has ended",
         )
     if len(sequences) > 1:
@@ -101,17 +111,13 @@ def _clues(transaction: RawTransaction) -> Iterator[Clue]:
 def _lock_time(locktime: int) -> Clue:
     if locktime < _MOMENT:
         sentence = (
-            f"its lock time is block {locktime}: wallets write the newest block there, so it tells when"
+            f"its lock time is block {locktime}: wallets write the newest block there, so it tells when it "
+            "was made"
         )
-        return Clue("lock time", f"{sentence} it was made", "make it with locktime 0")
-    moment = datetime.fromtimestamp(locktime, tz=UTC)
-    sentence = f"its lock time is a moment, {moment:%Y-%m-%d %H:%M} UTC: nobody could send it before"
+    else:
+        moment = datetime.fromtimestamp(locktime, tz=UTC)
+        sentence = f"its lock time is a moment, {moment:%Y-%m-%d %H:%M} UTC: nobody could send it before"
     return Clue("lock time", sentence, "make it with locktime 0")
-
-
-def _wait(sequence: int) -> str:
-    count = sequence & _LENGTH
-    return f"{count * _UNIT_S} s" if sequence & _IN_TIME else f"{count} blocks"
 
 
 def look(node: Node, transaction: RawTransaction, line: Sequence[RawTransaction] = ()) -> list[Clue]:
@@ -127,8 +133,10 @@ def look(node: Node, transaction: RawTransaction, line: Sequence[RawTransaction]
 out, or use a node on this machine
     """
     if not node.address.is_here:
-        fix = "leave --look out, or use a node on this machine"
-        raise BadInput("a node elsewhere would see the transaction before its time", fix)
+        raise BadInput(
+            "a node elsewhere would see the transaction before its time",
+            "leave --look out, or use a node on this machine",
+        )
     try:
         return list(_seen_by(node, transaction, line))
     except NodeError as error:
@@ -141,10 +149,13 @@ def _seen_by(node: Node, transaction: RawTransaction, line: Sequence[RawTransact
     tip = _whole(node.ask("getblockcount"), _MOMENT)
     if 0 < transaction.locktime < _MOMENT and transaction.locktime <= tip:
         behind = tip - transaction.locktime
-        sentence = f"its lock time is {behind} blocks behind the newest"
-        ago = f"it was made about {behind * 10} minutes ago"
-        yield Clue("age", f"{sentence}: {ago}", "make it with locktime 0")
-    verdict = node.ask("testmempoolaccept", [each.hex for each in (*line, transaction)])[-1]
+        yield Clue(
+            "age",
+            f"its lock time is {behind} blocks behind the newest: it was made about {behind * 10} minutes "
+            "ago",
+            "make it with locktime 0",
+        )
+    verdict = node.ask("testmempoolaccept", [each.raw.hex() for each in (*line, transaction)])[-1]
     if verdict.get("allowed"):
         fee, vsize = round(_coins(verdict["fees"]["base"]) * _COIN), _whole(verdict["vsize"], _MOST_SIZE)
         yield from _fee_clues(fee, vsize or 1, len(transaction.inputs), _estimates(node))
@@ -192,19 +203,21 @@ def _fee_clues(fee: int, vsize: int, inputs: int, estimates: dict[int, list[Frac
         return
     rate = Fraction(fee, vsize)
     shown = f"{float(rate):.3g} satoshis a virtual byte"
-    same = [blocks for blocks, rates in estimates.items() if any(_is_near(rate, each) for each in rates)]
+    same = [
+        blocks
+        for blocks, rates in estimates.items()
+        if any(abs(rate - each) <= each * _NEAR for each in rates)
+    ]
     if same and not _is_round(fee, vsize, inputs):
-        sentence = (
-            f"its fee rate, {shown}, is the estimate of this moment for {same[0]} blocks: it tells when"
+        yield Clue(
+            "fee",
+            f"its fee rate, {shown}, is the estimate of this moment for {same[0]} blocks: it tells when it "
+            "was made",
+            _ROUND,
         )
-        yield Clue("fee", f"{sentence} it was made", _ROUND)
     everything = [each for rates in estimates.values() for each in rates]
     if rate > _FAR * max(everything) or rate * _FAR < min(everything):
         yield Clue("fee", f"its fee rate, {shown}, is far from what others pay now: it stands out", _ROUND)
-
-
-def _is_near(rate: Fraction, estimate: Fraction) -> bool:
-    return abs(rate - estimate) <= estimate * _NEAR
 
 
 def _is_round(fee: int, vsize: int, inputs: int) -> bool:

@@ -36,9 +36,8 @@ from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.posts import Post, Receipt
 from tarry.places.bitcoin.client import read_node
-from tarry.places.bitcoin.clues import HOW, Clue, clues_of, look
-from tarry.places.bitcoin.family import Placed, Queued, arrange
-from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
+from tarry.places.bitcoin.clues import Clue, clues_of, look, refuse_clues
+from tarry.places.bitcoin.transaction import Placed, Queued, RawTransaction, arrange, read_transaction
 
 __all__ = ["add_arguments", "run"]
 
@@ -59,14 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--look", action="store_true", help="let a node on this machine judge the fee too")
     parser.add_argument("--node", metavar="URL", default=_NODE, help=f"your node (default {_NODE})")
     parser.add_argument("--cookie", metavar="FILE", help=f"the node's cookie file (default {_COOKIE})")
-    login = "a private file with user:password in one line, instead of a cookie"
-    parser.add_argument("--login", metavar="FILE", help=login)
+    parser.add_argument(
+        "--login", metavar="FILE", help="a private file with user:password in one line, instead of a cookie"
+    )
     add_hand_in(parser, "the txid, or the target of what it spends")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the transactions in."""
-    transactions = _read_all(arguments.transactions)
+    transactions = [_read(text) for text in _texts(arguments.transactions)]
     clues = {each.txid: list(clues_of(each)) for each in transactions}
     options = _options(arguments)
     _refuse(arguments, clues)
@@ -104,7 +104,7 @@ def _post(
         actor=ME,
         target=placed.target,
         outlet="bitcoin",
-        content=placed.transaction.hex.encode(),
+        content=placed.transaction.raw.hex().encode(),
         options={**options, "txid": placed.transaction.txid},
         track=arguments.track,
         more_to_come=arguments.more,
@@ -156,14 +156,8 @@ def _waves(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
 
 
 def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:
-    if not arguments.strict:
-        return
-    for txid, its_clues in clues.items():
-        if its_clues:
-            sentences = "; ".join(clue.sentence for clue in its_clues)
-            raise BadInput(
-                f"transaction {txid[:_SHOWN]} shows when it was made (--strict): {sentences}", HOW
-            )
+    for txid, its_clues in clues.items() if arguments.strict else ():
+        refuse_clues(its_clues, f"transaction {txid[:_SHOWN]} shows when it was made (--strict)")
 
 
 def _print_taken(
@@ -174,7 +168,16 @@ def _print_taken(
 ) -> None:
     started = see_to_keeper(Home.of(environ))
     if arguments.json:
-        rows = [_fields(each, taken[each.transaction.txid], clues) for each in placed]
+        rows = [
+            {
+                "txid": each.transaction.txid,
+                "target": each.target,
+                "after": each.after,
+                **receipt_json(taken[each.transaction.txid]),
+                "clues": [vars(clue) for clue in clues[each.transaction.txid]],
+            }
+            for each in placed
+        ]
         print_json({"transactions": rows, "keeper_started": started})
         return
     for each in placed:
@@ -185,23 +188,8 @@ def _print_taken(
             print(f"tarry wallet: {txid[:_SHOWN]}: {clue.sentence}: {clue.fix}", file=sys.stderr)
 
 
-def _fields(placed: Placed, receipt: Receipt, clues: dict[str, list[Clue]]) -> dict[str, Any]:
-    txid = placed.transaction.txid
-    return {
-        "txid": txid,
-        "target": placed.target,
-        "after": placed.after,
-        **receipt_json(receipt),
-        "clues": [vars(clue) for clue in clues[txid]],
-    }
-
-
-def _read_all(words: Sequence[str]) -> list[RawTransaction]:
-    """What stands on a command line; files hold one transaction in each line."""
-    return [_read(text) for text in _texts(words)]
-
-
 def _texts(words: Sequence[str]) -> Iterator[str]:
+    """What stands on a command line; files hold one transaction in each line."""
     for word in words:
         if _HEX.fullmatch(word):
             yield word
@@ -228,8 +216,10 @@ def _content(word: str) -> str:
     if len(content) > _MOST_READ:
         raise BadInput(f"a file of transactions must have at most {_MOST_READ} bytes", "send fewer at once")
     if _BINARY.match(content):
-        fix = "write it in hex: xxd -p FILE | tr -d '\\n'"
-        raise BadInput("a transaction must be in hex, not its bytes themselves", fix)
+        raise BadInput(
+            "a transaction must be in hex, not its bytes themselves",
+            "write it in hex: xxd -p FILE | tr -d '\\n'",
+        )
     for mark, encoding in _MARKS.items():  # some editors and shells put one before a text
         if content.startswith(mark):
             return content.decode(encoding, errors="replace")
@@ -238,8 +228,10 @@ def _content(word: str) -> str:
 
 def _read(text: str) -> RawTransaction:
     if text == "null":
-        fix = 'let the wallet sign all of it ("complete" in its answer says whether it has)'
-        raise BadInput("a transaction must be in hex, not null", fix)
+        raise BadInput(
+            "a transaction must be in hex, not null",
+            'let the wallet sign all of it ("complete" in its answer says whether it has)',
+        )
     transaction = read_transaction(text.encode("latin-1", errors="replace"))
     transaction.check_signed()
     return transaction

@@ -21,10 +21,10 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.places.bitcoin.client import Node, NodeError, read_node
-from tarry.places.bitcoin.clues import HOW, clues_of
-from tarry.places.bitcoin.refusals import ALREADY_THERE, explain
+from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
+from tarry.places.bitcoin.clues import clues_of, refuse_clues
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
+from tarry.places.checks import check_options
 from tarry.places.http import only_asking
 
 __all__ = ["Bitcoin"]
@@ -75,9 +75,8 @@ directory): check its path and rights
     def check_content(self, options: Mapping[str, Any], content: bytes) -> None:
         """Refuse what is no signed transaction, and, where that is wanted, one that tells its moment."""
         transaction = _read(options, content)
-        if self._strict and (clues := clues_of(transaction)):
-            sentences = "; ".join(clue.sentence for clue in clues)
-            raise BadInput(f"the transaction tells when it was made: {sentences}", HOW)
+        if self._strict:
+            refuse_clues(clues_of(transaction), "the transaction tells when it was made")
 
     def deliver(self, release: Release) -> None:
         """Give it to the node, or raise why not."""
@@ -86,7 +85,7 @@ directory): check its path and rights
         except BadInput as error:
             raise Refused(str(error)) from error
         try:
-            txid = node.ask("sendrawtransaction", transaction.hex)
+            txid = node.ask("sendrawtransaction", transaction.raw.hex())
         except NodeError as error:
             if error.code == ALREADY_THERE:
                 return
@@ -99,17 +98,18 @@ directory): check its path and rights
 
     def _node_of(self, options: Mapping[str, Any]) -> Node:
         known = {"txid"} if self._node is not None else {"txid", *_OF_A_NODE}
-        if not set(options) <= known:
-            unknown = min(map(repr, set(options) - known))
-            raise BadInput(f"a transaction has no option {unknown}", f"use {', '.join(sorted(known))}")
+        check_options(options, known, "a transaction")
         txid = options.get("txid", "")
         if not isinstance(txid, str):
             raise BadInput(f"the txid of a post must be a text, not {type(txid).__name__}")
         if self._node is not None:
             return self._node
-        cookie, login = options.get("cookie"), options.get("login")
         return read_node(
-            options.get("node"), cookie=cookie, login=login, timeout_s=self._timeout_s, tls=self._tls
+            options.get("node"),
+            cookie=options.get("cookie"),
+            login=options.get("login"),
+            timeout_s=self._timeout_s,
+            tls=self._tls,
         )
 
 

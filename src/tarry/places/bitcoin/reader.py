@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
+from tarry.readers.exports import events_in
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, counted_us
 
@@ -34,7 +34,6 @@ _MEMPOOL = (
     " the node broke off or is set to forget its mempool (persistmempool=0)"
 )
 _OPEN_LINE = "the login went to another machine without encryption: use a tunnel"
-_GONE = "it left the mempool while that was read"
 _ADVICE = {
     -1: "it may have pruned that block",
     -8: "it does not know that block or option",
@@ -83,7 +82,7 @@ def read_bitcoin(
     notes = (_WHO, *(_BLOCKS if heights else ()), *([_MEMPOOL] if mempool else []))
     if secret and not (address.tls or address.is_here):
         notes = (*notes, _OPEN_LINE)
-    return Stream(_events(_payments(rpc, heights, mempool=mempool), faults), faults, notes)
+    return Stream(events_in(_payments(rpc, heights, mempool=mempool), _event, faults), faults, notes)
 
 
 def _send(
@@ -96,8 +95,9 @@ def _send(
     wait: Callable[[float], None],
 ) -> Response:
     """A node that is too busy is asked again."""
-    request = WebRequest(method="POST", who=who, address=address, headers=headers, body=body, most=most)
-    return ask(request, wait)
+    return ask(
+        WebRequest(method="POST", who=who, address=address, headers=headers, body=body, most=most), wait
+    )
 
 
 def _cookie(path: Path) -> bytes:
@@ -112,28 +112,6 @@ def _cookie(path: Path) -> bytes:
     return secret
 
 
-@contextmanager
-def _reading(rpc: Node, method: str) -> Iterator[None]:
-    """Around a question. A node's own words for an error may show an address: they are left out."""
-    try:
-        yield
-    except NodeError as error:
-        advice = f": {_ADVICE[error.code]}" if error.code in _ADVICE else ""
-        raise NotPossible(f"{rpc.who} refused {method} with code {error.code}{advice}") from None
-    except Unreachable as error:
-        raise NotPossible(str(error)) from None
-
-
-def _call(rpc: Node, method: str, *params: object) -> Any:
-    with _reading(rpc, method):
-        return rpc.ask(method, *params)
-
-
-def _calls(rpc: Node, method: str, each: list[tuple[object, ...]]) -> list[Any]:
-    with _reading(rpc, method):
-        return rpc.ask_many(method, each)
-
-
 def _heights(text: str) -> range:
     heights = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
     if not heights:
@@ -145,20 +123,26 @@ def _heights(text: str) -> range:
 
 
 def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_Seen | str]:
-    if heights:
-        yield from _in_blocks(rpc, heights)
-    if mempool:
-        yield from _in_mempool(rpc)
+    try:
+        if heights:
+            yield from _in_blocks(rpc, heights)
+        if mempool:
+            yield from _in_mempool(rpc)
+    except NodeError as error:  # its own words may show an address: they are left out
+        advice = f": {_ADVICE[error.code]}" if error.code in _ADVICE else ""
+        raise NotPossible(f"{rpc.who} refused {error.method} with code {error.code}{advice}") from None
+    except Unreachable as error:
+        raise NotPossible(str(error)) from None
 
 
 def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
-    tip = _call(rpc, "getblockcount")
+    tip = rpc.ask("getblockcount")
     if not isinstance(tip, int) or heights[-1] > tip:
         raise BadInput(f"{rpc.who} has no block {heights[-1]}", f"its last one is {tip}")
     for height in heights:
-        block = _call(rpc, "getblock", _call(rpc, "getblockhash", height), 3)
+        block = rpc.ask("getblock", rpc.ask("getblockhash", height), 3)
         if not isinstance(block, dict) or not isinstance(block.get("tx"), list):
-            raise NotPossible(str(rpc.strange_answer()))
+            raise rpc.strange_answer()
         for payment in map(_object, block["tx"]):
             inputs = _listed(payment, "vin")
             if not any("coinbase" in each for each in inputs):  # new coins, which nobody sent
@@ -167,12 +151,12 @@ def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
 
 
 def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
-    known = _call(rpc, "getrawmempool")
+    known = rpc.ask("getrawmempool")
     if not isinstance(known, list):
-        raise NotPossible(str(rpc.strange_answer()))
+        raise rpc.strange_answer()
     for names in _pieces(known, _AT_ONCE):
-        entries = _calls(rpc, "getmempoolentry", [(name,) for name in names])
-        payments = _calls(rpc, "getrawtransaction", [(name, 1) for name in names])
+        entries = rpc.ask_many("getmempoolentry", [(name,) for name in names])
+        payments = rpc.ask_many("getrawtransaction", [(name, 1) for name in names])
         there = [
             (_object(entry), _object(payment))
             for entry, payment in zip(entries, payments, strict=True)
@@ -183,7 +167,7 @@ def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
         for entry, payment in there:
             spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
             yield _Seen(payment, entry.get("time"), spent)
-        yield from [_GONE] * (len(names) - len(there))
+        yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
 
 def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Any]:
@@ -193,32 +177,22 @@ def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int]
     """
     scripts: dict[tuple[str, int], Any] = {}
     for piece in _pieces(outs, _MANY):
-        answers = _calls(rpc, "gettxout", [(*out, False) for out in piece])
+        answers = rpc.ask_many("gettxout", [(*out, False) for out in piece])
         scripts |= {
             out: _object(each).get("scriptPubKey") for out, each in zip(piece, answers, strict=True)
         }
         unknown = [out for out in piece if scripts[out] is None]
-        parents = _calls(rpc, "getrawtransaction", [(name, 1) for name, _ in unknown])
+        parents = rpc.ask_many("getrawtransaction", [(name, 1) for name, _ in unknown])
         for (name, place), parent in zip(unknown, parents, strict=True):
             outputs = {each.get("n"): each for each in _listed(_object(parent), "vout")}
             scripts[name, place] = outputs.get(place, {}).get("scriptPubKey")
     return scripts
 
 
-def _events(payments: Iterable[_Seen | str], faults: Faults) -> Iterator[Event]:
-    good = 0
-    for number, seen in enumerate(payments, 1):
-        event = seen if isinstance(seen, str) else _event(seen)
-        if isinstance(event, Event):
-            good += 1
-            yield event
-        else:
-            faults.add(number, event)
-            faults.give_up_if_hopeless(good)
-
-
-def _event(seen: _Seen) -> Event | str:
+def _event(seen: _Seen | str) -> Event | str:
     """One payment, or why it is none."""
+    if isinstance(seen, str):
+        return seen
     if not seen.spent or seen.spent[0] is None:
         return "the node does not tell what the first input spends"
     senders = [_object(script).get("address") for script in seen.spent]
@@ -227,9 +201,8 @@ def _event(seen: _Seen) -> Event | str:
     scripts = [_object(each.get("scriptPubKey")) for each in _listed(seen.payment, "vout")]
     if not scripts:
         return "there is no output"
-    targets = (script.get("address") for script in scripts)
-    kind = str(scripts[0].get("type", ""))
-    target = next((each for each in targets if isinstance(each, str) and each not in senders), kind)
+    others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
+    target = next((each for each in others if each not in senders), str(scripts[0].get("type", "")))
     try:
         return Event(senders[0], target, counted_us(seen.seconds, "s"))
     except NoMoment as error:

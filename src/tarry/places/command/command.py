@@ -24,10 +24,16 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry run`."""
     add_hand_in(parser, None)
-    env = "keep this environment variable for the command (may be given again)"
-    parser.add_argument("--env", metavar="NAME", action="append", default=[], help=env)
-    stdin = "read standard input now, for the command to read"
-    parser.add_argument("--stdin", action="store_true", help=stdin)
+    parser.add_argument(
+        "--env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="keep this environment variable for the command (may be given again)",
+    )
+    parser.add_argument(
+        "--stdin", action="store_true", help="read standard input now, for the command to read"
+    )
     parser.add_argument("command", metavar="-- COMMAND", nargs=argparse.REMAINDER, help="what to run")
 
 

@@ -42,8 +42,12 @@ def command_options(
     missing = [name for name in named if name not in environment]
     if missing:
         raise BadInput(f"{missing[0]} is not set", f"set it, or leave out --env {missing[0]}")
-    kept = {name: environment[name] for name in (*ALWAYS_KEPT, *named) if name in environment}
-    return {"argv": argv, "directory": str(directory), "environment": kept, "umask": umask}
+    return {
+        "argv": argv,
+        "directory": str(directory),
+        "environment": {name: environment[name] for name in (*ALWAYS_KEPT, *named) if name in environment},
+        "umask": umask,
+    }
 
 
 class CommandOutlet(Outlet):

@@ -1,9 +1,9 @@
-"""A gateway's own feed, which lies in its store: the outlet itself is in `gateway/feed.py`."""
+"""Feeds: a gateway's own, which lies in its store (`gateway/feed.py` is its outlet), or one in a file."""
 
 from tarry.core.plugins import Option
 from tarry.keep.outlet import OutletKind
 
-__all__ = ["OUTLET"]
+__all__ = ["FILE_OUTLET", "OUTLET"]
 
 OUTLET = OutletKind(
     name="feed",
@@ -14,4 +14,17 @@ OUTLET = OutletKind(
         flag="feed", help="publish releases in the gateway's own feed, as is usual", rule="switch"
     ),
     shows_posts=True,
+)
+FILE_OUTLET = OutletKind(
+    name="feed-file",
+    outlet="tarry.places.feed.outlet:FeedFile",
+    delivery="exactly once",
+    words="its feed file",
+    option=Option(
+        flag="feed-file",
+        metavar="FILE",
+        help="append releases to this file, one line of JSON for each",
+        rule="file",
+        name="path",
+    ),
 )

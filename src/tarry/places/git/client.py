@@ -198,8 +198,10 @@ def git_fields(repository: Path, *words: str, ended_by: bytes = b"\0") -> Iterat
     [b'main']
     """
     if not repository.is_dir():
-        problem = "is not a folder" if repository.exists() else "does not exist"
-        raise BadInput(f"{_what(repository)} {problem}", "give the folder of a git repository")
+        raise BadInput(
+            f"{_what(repository)} {'is not a folder' if repository.exists() else 'does not exist'}",
+            "give the folder of a git repository",
+        )
     with TemporaryFile() as err, _child(repository, words, err.fileno()) as child:
         yield from _split(child, ended_by, repository)
         code = child.wait()

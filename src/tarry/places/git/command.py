@@ -20,8 +20,7 @@ from tarry.cli.personal_store import add_hand_in, hand_in, open_gate, shown_id
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.gate import Gate
 from tarry.keep.store import Row
-from tarry.places.git.outlet import waiting_push
-from tarry.places.git.redate import unpublished
+from tarry.places.git.outlet import unpublished, waiting_push
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,8 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", metavar="push", choices=["push"], help="push is all there is")
     parser.add_argument("remote", nargs="?", default="origin", help="the remote (default origin)")
     parser.add_argument("branch", nargs="?", help="the branch (default the one checked out)")
-    redate = "date the commits to the release; the branch moves to them then, if it still stands there"
-    parser.add_argument("--redate", action="store_true", help=redate)
+    parser.add_argument(
+        "--redate",
+        action="store_true",
+        help="date the commits to the release; the branch moves to them then, if it still stands there",
+    )
     add_hand_in(parser, "the address of the remote")
 
 
@@ -68,8 +70,11 @@ class _Push(NamedTuple):
 
 
 def _waiting_pushes(gate: Gate, repository: str) -> list[_Push]:
-    rows = [row for row, status in gate.posts() if row["outlet"] == "git" and status.state == "waiting"]
-    pushes = (_Push(row, options_in(gate, row["id"])) for row in rows)
+    pushes = (
+        _Push(row, options_in(gate, row["id"]))
+        for row, status in gate.posts()
+        if row["outlet"] == "git" and status.state == "waiting"
+    )
     return [push for push in pushes if push.options.get("repository") == repository]
 
 
@@ -92,12 +97,13 @@ def _check_earlier(earlier: Sequence[_Push], target: str, commit: str) -> None:
                 f"this commit waits already, as push {push.id}: withdraw that one to push it in another way"
             )
         if push.row["target"] != target:
-            problem = f"a push must have the target of those of its branch that wait, not {target!r}"
-            raise BadInput(problem, "give that target, or withdraw the waiting push")
+            raise BadInput(
+                f"a push must have the target of those of its branch that wait, not {target!r}",
+                "give that target, or withdraw the waiting push",
+            )
 
 
 def _last(earlier: Sequence[_Push]) -> int | None:
     """The last waiting push of the same branch: its commits must not leave before it does."""
     above = {push.row["parent"] for push in earlier}
-    last = [push.row["id"] for push in earlier if push.row["id"] not in above]
-    return last[0] if last else None
+    return next((push.row["id"] for push in earlier if push.row["id"] not in above), None)

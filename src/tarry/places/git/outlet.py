@@ -11,11 +11,17 @@ do not push with `--mirror`, which would send them too.
 Exactly once: a second try finds the commit there, or below what was pushed since. It never forces. After a
 push with `redate` the local branch moves to the redated commits if it still stands where it stood; if it
 has gone on, the next waiting push builds on them.
+
+How commits are dated anew: every commit that no remote-tracking branch contains is written again, parents
+first, with the release as the date of its author and of its committer; names, addresses, trees, messages,
+encodings and all other headers stay byte for byte. The result follows from the commits and the release
+alone. `refs/tarry/redated/OLD` remembers which commit an old one was published as, so that later commits on
+top of the old one are put on top of the new one.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,15 +30,27 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
+from tarry.places.checks import check_options
 from tarry.places.git.client import GitRun, run_git, run_git_outside
-from tarry.places.git.redate import REDATED, check_redatable, redate
 
-__all__ = ["Git", "waiting_push"]
+__all__ = [
+    "REDATED",
+    "Git",
+    "check_redatable",
+    "redate",
+    "redated_before",
+    "redated_commit",
+    "unpublished",
+    "waiting_push",
+]
 
+REDATED = "refs/tarry/redated/"
 _LEAVING = "refs/tarry/leaving/"  # what a try has pushed, or was about to
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ELSEWHERE = re.compile(r"[^/]*:")  # a URL, or host:path as ssh has it
 _USER_IN_URL = re.compile(r"(?<=://)[^/@]*(?=@)")
+_IDENT = re.compile(rb"(author|committer) (.*>) -?\d+ [+-]\d+")
+_SIGNED = (b"gpgsig ", b"gpgsig-sha256 ")
 _NEEDED = {"repository": str, "remote": str, "branch": str, "commit": str, "redate": bool}
 _KINDS = {str: "a text", bool: "true or false"}
 _PUSH = (
@@ -43,6 +61,7 @@ _PUSH = (
     "--no-signed",
     "--recurse-submodules=no",
 )
+_FETCH = ("fetch", "--no-tags", "--no-write-fetch-head", "--refmap=", "--recurse-submodules=no", "--quiet")
 #: Rejections that may pass: somebody else was in the way, or the answer was lost.
 _PASSING = ("[remote failure]", "cannot lock ref", "failed to update ref", "unpacker error")
 
@@ -88,8 +107,14 @@ def waiting_push(
     commit = run_git(top.text, "rev-parse", "--verify", "--quiet", f"refs/heads/{short}^{{commit}}")
     if commit.code:
         raise BadInput(f"there is no branch {branch!r} in the repository", "name another one")
-    named = {"repository": top.text, "remote": remote, "branch": short, "commit": commit.text}
-    options = {**named, "redate": redate, "address": _address(top.text, remote)}
+    options = {
+        "repository": top.text,
+        "remote": remote,
+        "branch": short,
+        "commit": commit.text,
+        "redate": redate,
+        "address": _address(top.text, remote),
+    }
     Git().check(options)
     return options
 
@@ -144,8 +169,7 @@ class Git(Outlet):
     def _date(self, push: _Push, release: Release) -> int:
         """The release; but a try that came through and was cut off afterwards has set the date for good."""
         if release.attempt > 1:
-            show = ("show", "-s", "--format=%H %ct", _LEAVING + push.commit, "--")
-            before = run_git(push.repository, *show)
+            before = run_git(push.repository, "show", "-s", "--format=%H %ct", _LEAVING + push.commit, "--")
             if not before.code:
                 tip, date = before.text.split()
                 if self._is_there(push, tip):
@@ -154,7 +178,9 @@ class Git(Outlet):
 
     def _push(self, push: _Push, tip: str) -> None:
         try:
-            ran = self._outside(push, *_PUSH, push.remote, f"{tip}:{push.ref}")
+            ran = run_git_outside(
+                push.repository, *_PUSH, push.remote, f"{tip}:{push.ref}", timeout_s=self._timeout_s
+            )
         except Unreachable as error:  # it was ended in the middle
             raise Unreachable(str(error), sent=True) from error
         if not ran.code:
@@ -176,26 +202,23 @@ class Git(Outlet):
 
     def _is_there(self, push: _Push, commit: str) -> bool:
         """Whether the remote's branch contains a commit."""
-        there = self._outside(push, "ls-remote", push.remote, push.ref)
-        if there.code:
-            raise Unreachable(f"git cannot ask the remote now: {there.words}")
+        there = self._ask_remote(push, "ls-remote", push.remote, push.ref)
         tips = [line.split("\t")[0] for line in there.text.splitlines() if line.endswith(f"\t{push.ref}")]
         if not tips:
             return False
         if tips[0] != commit:
-            only = ("--no-tags", "--no-write-fetch-head", "--refmap=", "--recurse-submodules=no", "--quiet")
-            fetched = self._outside(push, "fetch", *only, push.remote, push.ref)
-            if fetched.code:
-                raise Unreachable(f"git cannot ask the remote now: {fetched.words}")
+            self._ask_remote(push, *_FETCH, push.remote, push.ref)
         return not run_git(push.repository, "merge-base", "--is-ancestor", commit, tips[0]).code
 
-    def _outside(self, push: _Push, *words: str) -> GitRun:
-        return run_git_outside(push.repository, *words, timeout_s=self._timeout_s)
+    def _ask_remote(self, push: _Push, *words: str) -> GitRun:
+        ran = run_git_outside(push.repository, *words, timeout_s=self._timeout_s)
+        if ran.code:
+            raise Unreachable(f"git cannot ask the remote now: {ran.words}")
+        return ran
 
 
 def _read(options: Mapping[str, Any]) -> _Push:
-    if unknown := set(options) - {*_NEEDED, "address"}:
-        raise BadInput(f"a push has no option {min(unknown)!r}", f"use {', '.join((*_NEEDED, 'address'))}")
+    check_options(options, {*_NEEDED, "address"}, "a push")
     for name, kind in _NEEDED.items():
         value = options.get(name)
         if not isinstance(value, kind) or (isinstance(value, str) and not _is_text(value)):
@@ -206,18 +229,14 @@ def _read(options: Mapping[str, Any]) -> _Push:
     if not _HASH.fullmatch(push.commit):
         raise BadInput(f"the commit of a push must be a whole hash, not {push.commit!r}")
     short = push.branch.removeprefix("refs/heads/")
-    if short.startswith(("-", "refs/")) or not _is_ref(f"refs/heads/{short}"):
+    if short.startswith(("-", "refs/")) or run_git("/", "check-ref-format", f"refs/heads/{short}").code:
         raise BadInput(f"the branch of a push must be the name of a branch, not {push.branch!r}")
-    return _Push(push.repository, push.remote, short, push.commit, push.redate, push.address)
+    return replace(push, branch=short)
 
 
 def _is_text(value: str) -> bool:
     """Whether a program can be given it as a word."""
     return bool(value) and "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def _is_ref(name: str) -> bool:
-    return not run_git("/", "check-ref-format", name).code
 
 
 def _look(push: _Push) -> None:
@@ -226,8 +245,10 @@ def _look(push: _Push) -> None:
         raise BadInput(f"{push.repository} is not a git repository any more", "put it back")
     address = _address(push.repository, push.remote)
     if push.address not in {None, address}:
-        fix = "if that is right, withdraw the push and hand it in again"
-        raise BadInput(f"the remote {push.remote!r} has another address now: {address}", fix)
+        raise BadInput(
+            f"the remote {push.remote!r} has another address now: {address}",
+            "if that is right, withdraw the push and hand it in again",
+        )
     if run_git(push.repository, "cat-file", "-e", f"{push.commit}^{{commit}}").code:
         raise BadInput(
             f"the commit {push.commit} is not in the repository", "bring it back, or withdraw this"
@@ -238,16 +259,20 @@ def _check_tracked(push: _Push) -> None:
     """Without remote-tracking branches all of history would look unseen, and be dated anew."""
     if run_git(push.repository, "config", "--get-all", f"remote.{push.remote}.fetch").code:
         fetch = f"git config remote.{push.remote}.fetch '+refs/heads/*:refs/remotes/{push.remote}/*'"
-        problem = f"the remote {push.remote!r} has no tracking branches, which redate needs"
-        raise BadInput(problem, f"{fetch}, and fetch")
+        raise BadInput(
+            f"the remote {push.remote!r} has no tracking branches, which redate needs",
+            f"{fetch}, and fetch",
+        )
 
 
 def _address(repository: str, remote: str) -> str:
     """Where a remote is, with a hash of who logs in: names and passwords are not the store's business."""
     known = run_git(repository, "remote").text.splitlines()
     if remote not in known:
-        fix = f"use {', '.join(known)}" if known else "add one with git remote add"
-        raise BadInput(f"there is no remote {remote!r}", fix)
+        raise BadInput(
+            f"there is no remote {remote!r}",
+            f"use {', '.join(known)}" if known else "add one with git remote add",
+        )
     address = run_git(repository, "remote", "get-url", "--push", remote).text
     if not _ELSEWHERE.match(address):  # a path, which may be meant from the repository
         return str(Path(repository, address).resolve())
@@ -258,3 +283,114 @@ def _update_refs(push: _Push, commands: list[str], *, pushed: bool = False) -> N
     ran = run_git(push.repository, "update-ref", "--stdin", stdin="\n".join([*commands, ""]).encode())
     if ran.code:
         raise Unreachable(f"the repository cannot be written: {ran.words}", sent=pushed)
+
+
+def unpublished(repository: str | Path, commit: str) -> list[str]:
+    """The commits that no remote has, as far as is known here; parents first.
+
+    Every remote counts, not only the one that is pushed to: what was merged from another is public too.
+
+    >>> unpublished("/", "HEAD")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: ...
+    """
+    words = ("rev-list", "--topo-order", "--reverse", commit, "--not", "--remotes")
+    return _look_up(repository, "list the commits", *words).text.split()
+
+
+def redated_before(repository: str | Path) -> dict[str, str]:
+    """The commits that were published under another date: the old name, and the new one.
+
+    >>> redated_before("/")
+    {}
+    """
+    ran = run_git(repository, "for-each-ref", "--format=%(refname) %(objectname)", REDATED)
+    pairs = (line.split(" ") for line in ran.text.splitlines())
+    return {name.removeprefix(REDATED): new for name, new in pairs}
+
+
+def check_redatable(repository: str | Path, commit: str) -> None:
+    """Refuse what cannot be dated anew: signed commits, and a push of nothing new.
+
+    >>> check_redatable("/", "HEAD")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: ...
+    """
+    before = redated_before(repository)
+    fresh = [old for old in unpublished(repository, commit) if old not in before]
+    if not fresh:
+        raise BadInput(
+            "there is nothing to redate: a remote has all of these commits", "push without redate"
+        )
+    for old in fresh:
+        redated_commit(_commit(repository, old), 0, {})
+
+
+def redate(repository: str | Path, commit: str, at: int) -> dict[str, str]:
+    """Write the unpublished commits anew with this date; the new name of each.
+
+    >>> redate("/", "HEAD", 0)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: ...
+    """
+    before, names = redated_before(repository), dict[str, str]()
+    for old in unpublished(repository, commit):
+        names[old] = before.get(old) or _write(
+            repository, redated_commit(_commit(repository, old), at, names)
+        )
+    return names
+
+
+def redated_commit(raw: bytes, at: int, names: Mapping[str, str]) -> bytes:
+    r"""A commit as git stores it, with another date, on top of parents under their new names.
+
+    >>> print(redated_commit(b"tree 1\nparent 2\nauthor A <a> 9 +0100\n\nHi", 60, {"2": "3"}).decode())
+    tree 1
+    parent 3
+    author A <a> 60 +0000
+    <BLANKLINE>
+    Hi
+    """
+    head, gap, message = raw.partition(b"\n\n")
+    lines = []
+    for line in head.split(b"\n"):
+        if line.startswith(_SIGNED):
+            raise BadInput(
+                "a signed commit cannot be dated anew", "push it without redate, or without its signature"
+            )
+        lines.append(_line(line, at, names))
+    return b"\n".join(lines) + gap + message
+
+
+def _line(line: bytes, at: int, names: Mapping[str, str]) -> bytes:
+    word, _, rest = line.partition(b" ")
+    if word == b"parent":
+        return b"parent " + names.get(rest.decode(), rest.decode()).encode()
+    if word in {b"author", b"committer"}:
+        if not (ident := _IDENT.fullmatch(line)):
+            raise BadInput(
+                "a commit to redate must have a well-formed author and committer",
+                "push it without redate, or amend it",
+            )
+        return b"%s %s %d +0000" % (ident[1], ident[2], at)
+    return line
+
+
+def _commit(repository: str | Path, name: str) -> bytes:
+    return _look_up(repository, "read a commit", "cat-file", "commit", name).out
+
+
+def _look_up(repository: str | Path, what: str, *words: str) -> GitRun:
+    ran = run_git(repository, *words)
+    if ran.code:
+        raise BadInput(f"git cannot {what} ({ran.words})", "check the branch and the repository")
+    return ran
+
+
+def _write(repository: str | Path, raw: bytes) -> str:
+    ran = run_git(repository, "hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+    if ran.code:
+        raise Refused(
+            f"a commit cannot be dated anew ({ran.words}): look why, then repeat or withdraw this"
+        )
+    return ran.text

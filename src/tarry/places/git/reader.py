@@ -17,8 +17,6 @@ _NOTES = {
     "author": "author dates are those of the author's own clock, to the second, and anybody may set them",
     "committer": "committer dates are those of whoever wrote the commit last: a rebase moves them",
 }
-_REDATED = "commits pushed with `tarry git push --redate` carry their release, not when they were made"
-_SHALLOW = "the clone is shallow: older commits are missing"
 # Stashes and notes are no part of what a push shows.
 _REFS = ("--exclude=refs/stash", "--exclude=refs/notes/*", "--exclude=refs/replace/*", "--all")
 _LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--no-decorate", "--encoding=UTF-8")
@@ -47,13 +45,16 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
         if value not in known:
             raise BadInput(f"{flag} must be {' or '.join(known)}, not {clip(value)!r}")
     path = Path(repository)
-    answer = ask_git(
+    folder, _, is_shallow = ask_git(
         path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
-    )
-    folder, _, is_shallow = answer.rpartition("\n")
+    ).rpartition("\n")
     name = _name(Path(folder))
     faults = Faults(f"the repository {clip(name, 60)}")
-    notes = (_NOTES[clock], _REDATED, *((_SHALLOW,) if is_shallow == "true" else ()))
+    notes = (
+        _NOTES[clock],
+        "commits pushed with `tarry git push --redate` carry their release, not when they were made",
+        *(("the clone is shallow: older commits are missing",) if is_shallow == "true" else ()),
+    )
     return Stream(_events(path, name, faults, by=by, clock=clock), faults, notes)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
+from tarry.places.checks import read_utf8
 from tarry.places.mail.outlet import read_letter
 
 __all__ = ["add_arguments", "run"]
@@ -22,11 +23,13 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry mail`."""
     parser.add_argument("--from", dest="sender", metavar="ADDRESS", required=True, help="who writes")
-    to = "to whom (may be given again)"
-    parser.add_argument("--to", metavar="ADDRESS", action="append", required=True, help=to)
+    parser.add_argument(
+        "--to", metavar="ADDRESS", action="append", required=True, help="to whom (may be given again)"
+    )
     parser.add_argument("--subject", default="", help="the subject")
-    server = "smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
-    parser.add_argument("--server", metavar="URL", help=server)
+    parser.add_argument(
+        "--server", metavar="URL", help="smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
+    )
     parser.add_argument("--password-file", metavar="FILE", help="a file with the password of the server")
     add_hand_in(parser, "the address of the sender, who is the pseudonym")
 
@@ -39,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = {"server": server, "from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
     if arguments.password_file:
         options["password_file"] = str(Path(arguments.password_file).absolute())
+    text = sys.stdin.buffer.read()
+    read_utf8(text, "the text of a mail")
     return hand_in(
         arguments,
         open_gate(arguments),
@@ -46,16 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             # Without the name beside it: one pseudonym is one target, however it signs.
             "target": arguments.target or read_letter(options).sender.addr_spec,
             "outlet": "mail",
-            "content": _text(),
+            "content": text,
             "options": options,
         },
     )
-
-
-def _text() -> bytes:
-    text = sys.stdin.buffer.read()
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        raise BadInput("the text of a mail must be UTF-8", "save it as UTF-8") from None
-    return text

@@ -14,11 +14,9 @@ certificate checked, unless the server is on this machine.
 """
 
 import contextlib
-import ipaddress
 import re
 import smtplib
 import ssl
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +32,8 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
+from tarry.net.address import HOST, is_here
+from tarry.places.checks import check_options, is_one_line, read_path, read_utf8
 
 __all__ = ["Letter", "Mail", "read_letter"]
 
@@ -42,8 +42,6 @@ _KNOWN = {"server", "from", "to", "subject", "password_file"}
 _PORTS = {"smtp": 587, "smtps": 465}
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]{1,253}")
 _MAILBOX = re.compile(r'"?(?P<name>[^<>"]*)"?\s*<(?P<within>[^<>]*)>|(?P<alone>[^<>]*)')
-_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _MOST_RECIPIENTS, _MOST_TEXT = 100, 900
 _SERVERS = "use smtp://host:port or smtps://host:port, with user@ before the host or without"
 
@@ -66,16 +64,6 @@ class Letter:
     to: tuple[Address, ...]
     subject: str
 
-    @property
-    def local(self) -> bool:
-        """Whether the server is this machine itself."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
 
 def read_letter(options: Mapping[str, Any]) -> Letter:
     """Check the options of a mail.
@@ -85,27 +73,24 @@ def read_letter(options: Mapping[str, Any]) -> Letter:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the subject of a mail must be one line of at most 900 characters
     """
-    if unknown := set(options) - _KNOWN:
-        raise BadInput(f"a mail has no option {min(unknown)!r}", f"use {', '.join(sorted(_KNOWN))}")
+    check_options(options, _KNOWN, "a mail")
     to = options.get("to")
     if not isinstance(to, list | tuple) or not 0 < len(to) <= _MOST_RECIPIENTS:
         many = f"{len(to)}" if isinstance(to, list | tuple) else "something else"
         raise BadInput(f"a mail must have a list of 1 to {_MOST_RECIPIENTS} recipients, not {many}")
-    file = options.get("password_file")
+    file = read_path(options.get("password_file"), "password_file")
     tls, host, port, user = _server(options.get("server"))
     if (user is None) != (file is None):
         has, lacks = (
             ("a user", "a password_file") if file is None else ("a password_file", "a user in its server")
         )
         raise BadInput(f"the mail has {has} but no {lacks[2:]}", "give both, or none")
-    if file is not None and (not isinstance(file, str) or not Path(file).is_absolute()):
-        raise BadInput(f"password_file must be an absolute path, not {file!r}")
     return Letter(
         tls,
         host,
         port,
         user,
-        None if file is None else Path(file),
+        file,
         _address(options.get("from"), "the sender of a mail"),
         tuple(_address(each, "a recipient of a mail") for each in to),
         _one_line(options.get("subject"), "the subject of a mail"),
@@ -159,7 +144,7 @@ class Mail(Outlet):
             else smtplib.SMTP(host, port, _EHLO, timeout=wait)
         )
         try:
-            if not letter.tls and not letter.local:
+            if not letter.tls and not is_here(letter.host):
                 session.starttls(context=self._tls())
             yield session
             with contextlib.suppress(OSError, smtplib.SMTPException):  # the mail is away
@@ -224,10 +209,7 @@ def _message(letter: Letter, release: Release) -> bytes:
     message["Subject"] = letter.subject
     message["Date"] = datetime.fromtimestamp(int(release.at), UTC)
     message["Message-ID"] = f"<{release.id}@{letter.sender.domain}>"
-    try:
-        text = release.content.decode()
-    except UnicodeDecodeError:
-        raise Refused("the content of a mail must be UTF-8 text: withdraw it, and send text") from None
+    text = read_utf8(release.content, "the content of a mail")
     # Pure ASCII on the way: what is sent does not hang on what the server can take.
     message.set_content(text, charset="utf-8", cte="quoted-printable")
     return message.as_bytes()
@@ -257,9 +239,11 @@ def _server(url: Any) -> tuple[bool, str, int, str | None]:
     if parts.scheme not in _PORTS or parts.path.strip("/") or parts.query or parts.fragment or port == 0:
         raise BadInput("the mail server must be an SMTP address", _SERVERS)
     if parts.password is not None:
-        fix = "put it into a file of your own and give its path as password_file"
-        raise BadInput("the address of the mail server holds a password", fix)
-    if not (_HOST.fullmatch(host) and len(host) <= 253) and ":" not in host:
+        raise BadInput(
+            "the address of the mail server holds a password",
+            "put it into a file of your own and give its path as password_file",
+        )
+    if not HOST.fullmatch(host) and ":" not in host:
         raise BadInput(f"the mail server must have a host in ASCII, not {host!r}")
     if user is not None and not (user and user.isascii() and user.isprintable()):
         raise BadInput("the user of the mail server must be written in ASCII")
@@ -280,10 +264,6 @@ def _address(text: Any, what: str) -> Address:
 
 def _one_line(text: Any, what: str) -> str:
     """A header of its own making would be a letter of somebody else's."""
-    if (
-        not isinstance(text, str)
-        or len(text) > _MOST_TEXT
-        or any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in text)
-    ):
+    if not isinstance(text, str) or len(text) > _MOST_TEXT or not is_one_line(text):
         raise BadInput(f"{what} must be one line of at most {_MOST_TEXT} characters")
     return text

@@ -62,6 +62,6 @@ READER = ReaderKind(
 DUMP_READER = ReaderKind(
     name="wiki-dump",
     summary="a stub-meta-history dump of a MediaWiki wiki",
-    read="tarry.places.mediawiki.dump:read_wiki_dump",
+    read="tarry.places.mediawiki.reader:read_wiki_dump",
     in_files=True,
 )

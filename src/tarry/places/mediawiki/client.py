@@ -1,30 +1,43 @@
-"""A wiki's Action API: a visit under one account (a login, a look, a change), or questions without one.
+"""A visit to a wiki under one account, by its Action API: a login, a look, a change, and what is answered.
 
 A visit asks everything by POST, as a form whose fields stand in a fixed order. What a wiki wants to hear
-again (cookies, tokens) lives as long as the visit. Without an account, questions are asked by GET, and
-their answers come in pieces.
+again (cookies, tokens) lives as long as the visit.
+
+A wiki answers an error with status 200, in JSON, by a code and in words. They are sorted here into those
+that are for a person (`Refused`), those that a later try may change (`Unreachable`), and those that keep
+one account out (`LockedOut`). No sentence names the account, although a wiki's words may. An answer that
+does not say whether the wiki has obeyed is marked as `sent`.
 """
 
 import re
 import ssl
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlencode
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import BadInput
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.address import Address, read_address
-from tarry.net.http_call import one_line
-from tarry.net.web import get_json
+from tarry.net.http_call import Response, one_line
 from tarry.places.accounts import Account
 from tarry.places.http import call, only_asking
-from tarry.places.mediawiki.answers import Hidden, page_of, read_answer, refusal, text_at, wait_of
 
-__all__ = ["ActionApi", "WikiPage", "WikiVisit", "listed", "wiki_address"]
+__all__ = [
+    "WHERE",
+    "Hidden",
+    "WikiPage",
+    "WikiVisit",
+    "page_of",
+    "read_answer",
+    "refusal",
+    "text_at",
+    "wait_of",
+    "wiki_address",
+]
 
-_WHERE = "the address of a wiki"
+#: What sentences call the address.
+WHERE = "the address of a wiki"
 _MOST_ANSWER, _MOST_LOOK = 256 << 10, 4 << 20
 _AT_ONCE, _MOST_LOOKS = 500, 20
 #: A wiki lets an account fail about 150 times in two days before it shuts it out for as long.
@@ -32,10 +45,48 @@ _AFTER_LOGIN_S = 20 * 60
 _MEND = "check login and bot password of this account in the accounts file; it is tried again later"
 _SESSION_LOST = {"NeedToken", "WrongToken"}
 _RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
-_ALWAYS = {"action": "query", "format": "json", "formatversion": "2", "maxlag": "5"}
-_SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of which every answer has
-_BUSY = frozenset({"maxlag", "ratelimited"})
-_ADVICE = {"readapidenied": "it shows its pages to members only"}
+_LONGEST_WAIT_S = 2 * 86_400
+_AFTER_RATE_S = 60  # the usual limits are by the minute
+_WAIT = re.compile(r"\b(\d{1,6}) (second|minute|hour|day)s?\b")
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_BLANKS = re.compile(r"[\s_]+")
+_ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
+_PASSING_STATUS = {408, 425, 429}
+_PASSING_CODES = {"readonly", "maxlag", "badtoken", "assertuserfailed", "assertnameduserfailed"}
+_ADVICE = {
+    "editconflict": "somebody changed the page meanwhile; take the new text and hand yours in again",
+    "articleexists": "the page is there already; edit it or append to it",
+    "missingtitle": "there is no such page; it may have been moved or deleted, or has to be created",
+    "pagedeleted": "the page was deleted meanwhile; look why before it is created again",
+    "badmd5": "the text arrived changed",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hidden:
+    """What no sentence may repeat: the names of an account, in any spelling of a wiki's, and its password.
+
+    >>> Hidden(names=("Nym_two",), password="secret").out_of("nym two, not Nymph, said 'topsecret'")
+    "(the account), not Nymph, said 'top...'"
+    """
+
+    names: tuple[str, ...] = ()
+    password: str = ""
+
+    def out_of(self, words: str) -> str:
+        """The words without them. Names are whole words, the password is nowhere."""
+        for each in (self.password, self.password.rpartition("@")[2]):  # of "tarry@...", an older way
+            words = words.replace(each, "...") if each else words
+        for name in sorted(self.names, key=len, reverse=True):
+            parts = [re.escape(part) for part in _BLANKS.split(name) if part]
+            if parts:
+                spelt = rf"(?<![^\W_]){_ANY_BLANKS.join(parts)}(?![^\W_])"
+                words = re.sub(spelt, "(the account)", words, flags=re.IGNORECASE)
+        return words
+
+
+_NOTHING = Hidden()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +115,11 @@ def wiki_address(url: str) -> Address:
     tarry.core.errors.BadInput: the address of a wiki must end in /api.php: Special:Version of the wiki \
 shows it
     """
-    address = read_address(url, _WHERE)
+    address = read_address(url, WHERE)
     if not address.path.endswith("/api.php"):
-        raise BadInput(f"{_WHERE} must end in /api.php", "Special:Version of the wiki shows it")
+        raise BadInput(f"{WHERE} must end in /api.php", "Special:Version of the wiki shows it")
     if not (address.tls or address.is_here):
-        raise BadInput(f"{_WHERE} must begin with https://, not http://", "a password is sent there")
+        raise BadInput(f"{WHERE} must begin with https://, not http://", "a password is sent there")
     return address
 
 
@@ -83,8 +134,7 @@ class WikiVisit:
 
     def __init__(self, account: Account, *, timeout_s: float, tls: ssl.SSLContext | None = None) -> None:
         self._account, self._address, self._timeout_s = account, wiki_address(account.at), timeout_s
-        # Made once: reading all the certificates that the system trusts takes long.
-        self._tls = (tls or ssl.create_default_context()) if self._address.tls else None
+        self._tls = tls
         self._cookies: dict[str, str] = {}
         self._user = ""
 
@@ -92,19 +142,23 @@ class WikiVisit:
     def log_in(self) -> None:
         """Get in with the account's bot password, or raise that it cannot."""
         tokens = self.ask({"action": "query", "meta": "tokens", "type": "login"})
-        token = text_at(tokens, "query", "tokens", "logintoken")
-        name, password = self._account.login, self._account.password
-        answer = self.ask({"action": "login", "lgname": name, "lgpassword": password, "lgtoken": token})
+        answer = self.ask(
+            {
+                "action": "login",
+                "lgname": self._account.login,
+                "lgpassword": self._account.password,
+                "lgtoken": text_at(tokens, "query", "tokens", "logintoken"),
+            }
+        )
         result = text_at(answer, "login", "result")
         if result == "Success":
             self._user = text_at(answer, "login", "lgusername")
         elif result in _SESSION_LOST:
             raise Unreachable(f"the wiki has lost the session in which it was asked for a login: {result}")
         else:  # its reason may name the account
-            wait_s = wait_of(answer["login"], _AFTER_LOGIN_S)
             known = _RESULT.fullmatch(result) and self._hidden().out_of(result) == result
             why = f"the wiki refuses this account's login: {result if known else 'for a reason of its own'}"
-            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_s)
+            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_of(answer["login"], _AFTER_LOGIN_S))
 
     @only_asking()
     def look(self, title: str) -> WikiPage:
@@ -141,13 +195,14 @@ class WikiVisit:
         """Those of an answer, and of all that it says is to follow about the page."""
         summaries: list[str] = []
         for _ in range(_MOST_LOOKS):
-            page = page_of(answer)
-            summaries += _comments(page.get("revisions")) + _comments(answer["query"].get("usercontribs"))
+            summaries += _comments(page_of(answer).get("revisions"))
+            summaries += _comments(answer["query"].get("usercontribs"))
             more = answer.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
                 return summaries
-            following = {str(name): str(more[name]) for name in sorted(more)}
-            answer = self.ask({**question, **following}, _MOST_LOOK)
+            answer = self.ask(
+                {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
+            )
         most = _AT_ONCE * _MOST_LOOKS
         raise Refused(f"the page has more than {most} revisions by this account: make this change by hand")
 
@@ -190,31 +245,25 @@ class WikiVisit:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
         action, *rest = fields.items()
         form = [action, ("format", "json"), ("formatversion", "2"), *rest]
-        # Of ours everything can be encoded; of what the wiki wants to hear again perhaps not.
-        body = urlencode(form, errors="replace").encode()
         answer = call(
             self._address,
             headers,
-            body,
+            # Of ours everything can be encoded; of what the wiki wants to hear again perhaps not.
+            urlencode(form, errors="replace").encode(),
             timeout_s=self._timeout_s,
             tls=self._tls,
             who="the wiki",
             most=most,
         )
-        self._remember(answer.cookies)
+        # How one is taken back: with nothing in it, or as deleted.
+        kept = {**self._cookies, **answer.cookies}
+        self._cookies = {name: value for name, value in kept.items() if value not in {"", "deleted"}}
         return read_answer(answer, self._hidden())
 
     def _hidden(self) -> Hidden:
         """What a sentence may not repeat."""
-        login, password = self._account.login, self._account.password
-        return Hidden(names=(self._user, login, login.partition("@")[0]), password=password)
-
-    def _remember(self, cookies: Mapping[str, str]) -> None:
-        for name, value in cookies.items():
-            if value in {"", "deleted"}:  # how one is taken back
-                self._cookies.pop(name, None)
-            else:
-                self._cookies[name] = value
+        login = self._account.login
+        return Hidden(names=(self._user, login, login.partition("@")[0]), password=self._account.password)
 
 
 def _comments(changes: Any) -> list[str]:
@@ -223,62 +272,99 @@ def _comments(changes: Any) -> list[str]:
     return [row["comment"] for row in rows if isinstance(row.get("comment"), str)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ActionApi:
-    """A wiki's api.php, asked for one piece after the other; only one is held.
+def read_answer(response: Response, hidden: Hidden = _NOTHING) -> dict[str, Any]:
+    """What a wiki says, if it is no error.
 
-    >>> ActionApi(address="https://wiki.example.org/w/api.php").who
-    'the wiki wiki.example.org'
+    >>> read_answer(Response(status=200, body=b'{"error": {"code": "readonly", "info": "Wait."}}'))
+    Traceback (most recent call last):
+    tarry.keep.errors.Unreachable: the wiki cannot do it now (readonly: Wait.)
     """
-
-    address: str
-    wait: Callable[[float], None] = time.sleep
-
-    @property
-    def who(self) -> str:
-        """What sentences call it."""
-        return f"the wiki {read_address(self.address, _WHERE).server}"
-
-    def pieces(self, question: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """What the wiki answers, for as long as it says that there is more."""
-        more: dict[str, str] = {}
-        while True:
-            answer = self._answer({**_ALWAYS, **question, **more})
-            yield _object(answer.get("query"))
-            if "continue" not in answer:
-                return
-            before, more = more, {name: str(value) for name, value in _object(answer["continue"]).items()}
-            if more in ({}, before):
-                raise NotPossible(f"{self.who} says the same again and again: try again later")
-
-    def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
-        answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
-        if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
-            self._refuse_strange()
-        if "error" in answer:  # though the status is 200
-            code = one_line(str(_object(answer["error"]).get("code", "")))
-            advice = _ADVICE.get(code, "its api.php explains the code")
-            raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
-        return answer
-
-    def _refuse_strange(self) -> NoReturn:
-        problem = f"{self.who} answered something that is not of the Action API"
-        raise BadInput(problem, "give the address of its api.php")
+    answer = response.fields or {}
+    if isinstance(error := answer.get("error"), dict):
+        raise _trouble(response, str(error.get("code")), str(error.get("info", "")), hidden)
+    if 300 <= response.status < 400:
+        raise Refused(
+            f"the wiki answered {response}: redirects are not followed, give the final address of api.php"
+        )
+    if 400 <= response.status < 500 and response.status not in _PASSING_STATUS:
+        raise Refused(f"the wiki answered {response}: check the address of its api.php")
+    if not 200 <= response.status < 300:
+        raise Unreachable(f"the wiki answered {response}", sent=True)
+    if not answer:
+        raise Unreachable("the wiki answered something that is not JSON", sent=True)
+    return answer
 
 
-def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in a list; what is none there is an empty one.
+def refusal(code: str, words: str, hidden: Hidden = _NOTHING) -> Refused:
+    """Why a wiki will never do it, in one sentence.
 
-    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
-    ([{'ns': 0}, {}], [])
+    >>> print(refusal("articleexists", "It is there."))
+    the wiki refuses this: the page is there already; edit it or append to it (articleexists: It is there.)
     """
-    rows = answer.get(name, [])
-    return [_object(row) for row in rows] if isinstance(rows, list) else [{}]
+    advice = f": {_ADVICE[code]}" if code in _ADVICE else ""
+    return Refused(f"the wiki refuses this{advice} ({_code_and_words(code, words, hidden)})")
 
 
-def _is_busy(answer: Any) -> bool:
-    return _object(_object(answer).get("error")).get("code") in _BUSY
+def text_at(answer: Any, *path: str) -> str:
+    """A text at a place of an answer where one has to be.
+
+    >>> text_at({"login": {"result": "Success"}}, "login", "result")
+    'Success'
+    """
+    for name in path:
+        answer = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(answer, str) or not answer:
+        raise Unreachable(f"the wiki's answer has no {path[-1]}", sent=True)
+    return answer
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def page_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """The one page that was asked for.
+
+    >>> page_of({"query": {"pages": [{"title": "Owls", "missing": True}]}})["title"]
+    'Owls'
+    """
+    query = answer.get("query")
+    pages = query.get("pages", [{"invalid": True}]) if isinstance(query, dict) else None
+    if not (isinstance(pages, list) and len(pages) == 1 and isinstance(pages[0], dict)):
+        raise Unreachable("the wiki's answer has no page")
+    page: dict[str, Any] = pages[0]
+    if page.get("invalid") or page.get("special"):  # or none at all: it is another wiki's
+        raise Refused(
+            "the wiki can have no page of this title: withdraw this, and send it with another title"
+        )
+    return page
+
+
+def wait_of(answer: Mapping[str, Any], usual: int) -> int:
+    """How many seconds a wiki wants to be left alone: by a number, in its words, or as usual.
+
+    >>> wait_of({"wait": 30}, 60), wait_of({"reason": "Please wait 5 minutes."}, 60), wait_of({}, 60)
+    (30, 300, 60)
+    """
+    if (number := str(answer.get("wait", ""))).isdecimal() and number.isascii() and len(number) < 10:
+        return min(int(number), _LONGEST_WAIT_S)
+    if isinstance(reason := answer.get("reason"), str) and (wait := _WAIT.search(reason)):
+        return min(int(wait[1]) * _SECONDS[wait[2]], _LONGEST_WAIT_S)
+    return usual
+
+
+def _trouble(response: Response, code: str, words: str, hidden: Hidden) -> Exception:
+    if code == "ratelimited":
+        return LockedOut(
+            "the wiki wants this account to change less at a time",
+            wait_s=wait_of({"wait": response.headers.get("retry-after")}, _AFTER_RATE_S),
+        )
+    broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
+    if code in _PASSING_CODES or broke:
+        return Unreachable(
+            f"the wiki cannot do it now ({_code_and_words(code, words, hidden)})", sent=broke
+        )
+    return refusal(code, words, hidden)
+
+
+def _code_and_words(code: str, words: str, hidden: Hidden) -> str:
+    """Its code and its words, but for names, and for what spam filters quote of the content."""
+    known = code if _CODE.fullmatch(code) and hidden.out_of(code) == code else "an unknown code"
+    line = "" if code.startswith("spam") else one_line(hidden.out_of(words))
+    return f"{known}: {line}" if line else known

@@ -27,13 +27,19 @@ _OLDID = "the number after oldid= in the permanent link of the page, when you co
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry wiki`."""
-    actions = ["edit", "create", "append"]
-    parser.add_argument("action", choices=actions, metavar="ACTION", help="edit, create or append")
+    parser.add_argument(
+        "action", choices=["edit", "create", "append"], metavar="ACTION", help="edit, create or append"
+    )
     parser.add_argument("page", metavar="PAGE", help="the title of the page, with its namespace")
-    account = "who acts: a table of the accounts file"
-    parser.add_argument("--account", metavar="NAME", required=True, help=account)
-    base = "the revision that an edited text was made from (oldid in the page's permanent link)"
-    parser.add_argument("--base", metavar="REVISION", type=int, help=base)
+    parser.add_argument(
+        "--account", metavar="NAME", required=True, help="who acts: a table of the accounts file"
+    )
+    parser.add_argument(
+        "--base",
+        metavar="REVISION",
+        type=int,
+        help="the revision that an edited text was made from (oldid in the page's permanent link)",
+    )
     parser.add_argument("--heading", help="the heading of an appended section")
     parser.add_argument("--summary", default="", help="what was done, for the page's history")
     parser.add_argument("--minor", action="store_true", help="mark it as a minor change")
@@ -65,12 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     """What the outlet would refuse too, but in words that nobody has written here."""
     if arguments.action == "edit" and (arguments.base is None or arguments.base < 1):
-        problem = (
-            "edit has no --base"
-            if arguments.base is None
-            else f"--base must be 1 or more, not {arguments.base}"
+        raise BadInput(
+            (
+                "edit has no --base"
+                if arguments.base is None
+                else f"--base must be 1 or more, not {arguments.base}"
+            ),
+            f"give the revision that your text was made from: {_OLDID}",
         )
-        raise BadInput(problem, f"give the revision that your text was made from: {_OLDID}")
     if arguments.action == "append" and arguments.heading is None:
         raise BadInput("append has no --heading", "name the new section")
     for option, value, action in (

@@ -13,98 +13,92 @@ What the wiki learns nevertheless: the address this machine connects from, and t
 """
 
 import hashlib
-import ssl
+import re
+import unicodedata
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from tarry.core.errors import BadInput
 from tarry.keep.clock import moment
-from tarry.keep.errors import Refused, Unreachable
-from tarry.keep.outlet import Delivery, Outlet
+from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
-from tarry.places.accounts import Account, Accounts
-from tarry.places.mediawiki.change import WikiChange, marked, read_change, read_text
+from tarry.places.checks import check_options, is_one_line, read_path, read_utf8
+from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address
 
-if TYPE_CHECKING:
-    from tarry.keep.home import Home
+__all__ = ["Action", "MediaWiki", "WikiChange", "marked", "read_change", "read_text"]
 
-__all__ = ["MediaWiki"]
-
-_LONGEST_S = 120
 _LONG_AGO_S = 366 * 86_400  # no post is tried for so long: a deletion before that was of another's page
+Action = Literal["edit", "create", "append"]
+_COMMON = {"account", "page", "action", "summary", "minor"}
+_OWN = {"edit": {"base_revision"}, "create": set[str](), "append": {"heading"}}
+_MARKER_DIGITS = 16
+_MOST_SUMMARY = 500 - len(f" ({'0' * _MARKER_DIGITS})")  # a wiki cuts off what is longer than 500
+_MOST_HEADING = 255
+_MOST_TITLE_BYTES = 255
+_MOST_TEXT_BYTES = 2 << 20  # what wikis take unless they are told otherwise
+_NEVER_IN_TITLES = re.compile(r"[#<>\[\]{}|\x7f\ufffd]|%[0-9A-Fa-f]{2}|&[A-Za-z0-9\x80-\U0010ffff]+;|~~~")
+_RELATIVE = re.compile(r"\.{1,2}(/.*)?|.*/\.{1,2}(/.*)?")
+_NO_PAGES = re.compile(r"(special|media) *:.*", re.IGNORECASE)
+_BLANKS = re.compile("[ _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e]+")  # of writing direction: wikis take them out
+_NO_CHARACTERS = re.compile("[\ufffe\uffff\ud800-\udfff]")
+_LARGEST_NUMBER = (1 << 63) - 1
 
 
-class MediaWiki(Outlet):
-    """Changes pages by the accounts of a file. `timeout_s` bounds each question; there are about four.
+@dataclass(frozen=True, kw_only=True)
+class WikiChange(ByAccount):
+    """What is to happen to which page, and by whom.
+
+    >>> read_change({"account": "nym", "page": "Talk:Owls", "action": "append", "heading": "Food"}).heading
+    'Food'
+    """
+
+    page: str
+    action: Action
+    base_revision: int | None  # of an edit: the revision that the text was made from
+    heading: str | None  # of what is appended
+    summary: str
+    minor: bool
+
+
+class MediaWiki(AccountOutlet):
+    """Changes pages by the accounts of a file, each with about four questions.
 
     Options: `account`, `page`, `action` ("edit" with its `base_revision`, "create", or "append" with its
-    `heading`), `summary`, `minor`. In one's `own` store a post may name another accounts file, in
-    `accounts`, and there need be none before a post wants it.
+    `heading`), `summary`, `minor`, and in one's own store `accounts`.
 
+    >>> from pathlib import Path
+    >>> from tarry.places.accounts import Accounts
     >>> MediaWiki(Accounts(Path("/nowhere/accounts.toml"), place="https://wiki.example/w/api.php"))
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the accounts file '/nowhere/accounts.toml' does not exist: write it, or \
 give another one
     """
 
-    delivery: Delivery = "exactly once"
+    place = "a wiki"
+    longest_s = 120
 
-    def __init__(
-        self,
-        accounts: Accounts,
-        *,
-        own: bool = False,
-        timeout_s: float = 30,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        if not 0 < timeout_s <= _LONGEST_S:
-            raise BadInput(
-                f"the timeout of a wiki must be above 0 and at most {_LONGEST_S} s, not {timeout_s}"
-            )
-        if accounts.place is not None:
-            wiki_address(accounts.place)
-        if not own:
-            accounts.check()
-        self._accounts, self._own = accounts, own
-        self._timeout_s, self._tls = timeout_s, tls
+    def read(self, options: Mapping[str, Any]) -> WikiChange:
+        """Check the options, as far as no wiki has to be asked."""
+        return read_change(options, own=self.own)
 
-    @classmethod
-    def for_home(cls, home: "Home") -> Self:
-        """The accounts file lies beside the policy, unless a post names another."""
-        return cls(Accounts(home.accounts_path), own=True)
-
-    @classmethod
-    def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
-        """All accounts are at the place that the operator has chosen."""
-        return cls(Accounts(Path(settings["accounts"]), place=settings["api"]))
-
-    def check(self, options: Mapping[str, Any]) -> None:
-        """Refuse what no wiki takes, and an account that is not there. No wiki is asked."""
-        change = self._change(options)
-        wiki_address(self._accounts_of(change).account(change.account).at)
+    def check_place(self, url: str) -> None:
+        """Refuse what is not a wiki's api.php."""
+        wiki_address(url)
 
     def check_content(self, _options: Mapping[str, Any], content: bytes) -> None:
         """Refuse what is no text that a wiki could keep."""
         read_text(content)
 
-    def account(self, options: Mapping[str, Any]) -> str | None:
-        """The account that a post needs, with its wiki."""
-        try:
-            change = self._change(options)
-            account = self._accounts_of(change).account(change.account)
-        except BadInput:
-            return None
-        return f"{account.at} {account.login}"
-
     def deliver(self, release: Release) -> None:
         """Make the change, find it made, or raise why not."""
         try:
-            change, text = self._change(release.options), read_text(release.content)
+            change, text = self.read(release.options), read_text(release.content)
         except BadInput as error:
             raise Refused(str(error)) from error
-        visit = WikiVisit(self._account_now(change), timeout_s=self._timeout_s, tls=self._tls)
+        visit = WikiVisit(self.account_now(change), timeout_s=self.timeout_s, tls=self.trust)
         visit.log_in()
         page = visit.look(change.page)
         summary, marker = marked(change.summary, release.id)
@@ -120,42 +114,23 @@ give another one
             if not visit.look(change.page).shows(marker):
                 raise
 
-    def _change(self, options: Mapping[str, Any]) -> WikiChange:
-        return read_change(options, own=self._own)
-
-    def _accounts_of(self, change: WikiChange) -> Accounts:
-        return self._accounts if change.accounts is None else Accounts(change.accounts)
-
-    def _account_now(self, change: WikiChange) -> Account:
-        """The account at a delivery. These sentences are kept with the post, and name nobody."""
-        accounts = self._accounts_of(change)
-        try:
-            accounts.check()
-        except BadInput as error:  # somebody is writing it, or will mend it
-            raise Unreachable("the accounts file cannot be used as it is now") from error
-        try:
-            account = accounts.account(change.account)
-            wiki_address(account.at)
-        except BadInput as error:
-            raise Refused(
-                "the accounts file has no account for this post that is at a wiki: add it, then repeat this"
-            ) from error
-        return account
-
 
 def _refuse_another_page(change: WikiChange, page: WikiPage) -> None:
     """What the author has not seen is not written over."""
     if change.action == "create":
         return  # the wiki itself refuses to create what is there
     if page.newest is None:
-        why = "there is no such page: it may have been moved or deleted, or has to be created"
-        raise Refused(why)
+        raise Refused("there is no such page: it may have been moved or deleted, or has to be created")
     if change.action == "edit" and page.newest != change.base_revision:
-        why = "the page has changed since the revision that this edit was made from, and was left as it is"
-        raise Refused(f"{why}: take the new text and hand yours in again")
+        raise Refused(
+            "the page has changed since the revision that this edit was made from, and was left as it is: "
+            "take the new text and hand yours in again"
+        )
     if change.action == "append" and page.is_redirect:
-        why = "the page is a redirect now, where nobody would see a new section"
-        raise Refused(f"{why}: hand it in again for the page that it leads to")
+        raise Refused(
+            "the page is a redirect now, where nobody would see a new section: "
+            "hand it in again for the page that it leads to"
+        )
 
 
 def _refuse_deleted(deleted: str | None, release: Release) -> None:
@@ -165,8 +140,10 @@ def _refuse_deleted(deleted: str | None, release: Release) -> None:
     with the release: that may have moved on.
     """
     if deleted is not None and deleted >= moment(int(release.at) - _LONG_AGO_S):
-        why = "the page has been deleted, perhaps after an earlier try had created it"
-        raise Refused(f"{why}: look why, then withdraw this, or hand it in again")
+        raise Refused(
+            "the page has been deleted, perhaps after an earlier try had created it: "
+            "look why, then withdraw this, or hand it in again"
+        )
 
 
 def _fields(change: WikiChange, page: WikiPage, text: str, summary: str, at: str) -> dict[str, str]:
@@ -184,3 +161,117 @@ def _fields(change: WikiChange, page: WikiPage, text: str, summary: str, at: str
         fields |= {"nocreate": "1", "baserevid": str(page.newest)}
     md5 = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()  # what the wiki compares with
     return fields | {"watchlist": "nochange", "md5": md5}
+
+
+def read_change(options: Mapping[str, Any], *, own: bool = False) -> WikiChange:
+    """Check the options of a post; `own` if it is in one's own store, and may name an accounts file.
+
+    >>> read_change({"account": "nym", "page": "Owls", "action": "edit"})
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: an edit has no base_revision: give the one that your text was made from
+    """
+    action: Any = options.get("action")
+    if action not in get_args(Action):
+        raise BadInput(
+            f"unknown action {ascii(action)[:40]} of a wiki post", f"use {', '.join(get_args(Action))}"
+        )
+    if "content_type" in options:  # how a gateway marks what was no text
+        raise BadInput("the content of a wiki post must be text", "send a string")
+    known = _COMMON | _OWN[action] | ({"accounts"} if own else set())
+    check_options(options, known, f"a wiki post with action {action}")
+    minor = options.get("minor", False)
+    if not isinstance(minor, bool):
+        raise BadInput(f"minor must be true or false, not {ascii(minor)[:40]}")
+    return WikiChange(
+        account=_one_line(options.get("account"), "account", 1, _MOST_HEADING),
+        page=_page(options.get("page")),
+        action=action,
+        base_revision=_revision(options.get("base_revision")) if action == "edit" else None,
+        heading=_heading(options.get("heading")) if action == "append" else None,
+        summary=_one_line(options.get("summary", ""), "summary", 0, _MOST_SUMMARY),
+        minor=minor,
+        accounts=read_path(options.get("accounts"), "accounts"),
+    )
+
+
+def read_text(content: bytes) -> str:
+    """The text of a page or a section, as a wiki keeps it.
+
+    >>> read_text(("u" + chr(0x308)).encode()) == chr(0xFC)
+    True
+    >>> read_text(bytes([255]))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the content of a wiki post must be UTF-8 text
+    """
+    what = "the content of a wiki post"
+    text = unicodedata.normalize("NFC", read_utf8(content, what))
+    if any(unicodedata.category(letter) == "Cc" and letter not in "\t\n\r" for letter in set(text)):
+        raise BadInput(f"{what} must have no control characters")
+    if _NO_CHARACTERS.search(text):
+        raise BadInput(f"{what} must be made of Unicode characters, not of other numbers")
+    if not text.strip():
+        raise BadInput(f"{what} is {'nothing but blanks' if text else 'empty'}", "send a text")
+    if (size := len(text.encode())) > _MOST_TEXT_BYTES:
+        raise BadInput(f"{what} must be at most {_MOST_TEXT_BYTES} bytes, not {size}")
+    return text
+
+
+def marked(summary: str, release_id: str) -> tuple[str, str]:
+    """The summary as it is sent, and the marker at its end by which the change is found again.
+
+    >>> marked("typos", "5a" * 16)
+    ('typos (5a5a5a5a5a5a5a5a)', '(5a5a5a5a5a5a5a5a)')
+    """
+    marker = f"({release_id[:_MARKER_DIGITS]})"
+    return f"{summary} {marker}".strip(), marker
+
+
+def _page(text: Any) -> str:
+    """A title that some wiki may have; namespaces and case are the wiki's business."""
+    what = "the page of a wiki post"
+    title = _BLANKS.sub(" ", _MARKS.sub("", _one_line(text, "page", 1, 2 * _MOST_TITLE_BYTES))).strip(" ")
+    bare = title.removeprefix(":").strip(" ")
+    _, colon, name = bare.partition(":")
+    if not bare or (colon and not name.strip(" ")):
+        raise BadInput(f"{what} has no title", "give the title as it stands above the page")
+    if _NEVER_IN_TITLES.search(title):
+        raise BadInput(
+            f"{what} must have no # < > [ ] {{ }} |, percent code, entity or ~~~ in its title",
+            "give the title as it stands above the page",
+        )
+    if _RELATIVE.fullmatch(bare):
+        raise BadInput(f"{what} must have no . or .. as a part of its title")
+    if _NO_PAGES.fullmatch(bare):
+        raise BadInput(f"{what} is one that the wiki makes itself", "name a page that can be edited")
+    if (size := len((name if colon else bare).strip(" ").encode())) > _MOST_TITLE_BYTES:
+        raise BadInput(f"{what} must have a title of at most {_MOST_TITLE_BYTES} bytes, not {size}")
+    return title
+
+
+def _heading(text: Any) -> str:
+    heading = _one_line(text, "heading", 1, _MOST_HEADING)
+    if not heading.strip("= "):  # a wiki takes the signs of a heading away
+        raise BadInput("the heading of a wiki post is empty", "give a heading")
+    return heading
+
+
+def _revision(number: Any) -> int:
+    if number is None:
+        raise BadInput("an edit has no base_revision", "give the one that your text was made from")
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= _LARGEST_NUMBER:
+        raise BadInput(f"base_revision must be the number of a revision, not {ascii(number)[:40]}")
+    return number
+
+
+def _one_line(text: Any, name: str, least: int, most: int) -> str:
+    if text is None:
+        raise BadInput(f"a wiki post has no {name}", "give it")
+    rule = f"the {name} of a wiki post must be one line of {least} to {most} characters"
+    if not isinstance(text, str):
+        raise BadInput(f"{rule}, not {type(text).__name__}")
+    if not is_one_line(text):
+        raise BadInput(f"{rule}, without line ends or control characters")
+    line = unicodedata.normalize("NFC", text).strip()
+    if not least <= len(line) <= most or _NO_CHARACTERS.search(line):
+        raise BadInput(f"{rule}, not {len(line)}")
+    return line

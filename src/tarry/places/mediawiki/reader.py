@@ -1,26 +1,126 @@
-"""A wiki's edits through the Action API of MediaWiki: its recent changes, or the revisions of pages."""
+"""A wiki's edits: recent changes or revisions of pages by MediaWiki's Action API, or a dump of its pages.
+
+Meant are dumps named stub-meta-history, which have every revision without its text; one with texts has the
+same form and is read as well, only slower. Times are those of the server that saved a revision, to the
+second.
+"""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from tarry.core.errors import BadInput
-from tarry.places.mediawiki.client import ActionApi, listed
+from tarry.core.errors import BadInput, NotPossible
+from tarry.keep.clock import moment
+from tarry.net.address import read_address
+from tarry.net.http_call import one_line
+from tarry.net.web import get_json
+from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
+from tarry.readers.exports import XmlStream, event_of, events_found, events_in
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
+from tarry.readers.sources import Paths, Pieces
 
-__all__ = ["WHAT", "read_wiki"]
+__all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
 
 WHAT = ("recentchanges", "revisions")
 _CATEGORY = "Category:"  # every wiki knows it by this name too, whatever its language
 _SECONDS = "times have a resolution of one second"
-_LIMITED = "recent changes reach back only as far as the wiki keeps them, often 30 to 90 days"
-_NO_BOTS = "whether an edit is a bot's is not told with revisions"
-_NOTES = {"recentchanges": (_SECONDS, _LIMITED), "revisions": (_SECONDS, _NO_BOTS)}
+_NOTES = {
+    "recentchanges": (
+        _SECONDS,
+        "recent changes reach back only as far as the wiki keeps them, often 30 to 90 days",
+    ),
+    "revisions": (_SECONDS, "whether an edit is a bot's is not told with revisions"),
+    "dump": (_SECONDS, "the dump does not tell who is a bot"),
+}
+_HIDDEN = "the contributor is hidden"
+_ALWAYS = {"action": "query", "format": "json", "formatversion": "2", "maxlag": "5"}
+_SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of which every answer has
+_BUSY = frozenset({"maxlag", "ratelimited"})
+_API_ADVICE = {"readapidenied": "it shows its pages to members only"}
 _Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Span:
+    """Which moments count."""
+
+    first_us: int | None
+    end_us: int | None
+
+    def has(self, time_us: int) -> bool:
+        late_enough = self.first_us is None or time_us >= self.first_us
+        return late_enough and (self.end_us is None or time_us < self.end_us)
+
+    def fields(self, prefix: str) -> dict[str, str]:
+        """The same in the words of the API, which knows whole seconds and takes both ends in."""
+        ends = {f"{prefix}start": self.first_us, f"{prefix}end": self.end_us}
+        return {f"{prefix}dir": "newer"} | {
+            end: moment(at // 1_000_000) for end, at in ends.items() if at is not None
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionApi:
+    """A wiki's api.php, asked for one piece after the other; only one is held.
+
+    >>> ActionApi(address="https://wiki.example.org/w/api.php").who
+    'the wiki wiki.example.org'
+    """
+
+    address: str
+    wait: Callable[[float], None] = time.sleep
+
+    @property
+    def who(self) -> str:
+        """What sentences call it."""
+        return f"the wiki {read_address(self.address, WHERE).server}"
+
+    def pieces(self, question: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """What the wiki answers, for as long as it says that there is more."""
+        more: dict[str, str] = {}
+        while True:
+            answer = self._answer({**_ALWAYS, **question, **more})
+            yield _object(answer.get("query"))
+            if "continue" not in answer:
+                return
+            before, more = more, {name: str(value) for name, value in _object(answer["continue"]).items()}
+            if more in ({}, before):
+                raise NotPossible(f"{self.who} says the same again and again: try again later")
+
+    def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
+        answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
+        if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
+            raise BadInput(
+                f"{self.who} answered something that is not of the Action API",
+                "give the address of its api.php",
+            )
+        if "error" in answer:  # though the status is 200
+            code = one_line(str(_object(answer["error"]).get("code", "")))
+            advice = _API_ADVICE.get(code, "its api.php explains the code")
+            raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
+        return answer
+
+
+def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects in a list; what is none there is an empty one.
+
+    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
+    ([{'ns': 0}, {}], [])
+    """
+    rows = answer.get(name, [])
+    return [_object(row) for row in rows] if isinstance(rows, list) else [{}]
+
+
+def _is_busy(answer: Any) -> bool:
+    return _object(_object(answer).get("error")).get("code") in _BUSY
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def read_wiki(
@@ -50,37 +150,23 @@ def read_wiki(
     wiki = ActionApi(address=api, wait=wait)
     faults = Faults(wiki.who)
     rows = _changes(wiki, span) if what == "recentchanges" else _revisions(wiki, span, category, pages)
-    return Stream(_events(rows, span, faults), faults, _NOTES[what])
+    events = (event for event in events_in(rows, _event, faults) if span.has(event.time))
+    return Stream(events, faults, _NOTES[what])
 
 
 def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
     if what not in WHAT:
         raise BadInput(f"--what must be {' or '.join(WHAT)}, not {clip(what)!r}")
     if what == "recentchanges" and (category or pages):
-        fix = "leave pages and category out, or read revisions (--what revisions)"
-        raise BadInput("recent changes must be those of the whole wiki, not of pages", fix)
+        raise BadInput(
+            "recent changes must be those of the whole wiki, not of pages",
+            "leave pages and category out, or read revisions (--what revisions)",
+        )
     if what == "revisions" and not (category or pages):
         raise BadInput("no page is named for --what revisions", "give --page or --category")
     for title in (*pages, *([category] if category else [])):
         if not title or "|" in title or not title.isprintable():  # the API would take it for several
             raise BadInput(f"a title must have no | and no control character, not {clip(title)!r}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Span:
-    """Which moments count."""
-
-    first_us: int | None
-    end_us: int | None
-
-    def has(self, time_us: int) -> bool:
-        late_enough = self.first_us is None or time_us >= self.first_us
-        return late_enough and (self.end_us is None or time_us < self.end_us)
-
-    def fields(self, prefix: str) -> dict[str, str]:
-        """The same in the words of the API, which knows whole seconds and takes both ends in."""
-        ends = {f"{prefix}start": self.first_us, f"{prefix}end": self.end_us}
-        return {f"{prefix}dir": "newer"} | {end: _iso(at) for end, at in ends.items() if at is not None}
 
 
 def _span(since: str | None, until: str | None) -> _Span:
@@ -94,13 +180,9 @@ def _moment(name: str, text: str | None) -> int | None:
     try:
         return None if text is None else moment_us(text)
     except NoMoment as error:
-        problem = f"--{name} must be a moment with a zone ({error})"
-        raise BadInput(problem, "write it as 2024-05-01T10:00:00Z") from None
-
-
-def _iso(time_us: int) -> str:
-    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=time_us // 1_000_000)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise BadInput(
+            f"--{name} must be a moment with a zone ({error})", "write it as 2024-05-01T10:00:00Z"
+        ) from None
 
 
 def _changes(wiki: ActionApi, span: _Span) -> Iterator[_Row]:
@@ -127,10 +209,9 @@ def _revisions(wiki: ActionApi, span: _Span, category: str | None, pages: Sequen
 
 
 def _members(wiki: ActionApi, category: str) -> Iterator[str]:
-    title = category if category.lower().startswith(_CATEGORY.lower()) else _CATEGORY + category
     question = {
         "list": "categorymembers",
-        "cmtitle": title,
+        "cmtitle": category if category.lower().startswith(_CATEGORY.lower()) else _CATEGORY + category,
         "cmprop": "ids",
         "cmtype": "page",
         "cmlimit": "max",
@@ -147,35 +228,17 @@ def _members(wiki: ActionApi, category: str) -> Iterator[str]:
 def _of_page(wiki: ActionApi, span: _Span, which: Mapping[str, str], named: str = "") -> Iterator[_Row]:
     question = {**which, "prop": "revisions", "rvprop": "ids|timestamp|user|flags", "rvlimit": "max"}
     for answer in wiki.pieces(question | span.fields("rv")):
-        if named and not listed(answer, "pages"):  # a title of another wiki
-            _refuse_page(named, wiki)
-        for page in listed(answer, "pages"):
-            gone = page.get("missing") or "pageid" not in page  # no title at all, or a special page's
-            if gone and named:
-                _refuse_page(named, wiki)
-            if gone:
-                yield {"gone": True}
-            for revision in listed(page, "revisions"):
-                where = {"page": str(page.get("pageid")), "title": page.get("title"), "ns": page.get("ns")}
-                yield revision | where
-
-
-def _refuse_page(named: str, wiki: ActionApi) -> None:
-    fix = "write its title as the wiki does, with its namespace"
-    raise BadInput(f"{named} is not in {wiki.who}", fix)
-
-
-def _events(rows: Iterable[_Row], span: _Span, faults: Faults) -> Iterator[Event]:
-    good = 0
-    for number, row in enumerate(rows, 1):
-        event = _event(row)
-        if isinstance(event, str):
-            faults.add(number, event)
-            faults.give_up_if_hopeless(good)
-            continue
-        good += 1
-        if span.has(event.time):
-            yield event
+        pages = listed(answer, "pages")
+        # No title at all, a special page's, or one of another wiki.
+        gone = [page for page in pages if page.get("missing") or "pageid" not in page]
+        if named and (gone or not pages):
+            raise BadInput(
+                f"{named} is not in {wiki.who}", "write its title as the wiki does, with its namespace"
+            )
+        yield from ({"gone": True} for _ in gone)
+        for page in pages:
+            where = {"page": str(page.get("pageid")), "title": page.get("title"), "ns": page.get("ns")}
+            yield from (revision | where for revision in listed(page, "revisions"))
 
 
 def _event(row: _Row) -> Event | str:
@@ -183,14 +246,95 @@ def _event(row: _Row) -> Event | str:
     if row.get("gone"):
         return "the page was deleted meanwhile"
     if row.get("userhidden"):
-        return "the contributor is hidden"
-    actor, target = row.get("user"), row.get("title")
-    if not isinstance(actor, str) or not actor:
-        return "actor is missing"
-    if not isinstance(target, str) or not target:
-        return "target is missing"
-    try:
-        at = moment_us(row.get("timestamp"))
-    except NoMoment as error:
-        return str(error)
-    return Event(actor, target, at, str(row.get("ns", "")), row.get("bot") is True)
+        return _HIDDEN
+    track, is_bot = str(row.get("ns", "")), row.get("bot") is True
+    return event_of(row.get("user"), row.get("title"), row.get("timestamp"), track, is_bot=is_bot)
+
+
+def read_wiki_dump(path: Paths) -> Stream:
+    """Read a dump: the contributor's name or address, the page's title, the time of the revision.
+
+    The track is the number of the page's namespace. A revision whose contributor the wiki has hidden is
+    counted among what could not be read. A dump may come in several files, each of them whole in itself.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     dump = Path(folder) / "stub.xml"
+    ...     _ = dump.write_text(
+    ...         "<mediawiki><page><title>Ulm</title><ns>0</ns><revision>"
+    ...         "<timestamp>2024-05-01T10:00:00Z</timestamp>"
+    ...         "<contributor><username>Ann</username><id>7</id></contributor>"
+    ...         "</revision></page></mediawiki>"
+    ...     )
+    ...     list(read_wiki_dump(dump))
+    [Event(actor='Ann', target='Ulm', time=1714557600000000, track='0', is_bot=False)]
+    """
+    pieces = Pieces(path, "the dump")
+    return Stream(events_found(pieces, _Dump), pieces.faults, _NOTES["dump"], pieces.share)
+
+
+class _Dump:
+    """What the parser has seen so far of one file: of the page and the revision it is in."""
+
+    def __init__(self, what: str, faults: Faults) -> None:
+        self.faults = faults
+        self.events: list[Event] = []
+        self._page: dict[str, str] = {}
+        self._revision: dict[str, str] = {}
+        self._line = 0  # where the revision began; 0 outside of one
+        self._hidden = False
+        self.xml = XmlStream(
+            what,
+            root=self._check_root,
+            begins={
+                "page": self._begin_page,
+                "revision": self._begin_revision,
+                "contributor": self._begin_contributor,
+                "logitem": self._refuse_log,
+            },
+            texts={
+                "title": partial(self._set_of_page, "title"),
+                "ns": partial(self._set_of_page, "ns"),
+                "timestamp": partial(self._set_of_revision, "timestamp"),
+                "username": partial(self._set_of_revision, "actor"),
+                "ip": partial(self._set_of_revision, "actor"),
+            },
+            ends={"revision": self._end_revision},
+        )
+
+    def _check_root(self, name: str) -> None:
+        if name != "mediawiki":
+            raise self.xml.refuse("must begin with <mediawiki>", f"<{clip(name)}>")
+
+    def _begin_page(self, _: dict[str, str]) -> None:
+        self._page = {}
+
+    def _begin_revision(self, _: dict[str, str]) -> None:
+        self._line = self.xml.line
+        self._revision = {}
+        self._hidden = False
+
+    def _begin_contributor(self, attributes: dict[str, str]) -> None:
+        self._hidden = "deleted" in attributes
+
+    def _set_of_page(self, name: str, text: str) -> None:
+        self._page[name] = text
+
+    def _set_of_revision(self, name: str, text: str) -> None:
+        if self._line:  # uploads have times and contributors too
+            self._revision[name] = text
+
+    def _end_revision(self) -> None:
+        line, self._line = self._line, 0
+        actor, title = self._revision.get("actor"), self._page.get("title")
+        event = event_of(actor, title, self._revision.get("timestamp", ""), self._page.get("ns", ""))
+        if isinstance(event, Event):
+            self.events.append(event)
+        else:
+            self.faults.add(line, event if (actor and title) or not self._hidden else _HIDDEN)
+
+    def _refuse_log(self, _: dict[str, str]) -> None:
+        raise self.xml.refuse(
+            "must be a dump of revisions", "a dump of the log", "take a file named stub-meta-history"
+        )

@@ -93,11 +93,13 @@ class OpenReviewVisit:
     @only_asking()
     def log_in(self) -> None:
         """Get in, or raise that this account cannot now."""
-        login = {"id": self._account.login, "password": self._account.password}
-        response = self._call("POST", "/login", _MOST_LOGIN, login)
+        response = self._call(
+            "POST", "/login", _MOST_LOGIN, {"id": self._account.login, "password": self._account.password}
+        )
         if response.status in {400, 401, 403} and not _is_challenge(response):
-            why = f"OpenReview refuses the login: {self._error_in(response)}: {_MEND}"
-            raise LockedOut(why, wait_s=_AFTER_LOGIN_S)
+            raise LockedOut(
+                f"OpenReview refuses the login: {self._error_in(response)}: {_MEND}", wait_s=_AFTER_LOGIN_S
+            )
         answer = self._answer(response)
         if answer.get("mfaPending"):
             raise LockedOut(
@@ -129,11 +131,10 @@ class OpenReviewVisit:
             raise
 
     def _call(self, method: str, path: str, most: int, value: Mapping[str, Any] | None = None) -> Response:
-        body = b"" if value is None else json.dumps(value, allow_nan=False).encode()
         return call(
             replace(self._address, path=self._address.path + path),
             self._headers if value is None else {**self._headers, "Content-Type": "application/json"},
-            body,
+            b"" if value is None else json.dumps(value, allow_nan=False).encode(),
             timeout_s=self._timeout_s,
             tls=self._tls,
             method=method,
@@ -145,7 +146,7 @@ class OpenReviewVisit:
         """What a call was answered, if it was answered well."""
         if not 200 <= response.status < 300:
             self._raise_trouble(response)
-        answer = _object(response.body)
+        answer = response.fields
         if answer is None:
             raise Unreachable("OpenReview answered something that is no JSON object")
         return answer
@@ -171,9 +172,8 @@ class OpenReviewVisit:
 
     def _error_in(self, response: Response) -> str:
         """Status, name and message of an error, without anybody's name or words."""
-        error = _object(response.body) or {}
-        parts = [str(error[key]) for key in ("name", "message") if isinstance(error.get(key), str)]
-        text = ": ".join(parts)
+        error = response.fields or {}
+        text = ": ".join(error[key] for key in ("name", "message") if isinstance(error.get(key), str))
         for each in self._hidden:
             text = text.replace(each, "...")
         text = one_line(_PERSON.sub("...", _beginning(text)))
@@ -200,7 +200,7 @@ class NotesApi:
     def pages(self, invitation: str) -> Iterator[dict[str, Any]]:
         """Every answer that holds notes, in the order of ids, each from the last note of the one before."""
         address = self.url.rstrip("/")
-        headers = {"Authorization": f"Bearer {self._token(address)}"} if self.login else {}
+        headers = {"Authorization": f"Bearer {self._token(address, *self.login)}"} if self.login else {}
         query = {"invitation": invitation, "details": "replies", "sort": "id", "limit": str(_AT_ONCE)}
         while True:
             try:
@@ -220,10 +220,14 @@ class NotesApi:
                 raise NotPossible("OpenReview gives the same notes again and again: try again later")
             query["after"] = last
 
-    def _token(self, address: str) -> str:
-        user, password = self.login or ("", "")
-        login = {"id": user, "password": password}
-        answer = post_json(f"{address}/login", login, who=_WHO, answers=_LOGIN_ANSWERS, wait=self.wait)
+    def _token(self, address: str, user: str, password: str) -> str:
+        answer = post_json(
+            f"{address}/login",
+            {"id": user, "password": password},
+            who=_WHO,
+            answers=_LOGIN_ANSWERS,
+            wait=self.wait,
+        )
         if isinstance(answer, dict) and answer.get("mfaPending"):
             raise NotPossible(
                 "OpenReview asks for a second factor, which only a person can give: export by hand"
@@ -246,17 +250,9 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _MOST_SAID else line[:_MOST_SAID].rpartition(" ")[0]
 
 
-def _object(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _is_challenge(response: Response) -> bool:
     """Whether a browser is asked for: that is about this machine's address, not about the note."""
-    return response.status == 403 and (_object(response.body) or {}).get("name") == "ChallengeRequiredError"
+    return response.status == 403 and (response.fields or {}).get("name") == "ChallengeRequiredError"
 
 
 def _wait_s(response: Response) -> int:
@@ -264,7 +260,6 @@ def _wait_s(response: Response) -> int:
     after = response.headers.get("retry-after", "")
     if re.fullmatch(r"[0-9]{1,9}", after):
         return min(int(after), _LONGEST_WAIT_S)
-    message = str((_object(response.body) or {}).get("message"))
-    parts = _PART_OF_WAIT.findall(message.partition("try again in")[2][:_MOST_SAID])
-    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in parts)
+    message = str((response.fields or {}).get("message")).partition("try again in")[2][:_MOST_SAID]
+    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_WAIT.findall(message))
     return min(wait_s, _LONGEST_WAIT_S) or _WAIT_S

@@ -28,16 +28,20 @@ _NO_ID = re.compile(r"://|[?&=\s]")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry openreview`."""
     parser.add_argument("verb", metavar="post", choices=["post"], help="post is all there is")
-    parser.add_argument("--account", metavar="NAME", required=True, help="a table of the accounts file")
-    invitation = "the invitation that the note answers, with its /-/"
-    parser.add_argument("--invitation", metavar="ID", required=True, help=invitation)
-    signature = "the name to sign with: your anonymous group on this paper"
-    parser.add_argument("--signature", metavar="ID", required=True, help=signature)
-    forum = "the paper: what stands behind forum?id= in its address"
-    parser.add_argument("--forum", metavar="ID", required=True, help=forum)
+    for flag, metavar, text in (
+        ("--account", "NAME", "a table of the accounts file"),
+        ("--invitation", "ID", "the invitation that the note answers, with its /-/"),
+        ("--signature", "ID", "the name to sign with: your anonymous group on this paper"),
+        ("--forum", "ID", "the paper: what stands behind forum?id= in its address"),
+    ):
+        parser.add_argument(flag, metavar=metavar, required=True, help=text)
     parser.add_argument("--replyto", metavar="ID", help="the note that is answered (default the paper)")
-    reader = "who may read it (may be given again; default as the invitation says)"
-    parser.add_argument("--reader", metavar="ID", action="append", help=reader)
+    parser.add_argument(
+        "--reader",
+        metavar="ID",
+        action="append",
+        help="who may read it (may be given again; default as the invitation says)",
+    )
     parser.add_argument("--field", metavar="NAME", help="where the text goes (default comment)")
     parser.add_argument("--json-content", action="store_true", help="the input is a JSON object of fields")
     add_accounts(parser)
@@ -48,7 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand the note in."""
     ids = {"forum": arguments.forum, "replyto": arguments.replyto, "signature": arguments.signature}
     for name, value in ids.items():
-        _check_id(f"--{name}", value)
+        # An address out of a browser would be refused only at the release.
+        if value is not None and (not value or _NO_ID.search(value)):
+            raise BadInput(
+                f"--{name} must be an id, not {value!r}",
+                "give the id, which stands after id= in the address",
+            )
     options = {
         "account": arguments.account,
         "invitation": arguments.invitation,
@@ -66,13 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
         "options": with_accounts(arguments, options),
     }
     return hand_in(arguments, open_gate(arguments), post)
-
-
-def _check_id(option: str, value: str | None) -> None:
-    """An address out of a browser would be refused only at the release."""
-    if value is not None and (not value or _NO_ID.search(value)):
-        fix = "give the id, which stands after id= in the address"
-        raise BadInput(f"{option} must be an id, not {value!r}", fix)
 
 
 def _pseudonym(arguments: argparse.Namespace) -> str:

@@ -24,7 +24,6 @@ from tarry.readers.sources import Paths
 __all__ = ["read_openreview"]
 
 _ADDRESS = re.compile(r"https?://")
-_NO_NOTE = "no note and no note edit"
 _NOTES = (
     (
         "the time of a note is its tcdate, which is OpenReview's own clock to the millisecond;"
@@ -104,7 +103,7 @@ def _note(note: Any, invitation: str | None) -> Iterator[Event | str]:
 
 def _event(note: Fields) -> Event | str:
     if "signatures" not in note and "tcdate" not in note:
-        return _NO_NOTE
+        return "no note and no note edit"
     signatures = note.get("signatures")
     actor = note.get("tauthor") or (signatures[0] if isinstance(signatures, list) and signatures else None)
     if not isinstance(actor, str) or not actor:

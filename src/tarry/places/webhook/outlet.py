@@ -31,6 +31,7 @@ from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.net.address import read_address
 from tarry.net.http_call import Response
+from tarry.places.checks import check_timeout
 from tarry.places.http import call
 
 __all__ = ["Webhook", "verify_webhook"]
@@ -67,10 +68,7 @@ class Webhook(Outlet):
     ) -> None:
         self._address = read_address(url, "the address of a webhook")
         self._secret = _checked_secret(secret)
-        if not 0 < timeout_s <= _LONGEST_S:
-            raise BadInput(
-                f"the timeout of a webhook must be above 0 and at most {_LONGEST_S} s, not {timeout_s}"
-            )
+        check_timeout(timeout_s, _LONGEST_S, "a webhook")
         self._space, self._timeout_s = space, timeout_s
         # Made once: reading all the certificates that the system trusts takes long.
         self._tls = (tls or ssl.create_default_context()) if self._address.tls else None
@@ -109,8 +107,10 @@ class Webhook(Outlet):
             "Tarry-Id": release.id,
             "Tarry-Signature": _signature(self._secret, body),
         }
-        who = "the webhook"
-        _judge(call(self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls, who=who))
+        response = call(
+            self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls, who="the webhook"
+        )
+        _judge(response)
 
 
 def verify_webhook(secret: bytes | str, body: bytes, signature: str) -> bool:
@@ -150,8 +150,13 @@ def _body(release: Release, space: str) -> bytes:
     options = dict(release.options)
     if options.get("content_type") == "application/json":
         try:
-            without = {name: value for name, value in options.items() if name != "content_type"}
-            return _json({**fields, "content": json.loads(release.content.decode()), "options": without})
+            return _json(
+                {
+                    **fields,
+                    "content": json.loads(release.content.decode()),
+                    "options": {name: value for name, value in options.items() if name != "content_type"},
+                }
+            )
         except (ValueError, RecursionError):  # it is not what it says: the receiver gets it as it is
             pass
     return _json({**fields, **content_fields(release.content), "options": options})
@@ -179,8 +184,10 @@ def _checked_secret(secret: Any) -> bytes:
     """A text is refused as well: how it becomes bytes is for the operator to say."""
     if not isinstance(secret, bytes) or len(secret) < _LEAST_SECRET:
         size = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
-        problem = f"the secret of a webhook must have {_LEAST_SECRET} bytes or more, not {size}"
-        raise BadInput(problem, "make one with secrets.token_bytes(32)")
+        raise BadInput(
+            f"the secret of a webhook must have {_LEAST_SECRET} bytes or more, not {size}",
+            "make one with secrets.token_bytes(32)",
+        )
     return secret
 
 

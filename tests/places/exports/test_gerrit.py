@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.places.gerrit.reader import _checked, read_gerrit
+from tarry.places.exports.gerrit import _checked, read_gerrit
 from tarry.readers.events import Event
 
 ANN = {"name": "Ann", "email": "ann@nym.example", "username": "ann"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tarry.core.errors import BadInput
-from tarry.places.openreview.note import note_edit, read_fields, read_options
+from tarry.places.openreview.outlet import note_edit, read_fields, read_options
 
 OPTIONS = {"account": "ann", "invitation": "V/-/Comment", "signature": "V/Reviewer_a", "forum": "f"}
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from tarry.core.errors import BadInput
@@ -49,21 +49,20 @@ def read_json_lines(
     """
     if time_unit is not None and time_unit not in _UNITS:
         raise BadInput(f"unknown --time-unit {clip(time_unit)!r}", f"use {', '.join(_UNITS)}")
-    ways = {"actor": actor, "target": target, **({} if track is None else {"track": track})}
-    pickers = [(role, picker(role, way)) for role, way in ways.items()]
-    is_tracked = track is not None
+    ways = {"actor": actor, "target": target, "track": track}
+    pickers = [(role, picker(role, way)) for role, way in ways.items() if way is not None]
     clock = _Clock(picker("time", time), time_unit, utc=utc)
 
     def convert(row: Fields) -> tuple[Event | str]:
         try:
             names = [as_name(role, pick(row)) for role, pick in pickers]
-            return (Event(names[0], names[1], clock.read(row), names[2] if is_tracked else ""),)
+            return (Event(names[0], names[1], clock.read(row), names[2] if track is not None else ""),)
         except (Missing, NoMoment) as error:
             return (str(error),)
 
     pieces = Pieces(path, "the export")
     values = values_of(pieces)
-    first = [value for _, value in zip(range(1), values, strict=False)]
+    first = list(islice(values, 1))
     for row in first:
         clock.look_at(row.value)
     events = events_of(chain(first, values), convert, pieces.faults)
@@ -110,7 +109,7 @@ class Missing(ValueError):
 
     >>> raise Missing("actor is missing: nothing at user.login")
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is missing: nothing at user.login
+    tarry.places.exports.json_lines.Missing: actor is missing: nothing at user.login
     """
 
 
@@ -126,23 +125,24 @@ def picker(role: str, mapping: str) -> Callable[[Fields], Any]:
     'bug'
     >>> picker("actor", "user.login")({"user": {}})
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is missing: nothing at user.login
+    tarry.places.exports.json_lines.Missing: actor is missing: nothing at user.login
     """
     is_template = "{" in mapping or "}" in mapping
     parts = _BRACES.split(mapping) if is_template else ["", mapping, ""]
     texts, ways = parts[::2], parts[1::2]  # what lies between braces is a way
     left = "".join(texts)
     if not ways or not all(all(way.split(".")) for way in ways) or "{" in left or "}" in left:
-        rule = "must be a way such as user.login, or a template such as {repo.name}#{number}"
-        raise BadInput(f"--{role} {rule}, not {clip(mapping)!r}")
+        raise BadInput(
+            f"--{role} must be a way such as user.login, or a template such as {{repo.name}}#{{number}}, "
+            f"not {clip(mapping)!r}"
+        )
     pickers = [_way_picker(role, way) for way in ways]
     if not is_template:
         return pickers[0]
     form = "%s".join(text.replace("%", "%%") for text in texts)
 
     def pick(row: Fields) -> str:
-        parts = [pick_part(row) for pick_part in pickers]
-        return form % tuple([as_name(role, part) for part in parts])
+        return form % tuple([as_name(role, pick_part(row)) for pick_part in pickers])
 
     return pick
 
@@ -178,7 +178,7 @@ def as_name(role: str, part: Any) -> str:
     ('7', '7', 'ann')
     >>> as_name("actor", ["ann"])
     Traceback (most recent call last):
-    tarry.places.json_lines.reader.Missing: actor is a list
+    tarry.places.exports.json_lines.Missing: actor is a list
     """
     if isinstance(part, str):
         return part

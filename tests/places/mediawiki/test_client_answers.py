@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from tarry.core.errors import TarryError
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.http_call import Response
-from tarry.places.mediawiki.answers import Hidden, page_of, read_answer, refusal, text_at, wait_of
+from tarry.places.mediawiki.client import Hidden, page_of, read_answer, refusal, text_at, wait_of
 
 PASSING = ("readonly", "maxlag", "badtoken", "assertuserfailed", "ratelimited")
 

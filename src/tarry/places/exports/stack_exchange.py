@@ -6,18 +6,16 @@ Each file is a list of rows whose fields are attributes. Times are UTC, to the m
 from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import XmlStream, events_found
+from tarry.readers.exports import XmlStream, event_of, events_found
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, moment_us
 from tarry.readers.sources import Paths, Pieces
 
 __all__ = ["read_stack_exchange"]
 
-_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
-_RULE = "must be Posts.xml, Comments.xml or PostHistory.xml"
 _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
+_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
 class _File(NamedTuple):
@@ -74,22 +72,20 @@ class _Rows:
 
     def _set_file(self, name: str) -> None:
         if name not in _FILES:
-            found = _OTHERS.get(name, f"<{clip(name)}>")
-            raise self.xml.refuse(_RULE, found)
+            raise self.xml.refuse(
+                "must be Posts.xml, Comments.xml or PostHistory.xml", _OTHERS.get(name, f"<{clip(name)}>")
+            )
         self._file = _FILES[name]
 
     def _row(self, row: dict[str, str]) -> None:
         actor = _actor(row, *self._file.actors)
         target = next((row[name] for name in self._file.targets if row.get(name)), "")
-        if not actor or not target:
-            self.faults.add(self.xml.line, f"{'target' if actor else 'actor'} is missing")
+        event = event_of(
+            actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, bare_is_utc=True
+        )
+        if isinstance(event, str):
+            self.faults.add(self.xml.line, event)
             return
-        try:
-            moment = moment_us(row.get("CreationDate"), bare_is_utc=True)
-        except NoMoment as error:
-            self.faults.add(self.xml.line, str(error))
-            return
-        event = Event(actor, target, moment, is_bot=actor == _COMMUNITY)
         revision = (row.get("RevisionGUID"), event)
         if revision[0] is None or revision != self._before:
             self.events.append(event)

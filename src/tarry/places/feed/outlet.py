@@ -67,8 +67,10 @@ class FeedFile(Outlet):
     def check(self, options: Mapping[str, Any]) -> None:
         """A feed has no options, and lies in a folder that exists."""
         if options:
-            names = ", ".join(map(str, options))
-            raise BadInput(f"a post to a feed file must have no options, not {names}", "leave them out")
+            raise BadInput(
+                f"a post to a feed file must have no options, not {', '.join(map(str, options))}",
+                "leave them out",
+            )
         if not self.path.parent.is_dir():
             raise BadInput(f"there is no folder {str(self.path.parent)!r} for the feed file", "make it")
         if self.path.exists() and not self.path.is_file():
@@ -127,8 +129,7 @@ def _cut_off_rest(file: int) -> int:
     size = end = os.fstat(file).st_size
     while end:
         start = max(0, end - _CHUNK)
-        chunk = os.pread(file, end - start, start)
-        newline = chunk.rfind(b"\n")
+        newline = os.pread(file, end - start, start).rfind(b"\n")
         if newline >= 0:
             end = start + newline + 1
             break

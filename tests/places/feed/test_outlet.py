@@ -11,8 +11,8 @@ import pytest
 
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.posts import Release
-from tarry.places.feed_file import outlet as feed_module
-from tarry.places.feed_file.outlet import FeedFile
+from tarry.places.feed import outlet as feed_module
+from tarry.places.feed.outlet import FeedFile
 from tarry.testing.outlets import OutletCase, OutletSuite
 
 

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from contracts.http_receiver import HttpReceiver
-from tarry.net import line
+from tarry.net import http_call
 from tarry.net.address import Address
-from tarry.net.line import Bounded, TooLong, connect
+from tarry.net.http_call import Bounded, TooLong, connect
 
 SOON_S, LONG_S = 0.3, 20
 FORUM = Address(tls=False, host="forum.example", port=80, path="/")
@@ -27,7 +27,7 @@ def test_the_next_place_of_a_name_is_tried(monkeypatch):
         with socket.create_server(("127.0.0.1", 0)) as closed:
             dead = socket.getaddrinfo(*closed.getsockname(), type=socket.SOCK_STREAM)
         no_such_family = [(socket.AF_UNSPEC, *dead[0][1:])]
-        monkeypatch.setattr(line.socket, "getaddrinfo", lambda *_, **__: no_such_family + dead + live)
+        monkeypatch.setattr(http_call.socket, "getaddrinfo", lambda *_, **__: no_such_family + dead + live)
 
         with connect(FORUM, in_time()) as sock:
             assert sock.getpeername()[1] == receiver.port
@@ -41,8 +41,8 @@ def test_a_silent_place_leaves_time_for_the_next(monkeypatch):
         waits.append(wait_s)
         raise TimeoutError
 
-    monkeypatch.setattr(line, "_open", silent)
-    monkeypatch.setattr(line.socket, "getaddrinfo", lambda *_, **__: ["here", "there"])
+    monkeypatch.setattr(http_call, "_open", silent)
+    monkeypatch.setattr(http_call.socket, "getaddrinfo", lambda *_, **__: ["here", "there"])
 
     with pytest.raises(TimeoutError):
         connect(FORUM, in_time())
@@ -55,7 +55,7 @@ def test_a_name_that_does_not_exist_is_told(monkeypatch):
     def knows_nothing(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(line.socket, "getaddrinfo", knows_nothing)
+    monkeypatch.setattr(http_call.socket, "getaddrinfo", knows_nothing)
 
     with pytest.raises(socket.gaierror, match="Name or service not known"):
         connect(FORUM, in_time())
@@ -64,7 +64,7 @@ def test_a_name_that_does_not_exist_is_told(monkeypatch):
 def test_a_resolver_that_hangs_does_not_hold_the_worker(monkeypatch):
     """The name is not waited for any longer than the rest."""
     over, began = threading.Event(), time.monotonic()
-    monkeypatch.setattr(line.socket, "getaddrinfo", lambda *_, **__: over.wait(LONG_S))
+    monkeypatch.setattr(http_call.socket, "getaddrinfo", lambda *_, **__: over.wait(LONG_S))
     try:
         with pytest.raises(TimeoutError):
             connect(FORUM, in_time(SOON_S))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tarry.core.errors import BadInput
-from tarry.places.mediawiki.change import marked, read_change, read_text
+from tarry.places.mediawiki.outlet import marked, read_change, read_text
 
 CREATE = {"account": "nym", "page": "Owls", "action": "create"}
 EDIT = {"account": "nym", "page": "Owls", "action": "edit", "base_revision": 7}

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.places.github.reader import read_github
+from tarry.places.exports.github import read_github
 from tarry.readers.events import Event
 
 TEN = 1_714_557_600_000_000  # 2024-05-01T10:00:00Z

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.places.json_lines.reader import read_json_lines
+from tarry.places.exports.json_lines import read_json_lines
 from tarry.readers.events import Event
 
 TEN = 1_714_557_600_000_000  # 2024-05-01T10:00:00Z

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
@@ -85,17 +84,12 @@ def _event(item: Fields) -> Event | str:
     if place is None:
         return "neither its repository nor its number is told"
     try:
-        time = moment_us(_time(item))
+        # A review has a time of its own, which it lacks as long as it is pending.
+        time = moment_us(item.get("submitted_at", item.get("created_at")))
     except NoMoment as error:
         is_pending = item.get("state") == "PENDING"
         return "a pending review, which has no time yet" if is_pending else str(error)
-    is_bot = read_fields(user, "type") == "Bot" or is_bot_name(login)
-    return Event(login, place[0], time, place[1], is_bot)
-
-
-def _time(item: Fields) -> Any:
-    """A review has a time of its own, which it lacks as long as it is pending."""
-    return item.get("submitted_at", item.get("created_at"))
+    return Event(login, place[0], time, place[1], read_fields(user, "type") == "Bot" or is_bot_name(login))
 
 
 def _place(item: Fields) -> tuple[str, str] | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.places.git.redate import redated_commit
+from tarry.places.git.outlet import redated_commit
 
 HEAD = b"tree 1\nparent 2\nparent 3\nauthor A <a@x> 5 +0200\ncommitter B <b@x> 7 -0100\n"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.places.stack_exchange.reader import read_stack_exchange
+from tarry.places.exports.stack_exchange import read_stack_exchange
 from tarry.readers.events import Event
 
 # Written by hand after the description of the dumps' fields.

@@ -6,8 +6,7 @@ from hypothesis import strategies as some
 
 from contracts.node_server import coin_of, make_transaction
 from tarry.core.errors import BadInput
-from tarry.places.bitcoin.family import Queued, arrange
-from tarry.places.bitcoin.transaction import read_transaction
+from tarry.places.bitcoin.transaction import Queued, arrange, read_transaction
 
 
 def made(*coins, **what):
@@ -15,7 +14,7 @@ def made(*coins, **what):
 
 
 def child(*parents, index=0):
-    return made(*(coin_of(parent.hex, index) for parent in parents))
+    return made(*(coin_of(parent.raw.hex(), index) for parent in parents))
 
 
 def lines(placed):
@@ -76,7 +75,7 @@ def test_two_parents_in_one_row_are_one_line():
     """The later of them is the one to wait for."""
     first = made(1, values=(5, 6))
     second = child(first)
-    both = made(coin_of(first.hex, 1), coin_of(second.hex))
+    both = made(coin_of(first.raw.hex(), 1), coin_of(second.raw.hex()))
     queue = [Queued(first, "rent"), Queued(second, "rent", after=first.txid)]
 
     for known, given_now in ((queue, [both]), (queue[:1], [both, second]), ([], [both, second, first])):
@@ -135,7 +134,7 @@ def test_in_every_family_parents_go_first_and_share_the_target(data, count):
     everybody, parents = [], {}
     for number in range(count):
         parent = data.draw(some.none() | some.sampled_from(everybody)) if everybody else None
-        each = made(number + 1) if parent is None else made(coin_of(parent.hex, number))
+        each = made(number + 1) if parent is None else made(coin_of(parent.raw.hex(), number))
         everybody.append(each)
         parents[each.txid] = parent and parent.txid
     waiting = data.draw(some.integers(0, count))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
-from tarry.places.mediawiki.dump import read_wiki_dump
+from tarry.places.mediawiki.reader import read_wiki_dump
 from tarry.readers.events import Event
 
 # Written by hand after the schema of MediaWiki's exports, version 0.11.

@@ -6,6 +6,7 @@ What one account did to one change in one second therefore counts once.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -27,6 +28,10 @@ _ACCOUNT = ("_account_id", "username", "email", "name")  # which of them there a
 _SERVER = "Gerrit Code Review"  # its own messages, in what `gerrit query` prints
 _NO_NAME = "comments of a change that is not told: name it with --change project~number"
 _MORE = "the server has more changes than this export: go on with --start"
+
+
+_query_us = partial(counted_us, unit="s")
+_rest_us = partial(moment_us, bare_is_utc=True)
 
 
 class _Act(NamedTuple):
@@ -84,20 +89,17 @@ def _has_more(answer: Fields, *, before: bool) -> bool:
 def _events(answer: Fields, change: str | None) -> Iterable[Event | str]:
     project, number = answer.get("project"), answer.get("_number", answer.get("number"))
     if isinstance(project, str) and isinstance(number, int | str):
-        is_rest = "_number" in answer
-        acts = _of_rest(answer) if is_rest else _of_query(answer)
-        return _distinct(acts, f"{project}~{number}", project, _rest_us if is_rest else _query_us)
+        target = f"{project}~{number}"
+        if "_number" in answer:
+            return _distinct(_of_rest(answer), target, project, _rest_us)
+        return _distinct(_of_query(answer), target, project, _query_us)
     if not answer or (answer.get("type") == "stats" and "rowCount" in answer):
         return ()
     if change is not None and _is_comments(answer):
         return _distinct(_of_comments(answer), change, change.rpartition("~")[0], _rest_us)
-    return (_why_none(answer),)
-
-
-def _why_none(answer: Fields) -> str:
     if answer.get("type") == "error":
-        return "an error that Gerrit answered"
-    return _NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told"
+        return ("an error that Gerrit answered",)
+    return (_NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told",)
 
 
 def _distinct(
@@ -185,11 +187,3 @@ def _values(answer: object) -> list[Any]:
 
 def _list(answer: object) -> list[Fields]:
     return [value for value in answer if isinstance(value, dict)] if isinstance(answer, list) else []
-
-
-def _query_us(time: Any) -> int:
-    return counted_us(time, "s")
-
-
-def _rest_us(time: Any) -> int:
-    return moment_us(time, bare_is_utc=True)
