@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
@@ -27,6 +27,7 @@ from tarry.keep.store import Snapshot, StoreSettings, Transaction, arrival_tick,
 from tarry.keep.vault import own_key
 
 __all__ = [
+    "SpaceChoices",
     "add_space",
     "adopt_delays",
     "change_space",
@@ -41,6 +42,19 @@ __all__ = [
 _ANY_KEY = Keys(bytes(32))  # whether an outlet can be made does not depend on it
 
 
+class SpaceChoices(TypedDict, total=False):
+    """What may be said about a new space.
+
+    >>> new_space("talk", Policy(epsilon="1", gap="11m"), **SpaceChoices(circle="staff")).circle
+    'staff'
+    """
+
+    title: str  # else its name
+    circle: str  # else "all"
+    outlet: Mapping[str, Any] | None  # else a feed
+    adoption: Adoption  # else "everyone"
+
+
 def add_space(
     transaction: Transaction,
     keys: Keys,
@@ -48,11 +62,8 @@ def add_space(
     name: str,
     policy: Policy,
     *,
-    title: str = "",
-    circle: str = "all",
-    outlet: Mapping[str, Any] | None = None,
-    adoption: Adoption = "everyone",
     sealed: bool = False,
+    **choices: Unpack[SpaceChoices],
 ) -> Space:
     """Make a space; the first one sets the store's tick, window and labels, and later ones share them.
 
@@ -63,7 +74,7 @@ def add_space(
     ...     add_space(transaction, Keys(bytes(32)), ManualClock(), "talk", policy).title
     'talk'
     """
-    space = new_space(name, policy, title=title, circle=circle, outlet=outlet, adoption=adoption)
+    space = new_space(name, policy, **choices)
     if name in read_catalog(transaction).spaces:
         raise BadInput(f"space {name!r} already exists", "choose another name")
     begin_store(transaction, StoreSettings.of(policy, sealed=sealed), clock)
@@ -73,23 +84,15 @@ def add_space(
         "insert_space",
         name=name,
         title=space.title,
-        circle=circle,
+        circle=space.circle,
         outlet=json.dumps(dict(space.outlet), sort_keys=True),
-        adoption=adoption,
+        adoption=space.adoption,
     )
     insert_version(transaction, name, space.version)
     return space
 
 
-def new_space(
-    name: str,
-    policy: Policy,
-    *,
-    title: str = "",
-    circle: str = "all",
-    outlet: Mapping[str, Any] | None = None,
-    adoption: Adoption = "everyone",
-) -> Space:
+def new_space(name: str, policy: Policy, **choices: Unpack[SpaceChoices]) -> Space:
     """Build and check a space; nothing is stored.
 
     >>> new_space("talk", Policy(epsilon="1", gap="11m")).title
@@ -97,11 +100,11 @@ def new_space(
     """
     space = Space(
         name=name,
-        title=title or name,
-        circle=circle,
-        outlet=dict(outlet or {"kind": "feed"}),
+        title=choices.get("title") or name,
+        circle=choices.get("circle", "all"),
+        outlet=dict(choices.get("outlet") or {"kind": "feed"}),
         versions=(PolicyVersion(number=1, text=write_policy(policy), first_tick=0),),
-        adoption=adoption,
+        adoption=choices.get("adoption", "everyone"),
     )
     _check_names(space)
     make_outlet(space, _ANY_KEY)  # refuses what could never work, while somebody reads why
@@ -115,7 +118,7 @@ def open_space(transaction: Transaction, name: str, *, is_open: bool) -> None:
     >>> with open_store(":memory:").transaction("closing") as transaction:
     ...     open_space(transaction, "talk", is_open=False)
     Traceback (most recent call last):
-    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk'
+    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk': check its name
     """
     space = read_catalog(transaction).space(name)
     if is_open:
@@ -139,7 +142,7 @@ def change_space(
     >>> with open_store(":memory:").transaction("closing") as transaction:
     ...     change_space(transaction, "talk", outlet={"kind": "feed"})
     Traceback (most recent call last):
-    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk'
+    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk': check its name
     """
     space = read_catalog(transaction).space(name)
     changed = replace(
@@ -214,7 +217,7 @@ def remove_space(transaction: Transaction, clock: Clock, name: str) -> None:
     >>> with gateway.store.transaction("closing") as transaction:
     ...     remove_space(transaction, gateway.clock, "nowhere")
     Traceback (most recent call last):
-    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'nowhere'
+    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'nowhere': check its name
     """
     space = check_removable(transaction, clock, name)
     for version in space.versions:

@@ -2,18 +2,17 @@
 
 import ssl
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.net import http_call
-from tarry.net.address import Address
 from tarry.net.http_call import NoAnswer, Response
 from tarry.places.accounts import Account, Accounts
 from tarry.places.checks import check_timeout
@@ -21,7 +20,9 @@ from tarry.places.checks import check_timeout
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["AccountOutlet", "ByAccount", "call", "only_asking"]
+__all__ = ["AccountOutlet", "ByAccount", "call", "in_outlet_words", "only_asking"]
+
+P = ParamSpec("P")
 
 
 @contextmanager
@@ -42,32 +43,30 @@ def only_asking() -> Iterator[None]:
         raise
 
 
-def call(
-    address: Address,
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    timeout_s: float,
-    who: str,
-    tls: ssl.SSLContext | None = None,
-    method: str = "POST",
-    most: int = 0,
-) -> Response:
-    """Ask once, as `tarry.net.http_call` does; `Unreachable` when there was no answer: it is tried again.
+def in_outlet_words(ask: Callable[P, Response]) -> Callable[P, Response]:
+    """The same call, in the words of an outlet: no answer is `Unreachable`, and is tried again.
 
     Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
     see `only_asking`.
 
-    >>> call(Address(tls=False, host="127.0.0.1", port=9, path="/"), {}, b"", timeout_s=5, who="the wiki")
+    >>> nowhere = Address(tls=False, host="127.0.0.1", port=9, path="/")
+    >>> in_outlet_words(http_call.call)(nowhere, {}, b"", timeout_s=5, who="the wiki")
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the wiki cannot be reached: Connection refused
     """
-    try:
-        return http_call.call(
-            address, headers, body, timeout_s=timeout_s, tls=tls, method=method, who=who, most=most
-        )
-    except NoAnswer as error:
-        raise Unreachable(str(error), sent=error.sent) from error
+
+    @wraps(ask)
+    def call(*arguments: P.args, **named: P.kwargs) -> Response:
+        try:
+            return ask(*arguments, **named)
+        except NoAnswer as error:
+            raise Unreachable(str(error), sent=error.sent) from error
+
+    return call
+
+
+#: Asks once, as `tarry.net.http_call` does.
+call = in_outlet_words(http_call.call)
 
 
 @dataclass(frozen=True, kw_only=True)
