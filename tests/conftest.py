@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from contracts.forced_draws import ForcedDraws
+from contracts.refusals import Refusals
 
 settings.register_profile("house", derandomize=True, deadline=None, print_blob=False)
 settings.register_profile("quick", settings.get_profile("house"), max_examples=15)
@@ -17,6 +18,7 @@ settings.load_profile("house")
 collect_ignore = ["fixtures"]
 
 _DRAWS = pytest.StashKey[ForcedDraws | None]()
+_REFUSALS = pytest.StashKey[Refusals]()
 _TESTS = Path(__file__).parent
 #: What whole folders and files are; single tests are marked where they stand.
 MARKS = {
@@ -68,9 +70,13 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     how = config.getoption("--draws")
     config.stash[_DRAWS] = ForcedDraws(how) if how else None
+    config.stash[_REFUSALS] = Refusals()
+    config.stash[_REFUSALS].start()
 
 
 def pytest_unconfigure(config):
+    if refusals := config.stash.get(_REFUSALS, None):
+        refusals.stop()
     if forced := config.stash.get(_DRAWS, None):
         forced.undo()
 
@@ -102,12 +108,16 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Note which tests draw."""
+    """Note which tests draw; and whatever was refused, its sentence must help whoever reads it."""
+    refusals = item.config.stash[_REFUSALS]
+    refusals.begin()
     result = yield
     forced, noted = item.config.stash[_DRAWS], item.config.getoption("--note-draws")
     if noted and forced and forced.drew:
         with Path(noted).open("a", encoding="utf-8") as file:
             file.write(f"{item.nodeid}\n")
+    if found := refusals.faults():
+        pytest.fail("\n".join(["a refusal is not as it must be (tests/contracts/refusals.py)", *found]))
     return result
 
 

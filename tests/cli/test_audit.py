@@ -306,7 +306,7 @@ def test_unreadable_rows_are_counted_and_told(tmp_path):
         (["--policy", "epsilon=1"], "the policy 'epsilon=1' has no gap"),
         (["--policy", "epsilon=1,gap=1m"], "gap must be above the window (5m), not 1m"),
         (["--policy", "epsilon=1,gap=11m,colour=red"], "'colour=red' is no choice of a policy"),
-        (["--actor", "nobody"], "has no column nobody for --actor: it has the columns"),
+        (["--actor", "nobody"], "has no column nobody for --actor: name one that it has, the columns"),
         (["--track", "nowhere"], "there is no column 'nowhere': use"),
         (["--time-unit", "min"], "--time-unit must be one of s, ms, us, ns, iso, not min"),
     ],

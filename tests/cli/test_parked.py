@@ -170,7 +170,7 @@ def test_what_they_say_is_exported_to_a_private_file(house):
         (["list", "--output=x"], "unrecognized arguments: --output=x (see tarry parked list --help)"),
         (["retry", "x"], "the id of a post must be a whole number, not 'x'"),
         (["retry", "7"], "no parked post has the id 7: tarry parked list shows them"),
-        (["retry", "--space", "nowhere"], "this gateway has no space 'nowhere'"),
+        (["retry", "--space", "nowhere"], "this gateway has no space 'nowhere': check its name"),
     ],
 )
 def test_what_is_wrong_gets_one_sentence(operator, words, sentence):

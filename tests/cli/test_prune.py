@@ -46,7 +46,10 @@ def test_what_is_old_goes_and_a_dry_run_counts_it(old):
             ["hours", "--space", "talk", "--older-than", "30d"],
             "hours cannot be pruned for space 'talk' alone",
         ),
-        (["feed", "--space", "none", "--older-than", "30d"], "this gateway has no space 'none'"),
+        (
+            ["feed", "--space", "none", "--older-than", "30d"],
+            "this gateway has no space 'none': check its name",
+        ),
     ],
 )
 def test_what_is_wrong_gets_one_sentence(operator, words, sentence):

@@ -47,7 +47,10 @@ def test_for_a_person_it_is_printed_on_a_line_of_its_own(operator):
         (["add", "--scope", "submit"], f"{NEEDED}: NAME (see tarry token add --help)"),
         (["add", "me"], f"{NEEDED}: --scope (see tarry token add --help)"),
         (["add", "me", "--scope", "all"], "argument --scope: invalid choice: 'all'"),
-        (["add", "me", "--scope", "submit", "--space", "none"], "this gateway has no space 'none'"),
+        (
+            ["add", "me", "--scope", "submit", "--space", "none"],
+            "this gateway has no space 'none': check its name",
+        ),
         (
             ["add", "a\nb", "--scope", "submit"],
             "the name of a token must have 1 to 100 characters on one line",

@@ -369,7 +369,7 @@ def test_a_feed_of_no_space_is_not_there(site, path):
     answer = site.http.get(f"/v1/spaces/nowhere/{path}")
 
     assert answer.status_code == 404
-    assert answer.json()["detail"] == "this gateway has no space 'nowhere'"
+    assert answer.json()["detail"] == "this gateway has no space 'nowhere': check its name"
 
 
 def test_the_feed_is_open_to_everybody(site):

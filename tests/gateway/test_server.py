@@ -236,7 +236,7 @@ def test_a_port_that_is_taken_is_told_in_one_sentence():
         port = taken.getsockname()[1]
         gateway, running = small_gateway(), ThreadGroup()
         for config in (Config(port=port), Config(port=0, metrics_port=port)):
-            with pytest.raises(NotPossible, match=f"cannot listen at 127.0.0.1, port {port}: Address"):
+            with pytest.raises(NotPossible, match=rf"cannot listen at 127.0.0.1, port {port} \(Address"):
                 serve(gateway, config, Log(io.StringIO()), running, print)
 
 
@@ -260,7 +260,10 @@ def test_a_part_that_breaks_ends_the_server_and_is_told(monkeypatch):
     runner.start()
     runner._thread.join(DEADLINE_S)
 
-    assert re.fullmatch(r"the keeper broke: ZeroDivisionError at test_server.py:\d+", runner.failure)
+    assert re.fullmatch(
+        r"the keeper broke \(ZeroDivisionError at test_server.py:\d+\): start it again, and report this",
+        runner.failure,
+    )
     assert [line["event"] for line in runner.log][-2:] == ["stopping", "stopped"]
 
 

@@ -109,7 +109,8 @@ def test_a_named_column_that_is_not_there_is_refused(role):
     columns = ["actor", "target", "time", *(f"c{place}" for place in range(30))]
 
     with pytest.raises(
-        BadInput, match=f"has no column gone for --{role}: it has the columns actor, .* and 13 more"
+        BadInput,
+        match=f"has no column gone for --{role}: name one that it has, the columns actor, .* and 13 more",
     ):
         choose_columns(columns, Wanted(**{role: "gone"}))
 
@@ -231,7 +232,7 @@ def test_a_name_that_leads_nowhere_is_refused(name, bad, tmp_path):
     """As any other that is not there."""
     (tmp_path / "a.jsonl").write_text(lines(*EVENTS) + bad)
 
-    with pytest.raises(BadInput, match=r"has no column .* for --actor: it has the columns"):
+    with pytest.raises(BadInput, match=r"has no column .* for --actor: name one that it has, the columns"):
         read_history(tmp_path / "a.jsonl", **{**NAMED, "actor": name})
 
 

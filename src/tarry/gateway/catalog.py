@@ -51,11 +51,11 @@ class NoSuchSpace(TarryError):
     """This gateway has no such space.
 
     >>> print(NoSuchSpace("talk"))
-    this gateway has no space 'talk'
+    this gateway has no space 'talk': check its name
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"this gateway has no space {name!r}")
+        super().__init__(f"this gateway has no space {name!r}: check its name")
 
 
 class NoSuchToken(BadInput):
@@ -153,7 +153,7 @@ class Catalog:
 
     >>> Catalog(generation=1).space("talk")
     Traceback (most recent call last):
-    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk'
+    tarry.gateway.catalog.NoSuchSpace: this gateway has no space 'talk': check its name
     """
 
     generation: int

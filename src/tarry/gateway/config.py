@@ -224,7 +224,7 @@ def _check_known(name: str, known: Collection[str]) -> None:
         bare = {each.removeprefix(_PREFIX): each for each in known}
         meant = name.removeprefix(_PREFIX).upper() if name.startswith(_PREFIX) else name
         near = get_close_matches(meant, bare, n=1)
-        fix = f"did you mean {bare[near[0]]}?" if near else "docs/operating.md lists them"
+        fix = f"did you mean {bare[near[0]]}?" if near else "use one of docs/operating.md"
         raise BadInput(f"unknown setting {name}", fix)
 
 

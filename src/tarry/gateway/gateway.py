@@ -41,7 +41,7 @@ from tarry.keep.vault import Vault
 __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 
 #: The message for an id that no parked post of a space has.
-NOT_PARKED = "this space has no parked post with this id"
+NOT_PARKED = "this space has no parked post with this id: look at the list again"
 T = TypeVar("T")
 
 #: The receipts of a submission, or why it was refused.

@@ -312,12 +312,12 @@ class HttpService:
             record = msgspec.json.decode(text, type=kind)
             json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
         except msgspec.ValidationError as error:
-            raise BadRequest(422, f"the request does not have the right fields: {error}") from None
+            raise BadRequest(422, f"the request must have the right fields: {error}") from None
         except RecursionError:
             raise TooDeep(self.limits.nesting) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             reason = "it holds half of a surrogate pair" if _has_half_pair(text) else error
-            raise BadRequest(400, f"the request is not JSON: {reason}") from None
+            raise BadRequest(400, f"the request must be JSON: {reason}") from None
         return record
 
 
@@ -331,7 +331,9 @@ def _check_once(pairs: list[tuple[str, object]]) -> None:
     """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
     names = Counter(name for name, _ in pairs)
     if twice := [name for name, count in names.items() if count > 1]:
-        raise BadRequest(400, f"an object of the request has a name twice: {twice[0][:40]!r}")
+        raise BadRequest(
+            400, f"a name must stand once in an object of the request, not twice: {twice[0][:40]!r}"
+        )
 
 
 def _has_half_pair(text: bytes) -> bool:

@@ -43,7 +43,7 @@ class BadRequest(TarryError):
     """
 
     def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
+        super().__init__(_one_line(detail))
         self.status = status
 
 
@@ -91,12 +91,14 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     >>> problem(404, "no such post").status_code
     404
     """
-    # Whatever was sent may be quoted in it: one line of it, and not a long one.
-    line = " ".join("".join(c if c.isprintable() else " " for c in detail[:400]).split())
-    body = msgspec.json.encode(
-        Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=line)
-    )
+    title = _TITLES.get(status, "Not possible")
+    body = msgspec.json.encode(Problem(title=title, status=status, detail=_one_line(detail)))
     return Response(body, status, media_type="application/problem+json", headers=headers)
+
+
+def _one_line(detail: str) -> str:
+    """Whatever was sent may be quoted in it: one line of it, and not a long one."""
+    return " ".join("".join(c if c.isprintable() else " " for c in detail[:400]).split())
 
 
 def refuse(error: Exception) -> Response:

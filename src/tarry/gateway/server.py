@@ -76,11 +76,10 @@ class ThreadGroup:
             try:
                 work()
             except TarryError as error:
-                self._broken = f"the {name} ended: {error}"
+                self._broken = f"the {name} ended ({error}): start it again when that is mended"
             except BaseException as error:  # noqa: BLE001 - raised by `join`; its text may hold what was sent
-                self._broken = (
-                    f"the {name} broke: {type(error).__name__}{code_location(error.__traceback__)}"
-                )
+                where = f"{type(error).__name__}{code_location(error.__traceback__)}"
+                self._broken = f"the {name} broke ({where}): start it again, and report this"
 
         self._threads[name] = threading.Thread(target=run, name=name)
         self._threads[name].start()
@@ -204,7 +203,9 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         # Python's own text repeats the address; a name that is not known has a negative number.
         reason = os.strerror(error.errno or 0) if (error.errno or 0) > 0 else error.strerror
-        raise NotPossible(f"cannot listen at {host}, port {port}: {reason}") from None
+        raise NotPossible(
+            f"cannot listen at {host}, port {port} ({reason}): use another address or port"
+        ) from None
 
 
 class Listener(uvicorn.Server):

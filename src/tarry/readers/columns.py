@@ -160,7 +160,10 @@ def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the fram
     named = {"actor": wanted.actor, "target": wanted.target, "time": wanted.time}
     for role, name in named.items():
         if name is not None and name not in columns:
-            raise BadInput(f"{what} has no column {clip(name)} for --{role}", f"it has {_listed(columns)}")
+            raise BadInput(
+                f"{what} has no column {clip(name)} for --{role}",
+                f"name one that it has, {_listed(columns)}",
+            )
     chosen: dict[str, str] = {}
     for role, name in named.items():
         chosen[role] = name or _guess(role, columns, {*named.values(), *chosen.values()}, what)

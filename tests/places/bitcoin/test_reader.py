@@ -185,7 +185,7 @@ def test_a_block_that_was_pruned_is_told(modern):
 
 def test_blocks_that_are_not_there_yet_are_refused():
     """With the last one that is."""
-    with pytest.raises(BadInput, match="has no block 7: its last one is 1"):
+    with pytest.raises(BadInput, match="has no block 7: end at 1, its last one"):
         read(PretendedNode([[], []]), blocks="0-7")
 
 

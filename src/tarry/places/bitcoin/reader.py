@@ -35,9 +35,9 @@ _MEMPOOL = (
 )
 _OPEN_LINE = "the login went to another machine without encryption: use a tunnel"
 _ADVICE = {
-    -1: "it may have pruned that block",
+    -1: "read later blocks: it may have pruned that one",
     -8: "it does not know that block or option",
-    -28: "it is still starting, try again when it is up",
+    -28: "try again when it has started",
     -32601: "use a node of Bitcoin Core 23 or newer",
 }
 
@@ -138,7 +138,7 @@ def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_S
 def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
     tip = rpc.ask("getblockcount")
     if not isinstance(tip, int) or heights[-1] > tip:
-        raise BadInput(f"{rpc.who} has no block {heights[-1]}", f"its last one is {tip}")
+        raise BadInput(f"{rpc.who} has no block {heights[-1]}", f"end at {tip}, its last one")
     for height in heights:
         block = rpc.ask("getblock", rpc.ask("getblockhash", height), 3)
         if not isinstance(block, dict) or not isinstance(block.get("tx"), list):

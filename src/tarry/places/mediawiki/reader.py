@@ -40,7 +40,7 @@ _HIDDEN = "the contributor is hidden"
 _ALWAYS = {"action": "query", "format": "json", "formatversion": "2", "maxlag": "5"}
 _SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of which every answer has
 _BUSY = frozenset({"maxlag", "ratelimited"})
-_API_ADVICE = {"readapidenied": "it shows its pages to members only"}
+_API_ADVICE = {"readapidenied": "use another wiki, or a dump: it shows its pages to members only"}
 _Row = Mapping[str, Any]
 
 
@@ -100,7 +100,7 @@ class ActionApi:
             )
         if "error" in answer:  # though the status is 200
             code = one_line(str(_object(answer["error"]).get("code", "")))
-            advice = _API_ADVICE.get(code, "its api.php explains the code")
+            advice = _API_ADVICE.get(code, "see its api.php for the code")
             raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
         return answer
 

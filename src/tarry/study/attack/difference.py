@@ -182,7 +182,9 @@ def _any_gap(mechanisms: Sequence[Mechanism], in_batch: GapLaw) -> GapLaw:
 
 def _gap_law(gaps: IntArray, tick: int, what: str) -> GapLaw:
     if not len(gaps):
-        raise NotPossible(f"the likelihood attack needs {what} to learn from, and this history has none")
+        raise NotPossible(
+            f"the likelihood attack needs {what} to learn from, and this history has none: leave it out"
+        )
     return GapLaw.of_sample(-(-gaps // tick))
 
 

@@ -36,7 +36,9 @@ class Nothing(Practice):
     def read(cls, text: str) -> "Nothing":
         """The practice itself: there is nothing to choose."""
         if text:
-            raise BadInput(f"the habit nothing takes no parameter, and 'nothing:{text}' has one")
+            raise BadInput(
+                f"the habit nothing takes no parameter, and 'nothing:{text}' has one", "write nothing"
+            )
         return cls()
 
     @property
