@@ -11,7 +11,6 @@ own are given) a recommended policy: learned on the first quarter of the events,
 import argparse
 from typing import TYPE_CHECKING
 
-from tarry.cli.extras import need_study
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -21,7 +20,7 @@ from tarry.cli.history import (
     open_columns,
     question_from,
 )
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.study.figures import day, percent, seconds
@@ -49,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--different", action="store_true", help=rate)
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
     add_report(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tarry.cli.extras import need_study
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -21,7 +20,7 @@ from tarry.cli.history import (
     open_columns,
     question_from,
 )
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_table, progress_on_terminal
 from tarry.study.figures import percent, seconds
@@ -43,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_practices(parser)
     add_question(parser, cutoffs=CUTOFFS, observers="notified and archive")
     add_report(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from tarry.cli.options import add_json, add_policy, policy_from
+from tarry.cli.options import add_policy, policy_from
 from tarry.cli.show import print_json
 from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", help="what is acted on, for policies with gaps by target")
     parser.add_argument("--track", help="its track, for policies with gaps by track")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ tarry explain policy.toml
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy, policy_from
+from tarry.cli.options import add_policy, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_sentences
 from tarry.core.promise import promise
@@ -16,7 +16,6 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry explain`."""
     add_policy(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ tarry frontier --epsilon 3 --gap 11m --window 5m
 import argparse
 from fractions import Fraction
 
-from tarry.cli.options import add_json, add_policy, policy_from
+from tarry.cli.options import add_policy, policy_from
 from tarry.cli.plan import policy_json
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.plan import Point, frontier
@@ -17,7 +17,6 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry frontier`."""
     add_policy(parser, without=("weight",))
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

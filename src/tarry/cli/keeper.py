@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.cli.main import Parser
-from tarry.cli.options import add_json
 from tarry.cli.personal_store import how_it_died, introduction
 from tarry.cli.show import print_json, printable
 from tarry.core.errors import NotPossible, TarryError
@@ -60,9 +59,8 @@ def add_arguments(parser: Parser) -> None:
         )
     # From the command that starts it: the keeper's lock, taken already.
     child.add_argument("--lock", type=int, help=argparse.SUPPRESS)
-    add_json(child)
     for name, summary in _OTHERS.items():
-        add_json(parser.add_subcommand(name, summary))
+        parser.add_subcommand(name, summary)
 
 
 def run(arguments: argparse.Namespace) -> int:

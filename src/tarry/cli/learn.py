@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from tarry.cli.audit import print_advice
-from tarry.cli.extras import need_study
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_json, progress_on_terminal
 from tarry.core.durations import parse_number
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

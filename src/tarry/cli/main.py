@@ -15,14 +15,28 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:  # loaded where an installed package's command may be meant
     from importlib.metadata import EntryPoint
 
-__all__ = ["COMMANDS", "CommandEntry", "Parser", "UsageError", "main", "parser_of"]
+__all__ = [
+    "COMMANDS",
+    "EXTRAS",
+    "CommandEntry",
+    "Parser",
+    "UsageError",
+    "main",
+    "need_study",
+    "parser_of",
+    "read_text",
+    "what_to_install",
+]
 
 
 class CommandEntry(NamedTuple):
@@ -86,6 +100,15 @@ COMMANDS = {
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
+_LARGEST_FILE = 1 << 20
+#: The extras of `pyproject.toml`, and the packages by which each is known.
+EXTRAS = {
+    "fast": ("cryptography",),
+    "postgres": ("psycopg",),
+    "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
+    "paper": ("scipy",),
+    "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,8 +171,6 @@ def _run_command(name: str, module: str, words: list[str]) -> int:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
     except ModuleNotFoundError as error:
-        from tarry.cli.extras import what_to_install  # noqa: PLC0415 - likewise
-
         if (sentence := what_to_install(error)) is None:
             raise
         print(f"tarry {name}: {sentence}", file=sys.stderr)
@@ -177,6 +198,9 @@ def parser_of(name: str, module: str) -> "Parser":
     command = import_module(module)
     parser = Parser(prog=f"tarry {name}", description=command.__doc__)
     command.add_arguments(parser)
+    for each in parser.subcommands.values() or [parser]:
+        with suppress(argparse.ArgumentError):  # another package's command may have added it
+            each.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
 
 
@@ -207,11 +231,41 @@ def _help() -> str:
     return "\n".join(lines)
 
 
+# --- what a plain `pip install tarry` does not bring -------------------------------------------------
+
+
+def need_study(*packages: str, extra: str = "study") -> None:
+    """Refuse a command whose packages are missing. Call it before importing from `tarry.study`.
+
+    >>> need_study("no_such_package")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: this command needs the study extra: ...
+    """
+    if any(find_spec(package) is None for package in packages or ("polars", "numba")):
+        raise UsageError(_needs(extra))
+
+
+def what_to_install(error: ModuleNotFoundError) -> str | None:
+    """The sentence for a package that is not installed; None if it belongs to no extra.
+
+    >>> what_to_install(ModuleNotFoundError(name="starlette.routing"))
+    "this command needs the gateway extra: pip install 'tarry[gateway]', or scripts/tarry in a checkout"
+    """
+    package = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+    return None if extra is None else _needs(extra)
+
+
+def _needs(extra: str) -> str:
+    install = f"pip install 'tarry[{extra}]', or scripts/tarry in a checkout"
+    return f"this command needs the {extra} extra: {install}"
+
+
 # --- reading the words of a command line ------------------------------------------------------------
 
 
 class UsageError(Exception):
-    """The command line cannot be read; the text is the one sentence to print.
+    """The command line, or a file that it names, cannot be used; the text is the one sentence to print.
 
     >>> raise UsageError("there is no command 'verfy': did you mean verify?")
     Traceback (most recent call last):
@@ -295,3 +349,24 @@ def _join_negatives(words: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
+
+
+def read_text(path: str, what: str) -> str:
+    """The text of a file that the command line names, or of standard input for `-`; `what` says which.
+
+    >>> read_text("no such file", "the policy file")
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: the policy file 'no such file' cannot be read (No such file or directory): \
+check its name and its rights
+    """
+    try:
+        with nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as file:
+            text = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        problem = f"{what} {path!r} cannot be read ({error.strerror})"
+        raise UsageError(f"{problem}: check its name and its rights") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{what} {path!r} must be UTF-8 text") from None
+    if len(text) > _LARGEST_FILE:
+        raise UsageError(f"{what} must be at most 1 MiB, and this one is larger")
+    return text

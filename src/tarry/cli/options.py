@@ -1,13 +1,13 @@
-"""Options that several commands share: a policy by file or by flags, and --json."""
+"""Options that several commands share: a policy by file or by flags, and what a descriptor asks for."""
 
 import argparse
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from tarry.cli.main import read_text
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load
 from tarry.core.policy import Policy, needs_labels
@@ -15,7 +15,6 @@ from tarry.core.policy_file import KEYS, read_policy
 from tarry.core.promise import coarse_tick
 
 __all__ = [
-    "add_json",
     "add_option",
     "add_policy",
     "distinct_options",
@@ -34,7 +33,6 @@ _DEFAULTS = {
     "law": "zero-inflated-uniform",
     "cover": "pair",
 }
-_LARGEST_FILE = 1 << 20
 
 
 def add_option(parser: argparse.ArgumentParser, option: Option, about: str = "") -> None:
@@ -65,11 +63,6 @@ def distinct_options(options: Iterable[Option]) -> list[Option]:
     for option in options:
         distinct.setdefault(option.flag, option)
     return list(distinct.values())
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """--json."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
@@ -130,23 +123,4 @@ def note_coarse_tick(policy: Policy) -> None:
 
 def read_policy_path(path: str, *, allow_code: bool = False) -> Policy:
     """The policy in a file, or on standard input for `-`."""
-    try:
-        text = _read(sys.stdin) if path == "-" else _open(Path(path))
-    except OSError as error:
-        problem = f"the policy file {path!r} cannot be read ({error.strerror})"
-        raise BadInput(problem, "check its name and its rights") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"the policy file {path!r} must be UTF-8 text") from None
-    return read_policy(text, allow_code=allow_code)
-
-
-def _open(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
-        return _read(file)
-
-
-def _read(file: TextIO) -> str:
-    text = file.read(_LARGEST_FILE + 1)
-    if len(text) > _LARGEST_FILE:
-        raise BadInput("the policy file must be at most 1 MiB, and this one is larger")
-    return text
+    return read_policy(read_text(path, "the policy file"), allow_code=allow_code)

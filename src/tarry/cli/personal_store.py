@@ -12,12 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tarry.cli.options import add_json, read_policy_path
+from tarry.cli.main import read_text
 from tarry.cli.show import print_json, printable, rounded
 from tarry.core.errors import BadInput
-from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.core.promise import promise
+from tarry.core.policy_file import read_policy
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home, KeeperState, lock_for_child
 from tarry.keep.posts import Post, Receipt, Status
@@ -56,7 +55,6 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
         "--after", metavar="ID", help="leave after this waiting post of yours on the same target"
     )
     parser.add_argument("--wait", action="store_true", help="wait here until it has left")
-    add_json(parser)
 
 
 def hand_in(
@@ -86,7 +84,7 @@ def open_gate(arguments: argparse.Namespace) -> Gate:
     home, made = Home.of(os.environ), False
     is_new = not home.is_founded()
     if arguments.policy is not None:
-        policy = read_policy_path(arguments.policy)
+        policy = read_policy(read_text(arguments.policy, "the policy file"))
         gate = home.gate(policy)
         home.keep_policy(policy)  # from now on it is one's own
     else:
@@ -278,6 +276,9 @@ def introduction(policy: Policy, home: Home) -> str:
     >>> introduction(default_policy(), Home.of({"TARRY_HOME": "/tmp/t"}))[:52]
     'From now on each act waits 1h27m32s on average, 2h5s'
     """
+    from tarry.core.plan import plan  # noqa: PLC0415 - only on first use
+    from tarry.core.promise import promise  # noqa: PLC0415 - likewise
+
     costs, promised = plan(policy), promise(policy)
     return (
         f"From now on each act waits {rounded(costs.unbatched.mean)} on average, "

@@ -11,7 +11,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from tarry.cli.options import add_json, add_policy, note_coarse_tick, policy_from, policy_paths
+from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.durations import format_duration, parse_duration
@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"
     )
     parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tarry.cli.acts import account_in, options_in, show_content, what_of
-from tarry.cli.options import add_json
 from tarry.cli.personal_store import encryption_note, find_post, release_text, revive_keeper, shown_id
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.promise import MEANINGLESS, promise
@@ -49,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
     text = "print what this one says (a receipt, or at least four characters of an id)"
     parser.add_argument("--show", metavar="ID", help=text)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

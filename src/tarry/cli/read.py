@@ -31,7 +31,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from tarry.cli.options import add_json, add_option, distinct_options
+from tarry.cli.options import add_option, distinct_options
 from tarry.cli.show import print_json
 from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     code = "let KIND be module:NAME, a reader that is not installed: its code is run"
     parser.add_argument("--allow-code", action="store_true", help=code)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

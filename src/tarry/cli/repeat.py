@@ -6,7 +6,6 @@ Leaving at once would show when you were at the keyboard.
 import argparse
 import os
 
-from tarry.cli.options import add_json
 from tarry.cli.personal_store import find_post, print_receipt, see_to_keeper, shown_id
 from tarry.core.errors import BadInput
 from tarry.keep.home import ME, Home
@@ -19,7 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
     parser.add_argument("--track", help="its track, for policies with gaps by track")
     parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,8 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.extras import need_study
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 
@@ -43,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tiny", action="store_true", help="a quick run that proves it works; its figures mean nothing"
     )
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ import argparse
 import os
 from fractions import Fraction
 
-from tarry.cli.options import add_json
 from tarry.gateway.config import Config, read_config
 from tarry.keep.clock import moment
 
@@ -17,7 +16,6 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the settings)"
     )
     parser.add_argument("--config", metavar="FILE", help=text)
-    add_json(parser)
 
 
 def config_from(arguments: argparse.Namespace) -> Config:

@@ -10,9 +10,8 @@ same seed gives the same releases, in any order of rows.
 import argparse
 from typing import TYPE_CHECKING
 
-from tarry.cli.extras import need_study
 from tarry.cli.history import add_columns, named_policy, open_columns
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import free_path, write_frame
 from tarry.cli.show import print_json
 from tarry.study.figures import percent, seconds
@@ -35,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

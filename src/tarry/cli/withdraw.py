@@ -8,7 +8,6 @@ import argparse
 import os
 import sys
 
-from tarry.cli.options import add_json
 from tarry.cli.personal_store import find_post, revive_keeper, shown_id
 from tarry.cli.show import print_json
 from tarry.core.errors import TarryError
@@ -23,7 +22,6 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry withdraw`."""
     parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,8 @@ from tarry.core.durations import (
     parse_number,
     ticks_up,
 )
-from tarry.core.errors import BadInput, Final
+from tarry.core.errors import BadInput
+from tarry.core.law import Final
 from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism
 from tarry.core.plugins import load
 
