@@ -71,7 +71,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.settings.add_settings": OPTIONS,
     "tarry.cli.settings.config_from": FILE,
     "tarry.cli.space_policy.change_policy_of": PRINTS,
-    "tarry.keep.clock.Clock": PROTOCOL,
+    "tarry.keep.store.Clock": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",
     "tarry.keep.vault.Seal": PROTOCOL,
     "tarry.keep.store.Store": PROTOCOL,

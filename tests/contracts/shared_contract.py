@@ -7,7 +7,7 @@ import pytest
 
 from contracts.keeping import BATCHED, UNBATCHED, WINDOW, World, stiff_policy
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.candidates import Adoption, Terms
+from tarry.keep.admission import Adoption, Terms
 from tarry.keep.closing import hour_ticks
 from tarry.keep.errors import Paused
 from tarry.keep.gate import Gate

@@ -9,12 +9,11 @@ import psycopg
 import pytest
 
 from contracts.keeping import BATCHED, UNBATCHED, WINDOW, World, stiff_policy
-from tarry.keep.clock import Anchor, last_past_tick
 from tarry.keep.keys import Keys, post_key, receipt_hash
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.rows import migrations
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import anchor_row
+from tarry.keep.store import Anchor, anchor_row, last_past_tick
 from tarry.testing import ManualClock
 
 POLICY, KEYS = stiff_policy(), Keys(bytes(range(32)))

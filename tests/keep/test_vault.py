@@ -11,8 +11,8 @@ from tarry.core.errors import NotPossible
 from tarry.keep.adopt import adopt
 from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
 from tarry.keep.vault import Open, Sealed, Vault, check_key
 from tarry.testing import ManualClock
 

@@ -5,7 +5,7 @@ import os
 from fractions import Fraction
 
 from tarry.gateway.config import Config, read_config
-from tarry.keep.clock import moment
+from tarry.keep.store import moment
 
 __all__ = ["add_settings", "config_from", "utc_text"]
 

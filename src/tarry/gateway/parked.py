@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
-from tarry.keep.states import State
-from tarry.keep.store import Transaction, snapshot
+from tarry.keep.posts import State
+from tarry.keep.store import Transaction, moment, snapshot
 
 __all__ = ["ParkedPost", "change_each", "exported", "parked_posts", "split_doubt"]
 

@@ -13,10 +13,19 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
-from tarry.keep.clock import Clock, advance, last_past_tick, moment
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, arrival_tick, snapshot
+from tarry.keep.sharing import Snapshot, StoreSettings
+from tarry.keep.store import (
+    Clock,
+    Transaction,
+    advance,
+    anchor_row,
+    arrival_tick,
+    last_past_tick,
+    moment,
+    snapshot,
+)
 
 __all__ = [
     "change_all_policies",

@@ -12,9 +12,9 @@ from typing import Literal, get_args
 from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Space, read_catalog
-from tarry.keep.clock import MICROS, Clock, advance
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
-from tarry.keep.store import Store, StoreSettings, Transaction, snapshot
+from tarry.keep.sharing import StoreSettings
+from tarry.keep.store import MICROS, Clock, Store, Transaction, advance, snapshot
 
 __all__ = ["LEAST_S", "PRUNED", "What", "prune"]
 

@@ -11,12 +11,11 @@ from math import ceil
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
-from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys
-from tarry.keep.posts import status_of
-from tarry.keep.rows import Busy, read_one, unfinished_posts
-from tarry.keep.store import Snapshot, Transaction, anchor_row, snapshot
+from tarry.keep.rows import Busy, read_one, status_of, unfinished_posts
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Transaction, advance, anchor_row, last_past_tick, snapshot
 from tarry.keep.vault import own_key
 
 __all__ = ["adopt"]

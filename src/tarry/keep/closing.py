@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from tarry.core.durations import ticks_up
 from tarry.core.policy_file import read_policy
-from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
 from tarry.keep.posts import prospect
 from tarry.keep.rows import BatchedActs, newly_labelled, read_all
-from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, snapshot
+from tarry.keep.sharing import Snapshot, StoreSettings
+from tarry.keep.store import Anchor, Clock, Transaction, advance, anchor_row, last_past_tick, snapshot
 
 __all__ = [
     "RECEIPT_DAYS",
@@ -38,7 +38,7 @@ RECEIPT_DAYS = 7
 class Closed:
     """What closing did.
 
-    >>> from tarry.keep.clock import Reading
+    >>> from tarry.keep.store import Reading
     >>> from tarry.core.policy import Policy
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11m"))
     >>> Closed(tick=9, missed=0, anchor=Anchor(7, Reading(7, 0, "a")), settings=settings).tick

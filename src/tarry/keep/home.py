@@ -25,8 +25,9 @@ from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private
 from tarry.keep.outlet import HomeOutlets
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store, snapshot
+from tarry.keep.store import snapshot
 from tarry.keep.vault import Vault
 
 __all__ = [

@@ -18,13 +18,12 @@ from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
-from tarry.keep.clock import MICROS
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.rows import Claimed, post_by_key, read_all
-from tarry.keep.store import Transaction, snapshot
+from tarry.keep.store import MICROS, Transaction, snapshot
 from tarry.keep.vault import Vault
 
 __all__ = [

@@ -7,11 +7,11 @@ have the store open notice at their next transaction, and refuse to go on until 
 from typing import NamedTuple
 
 from tarry.core.errors import NotPossible
-from tarry.keep.clock import Clock
 from tarry.keep.closing import close_ticks
 from tarry.keep.keys import Keys
 from tarry.keep.rows import StoredPayload, has_answer, read_all
-from tarry.keep.store import Snapshot, Store, Transaction, snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Store, Transaction, snapshot
 from tarry.keep.vault import Open, Seal, Sealed, own_key
 
 __all__ = ["change_key", "encrypt_store"]

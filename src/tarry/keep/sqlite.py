@@ -18,10 +18,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Self
 
-from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Row, Snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Kind, Row, SystemClock
 
 __all__ = ["SqliteStore"]
 

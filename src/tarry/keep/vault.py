@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from tarry.core.errors import NotPossible
-from tarry.keep.clock import Clock, advance
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
-from tarry.keep.store import Store, StoreSettings, Transaction, snapshot
+from tarry.keep.sharing import StoreSettings
+from tarry.keep.store import Clock, Store, Transaction, advance, snapshot
 
 __all__ = ["Open", "Seal", "Sealed", "Vault", "check_key", "own_key"]
 

@@ -26,8 +26,8 @@ from tarry.gateway.middleware.held import OUTLET, HeldCall, Hold, ViewOutlet, pa
 from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
 from tarry.testing.outlets import OutletCase, OutletSuite
 
 #: A user id that would be found again in any encoding.

@@ -22,7 +22,7 @@ from tarry.console.pages import check_origin, error_page, page, read_form
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.core.errors import BadInput, TarryError
 from tarry.gateway.problems import BadRequest, refuse
-from tarry.keep.clock import moment
+from tarry.keep.store import moment
 
 __all__ = ["ROUTES", "add_audits", "for_pages"]
 

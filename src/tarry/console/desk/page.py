@@ -22,8 +22,8 @@ from tarry.gateway.catalog import SCOPES, PolicyVersion, Space, find_token
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
-from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
+from tarry.keep.store import moment
 
 __all__ = ["ROUTES"]
 

@@ -34,7 +34,8 @@ from tarry.keep.keeper import Keeper
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.rows import KEEPER
-from tarry.keep.store import StoreSettings, Transaction, begin_store, snapshot
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import Transaction, snapshot
 from tarry.keep.vault import Sealed, Vault
 
 __all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
-from tarry.keep.clock import Clock
+from tarry.keep.store import Clock
 
 __all__ = ["HoldSettings", "policy_of"]
 

@@ -11,8 +11,8 @@ from tarry.gateway.catalog import PolicyVersion, Space
 from tarry.gateway.http_service import MAX_NUMBER, HttpService, json_response, query_number
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
-from tarry.keep.candidates import Adoption
-from tarry.keep.clock import moment
+from tarry.keep.admission import Adoption
+from tarry.keep.store import moment
 
 __all__: list[str] = []
 

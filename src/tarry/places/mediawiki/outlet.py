@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
+from tarry.keep.store import moment
 from tarry.places.accounts import Account, Accounts
 from tarry.places.mediawiki.change import WikiChange, marked, read_change, read_text
 from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address
