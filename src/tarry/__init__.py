@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         learned_gap,
         least_epsilon,
     )
-    from tarry.core.durations import format_duration, parse_duration
     from tarry.core.entropy import Secure, Seeded
     from tarry.core.errors import BadInput, NotPossible, TarryError
+    from tarry.core.exact import format_duration, parse_duration
     from tarry.core.history import History
     from tarry.core.law import Law, Run
     from tarry.core.ledger import ledger, pseudonym_ledger
@@ -89,9 +89,9 @@ __all__ = [
 _HOMES = {
     "core.bounds": ("posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"),
     "core.calibrate": ("gap_at_percentile", "gap_for_crossover", "learned_gap", "least_epsilon"),
-    "core.durations": ("format_duration", "parse_duration"),
     "core.entropy": ("Secure", "Seeded"),
     "core.errors": ("BadInput", "NotPossible", "TarryError"),
+    "core.exact": ("format_duration", "parse_duration"),
     "core.history": ("History",),
     "core.law": ("Law", "Run"),
     "core.ledger": ("ledger", "pseudonym_ledger"),

@@ -24,7 +24,7 @@ from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
 from tarry.keep.sharing import StoreSettings, begin_store
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault
 from tarry.testing import ListOutlet
 
 DEADLINE_S = 60.0

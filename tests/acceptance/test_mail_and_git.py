@@ -22,8 +22,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.posts import Post
 from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import MICROS, Reading
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Reading, Vault
 from tarry.places.git.outlet import Git, waiting_push
 from tarry.places.mail.outlet import Mail
 

@@ -8,7 +8,7 @@ import pytest
 
 from tarry.cli.delay import micros_until
 from tarry.cli.main import main
-from tarry.core.durations import ticks_up
+from tarry.core.exact import ticks_up
 from tarry.core.policy import Policy
 
 NOW = [

@@ -16,8 +16,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.posts import TRANSITIONS, Post, Receipt
 from tarry.keep.releaser import Releaser
 from tarry.keep.sharing import StoreSettings, begin_store
-from tarry.keep.store import Store, Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Store, Transaction, Vault, snapshot
 from tarry.testing import ListOutlet, ManualClock
 
 __all__ = [

@@ -13,7 +13,7 @@ from tarry.keep.errors import Paused
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.releaser import Releaser
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault
 from tarry.testing import ManualClock
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import ticks_up
+from tarry.core.exact import ticks_up
 from tarry.keep.store import MICROS, Anchor, Reading, SystemClock, advance, last_past_tick, now_tick
 
 WALLS = st.integers(0, 10**16)

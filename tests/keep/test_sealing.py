@@ -11,11 +11,11 @@ from contracts.keeping import WINDOW, World
 from tarry.core.errors import NotPossible
 from tarry.keep import sealing
 from tarry.keep.errors import Refused, Unavailable
-from tarry.keep.keys import Keys
+from tarry.keep.keys import Keys, Sealed
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.vault import Sealed, check_key
+from tarry.keep.store import check_key
 
 POSTS = 250  # more than two pages
 NEW = Keys(bytes(range(32, 64)))

@@ -13,7 +13,7 @@ from tarry.keep.keys import Keys, post_key, receipt_hash
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.rows import migrations
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Anchor, anchor_row, last_past_tick
+from tarry.keep.store import Anchor, last_past_tick
 from tarry.testing import ManualClock
 
 POLICY, KEYS = stiff_policy(), Keys(bytes(range(32)))
@@ -65,7 +65,7 @@ def arrival_row(target: str) -> dict[str, object]:
 
 def old_rows() -> list[tuple[str, dict[str, object]]]:
     """All that an old store holds."""
-    anchor = anchor_row(Anchor.at(ManualClock().read()))
+    anchor = Anchor.at(ManualClock().read()).columns
     settings = {"tick": "1", "window_ticks": WINDOW, "labels": "held", "personal": 0, "sealed": 0}
     return [
         ("migrations", {"number": 1}),

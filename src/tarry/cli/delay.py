@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from tarry.cli.options import add_policy, policy_from
 from tarry.cli.show import print_json
-from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
 from tarry.core.errors import BadInput
+from tarry.core.exact import ticks_up
 from tarry.core.release import draw_pair, release_ticks
 from tarry.keep.store import check_period
 

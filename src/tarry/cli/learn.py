@@ -17,8 +17,8 @@ from tarry.cli.history import add_columns, add_filters, open_columns, open_table
 from tarry.cli.main import need_study
 from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_json, progress_on_terminal
-from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import parse_number
 from tarry.core.policy_file import write_policy
 
 __all__ = ["add_arguments", "run"]

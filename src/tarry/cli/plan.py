@@ -14,8 +14,8 @@ from typing import Any
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
 from tarry.cli.show import print_json, print_table, rounded
 from tarry.core.calibrate import least_epsilon
-from tarry.core.durations import format_duration, parse_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, parse_duration
 from tarry.core.plan import DelayPlan, Delays, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy

@@ -20,7 +20,7 @@ import argparse
 
 from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json, print_table
-from tarry.core.durations import parse_duration
+from tarry.core.exact import parse_duration
 from tarry.gateway.database import opened_database
 from tarry.gateway.pruning import PRUNED, prune
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from shutil import get_terminal_size
 from typing import Any
 
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 
 __all__ = [
     "print_json",

@@ -29,8 +29,7 @@ from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys
 from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store
-from tarry.keep.vault import check_key
+from tarry.keep.store import Store, check_key
 
 __all__ = ["add_arguments", "run"]
 

@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from tarry.console.assets import texts
 from tarry.console.pages import html, page, read_form
-from tarry.core.durations import format_duration
 from tarry.core.entropy import Seeded
+from tarry.core.exact import format_duration
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy

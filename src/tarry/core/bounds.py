@@ -2,9 +2,8 @@
 
 from fractions import Fraction
 
-from tarry.core.durations import Number, parse_number
 from tarry.core.errors import BadInput
-from tarry.core.exact import exp_upper
+from tarry.core.exact import Number, exp_upper, parse_number
 
 __all__ = ["posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"]
 

@@ -32,8 +32,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.rows import post_by_key
-from tarry.keep.store import Clock, Store, Transaction, advance, now_tick, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Clock, Store, Transaction, Vault, advance, now_tick, snapshot
 
 __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 

@@ -7,8 +7,8 @@ is counted anew. Each change is part of a *closing* transaction.
 
 from collections.abc import Mapping
 
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import ticks_up
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
@@ -20,7 +20,6 @@ from tarry.keep.store import (
     Clock,
     Transaction,
     advance,
-    anchor_row,
     arrival_tick,
     last_past_tick,
     moment,
@@ -220,7 +219,7 @@ def change_all_policies(
         _recount(transaction, here, catalog, settings)
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
-        transaction.tell("tick", **anchor_row(anchor), closed=closed)
+        transaction.tell("tick", **anchor.columns, closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",

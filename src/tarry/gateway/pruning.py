@@ -9,8 +9,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Literal, get_args
 
-from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, ticks_up
 from tarry.gateway.catalog import Space, read_catalog
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
 from tarry.keep.sharing import StoreSettings

@@ -23,8 +23,7 @@ from tarry.keep.admission import Adoption
 from tarry.keep.closing import RECEIPT_DAYS
 from tarry.keep.keys import Keys
 from tarry.keep.sharing import Snapshot, StoreSettings, begin_store
-from tarry.keep.store import Clock, Transaction, arrival_tick, moment, snapshot
-from tarry.keep.vault import own_key
+from tarry.keep.store import Clock, Transaction, arrival_tick, moment, own_key, snapshot
 
 __all__ = [
     "add_space",

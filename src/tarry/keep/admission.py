@@ -29,8 +29,7 @@ from tarry.keep.rows import (
     status_of,
 )
 from tarry.keep.sharing import Sharing, Snapshot
-from tarry.keep.store import Transaction, arrival_tick, check_period, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Transaction, Vault, arrival_tick, check_period, snapshot
 
 __all__ = ["CLOSED", "Adoption", "Candidate", "Terms", "accept", "check_post", "prepare"]
 

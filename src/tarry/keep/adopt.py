@@ -10,13 +10,12 @@ from math import ceil
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.core.policy_file import read_policy, write_policy
+from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys
 from tarry.keep.rows import Busy, read_one, status_of, unfinished_posts
 from tarry.keep.sharing import Snapshot
-from tarry.keep.store import Clock, Transaction, advance, anchor_row, last_past_tick, snapshot
-from tarry.keep.vault import own_key
+from tarry.keep.store import Clock, Transaction, advance, last_past_tick, own_key, snapshot
 
 __all__ = ["adopt"]
 
@@ -35,7 +34,7 @@ def adopt(
     True
     """
     own_key(transaction, keys)
-    if snapshot(transaction).policy == (text := write_policy(policy)):
+    if describes(snapshot(transaction).policy, policy):
         return False
     close_ticks(transaction, keys, clock)
     now = snapshot(transaction)
@@ -46,14 +45,14 @@ def adopt(
         transaction.tell("forget_done")  # their release ticks are of another length
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
-        transaction.tell("tick", **anchor_row(anchor), closed=closed)
+        transaction.tell("tick", **anchor.columns, closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",
         tick=str(policy.tick),
         window_ticks=policy.window_ticks,
         labels=policy.labels,
-        policy=text,
+        policy=write_policy(policy),
     )
     return True
 

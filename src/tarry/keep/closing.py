@@ -12,13 +12,13 @@ it leaves in the files of a database, tell the window of an arrival and nothing 
 
 from dataclasses import dataclass
 
-from tarry.core.durations import ticks_up
+from tarry.core.exact import ticks_up
 from tarry.core.policy_file import read_policy
 from tarry.keep.keys import Keys
 from tarry.keep.posts import prospect
 from tarry.keep.rows import BatchedActs, newly_labelled, read_all
 from tarry.keep.sharing import Snapshot, StoreSettings
-from tarry.keep.store import Anchor, Clock, Transaction, advance, anchor_row, last_past_tick, snapshot
+from tarry.keep.store import Anchor, Clock, Transaction, advance, last_past_tick, snapshot
 
 __all__ = [
     "RECEIPT_DAYS",
@@ -72,7 +72,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     if tick <= before.closed:
         if anchor.reading.boot != before.anchor.reading.boot:
             # Or else the clock would stand still until a wall clock that was set back has caught up.
-            transaction.tell("tick", **anchor_row(anchor), closed=before.closed)
+            transaction.tell("tick", **anchor.columns, closed=before.closed)
         return Closed(before.closed, 0, anchor, settings)
     tidies = tick // public_period(settings) != before.closed // public_period(settings)
     if tidies:
@@ -85,7 +85,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     if tidies:
         _erase(transaction, keys, before, tick)
     _forget(transaction, before, tick)
-    transaction.tell("tick", **anchor_row(anchor), closed=tick)
+    transaction.tell("tick", **anchor.columns, closed=tick)
     return Closed(tick, tick - before.closed - 1, anchor, settings)
 
 

@@ -25,8 +25,7 @@ from tarry.keep.rows import (
     status_of,
     unfinished_posts,
 )
-from tarry.keep.store import Row, Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Row, Transaction, Vault, snapshot
 
 __all__ = ["Gate"]
 

@@ -21,8 +21,7 @@ from tarry.keep.errors import Unavailable
 from tarry.keep.releaser import LEASE_S, SHUT, Claim, Outcome, Releaser, due_outlets, retry_delay
 from tarry.keep.rows import Busy, read_one
 from tarry.keep.sharing import Sharing
-from tarry.keep.store import MICROS, Transaction
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Transaction, Vault
 
 __all__ = ["Keeper", "Patience"]
 

@@ -23,8 +23,7 @@ from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.rows import Claimed, post_by_key, read_all
-from tarry.keep.store import MICROS, Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Transaction, Vault, snapshot
 
 __all__ = [
     "LEASE_S",

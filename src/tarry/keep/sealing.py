@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from tarry.core.errors import NotPossible
 from tarry.keep.closing import close_ticks
-from tarry.keep.keys import Keys
+from tarry.keep.keys import Keys, Open, Seal, Sealed
 from tarry.keep.rows import StoredPayload, has_answer, read_all
 from tarry.keep.sharing import Snapshot
-from tarry.keep.store import Clock, Store, Transaction, snapshot
-from tarry.keep.vault import Open, Seal, Sealed, own_key
+from tarry.keep.store import Clock, Store, Transaction, own_key, snapshot
 
 __all__ = ["change_key", "encrypt_store"]
 
@@ -63,7 +62,7 @@ def change_key(
     whoever posts again what was withdrawn draws afresh, once.
 
     >>> from tarry.core.policy import Policy
-    >>> from tarry.keep.vault import check_key
+    >>> from tarry.keep.store import check_key
     >>> from tarry.testing import memory_vault
     >>> vault, new = memory_vault(Policy(epsilon="1", gap="11m")), Keys(bytes(range(32)))
     >>> change_key(vault.store, vault.clock, vault.keys, new)

@@ -15,12 +15,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration
 from tarry.core.policy import LabelRule, Policy, hold_of
-from tarry.core.policy_file import write_policy
+from tarry.core.policy_file import describes
 from tarry.keep.keys import Keys, under_receipt
-from tarry.keep.store import Anchor, Clock, Kind, Reading, Row, Transaction, anchor_row, last_past_tick
+from tarry.keep.store import Anchor, Clock, Kind, Reading, Row, Transaction, last_past_tick
 
 if TYPE_CHECKING:
     from tarry.keep.admission import Candidate
@@ -110,7 +110,7 @@ class _Personal(Sharing):
     moved_by_lockout = "everything of yours"
 
     def check_policy(self, adopted: str | None, policy: Policy) -> None:
-        if adopted is not None and adopted != write_policy(policy):
+        if adopted is not None and not describes(adopted, policy):
             raise BadInput("this store has adopted another policy", "start this program again")
 
     def seal_pseudonym(self, receipt: str, pseudonym: bytes) -> bytes:  # noqa: ARG002 - one shape for both
@@ -361,7 +361,7 @@ def begin_store(
     if transaction.snapshot() is not None:
         return
     anchor = Anchor.at(clock.read(transaction.wall()))
-    transaction.tell("begin_clock", **anchor_row(anchor), closed=last_past_tick(anchor.time, settings.tick))
+    transaction.tell("begin_clock", **anchor.columns, closed=last_past_tick(anchor.time, settings.tick))
     transaction.tell(
         "begin_settings",
         tick=str(settings.tick),

@@ -182,17 +182,23 @@ class SqliteStore:
                 self._make_file()
             connection = self.connection()
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
+            if not self._missing(connection):
+                return
             connection.execute("BEGIN IMMEDIATE")
-            done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
-            for number, script in migrations("sqlite", self.rooms).items():
-                if number not in done:
-                    for statement in _statements(script):
-                        connection.execute(statement)
-                    connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
+            # Looked up again: another process may have been quicker.
+            for number, script in self._missing(connection).items():
+                for statement in _statements(script):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
             connection.execute("COMMIT")
         except BaseException as error:
             self.give_up(connection, error, f"store {self.path!r}")  # who opens it has just named it
             raise
+
+    def _missing(self, connection: _Connection) -> dict[int, str]:
+        done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
+        scripts = migrations("sqlite", self.rooms)
+        return {number: scripts[number] for number in scripts if number not in done}
 
 
 class SqliteTransaction:

@@ -1,4 +1,4 @@
-"""What a store is: transactions in which statements are asked for by name, and one clock.
+"""What a store is: transactions in which statements are asked for by name, one clock, one key.
 
 Four kinds of transaction. *Admitting* ones may run beside each other, *closing* a tick happens alone,
 *working* ones (claim, mark, change a post) need neither, and *reading* ones change nothing. Each is one
@@ -10,6 +10,9 @@ kept in the store as an anchor, and never goes back. Between two readings of one
 steady clock, and leans by at most a sixteenth towards the wall clock: a wall clock that was set forwards by
 an hour is caught up with over 16 hours, without releasing an hour's posts at once. Over a reboot, or on
 another machine, only the wall clock is left: then it runs with that.
+
+The key of a store is its own: with another one nobody is known again, and nothing can be opened. The store
+keeps a mark that only its key gives, and from which nobody learns the key.
 """
 
 import os
@@ -23,11 +26,14 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
+from tarry.keep.errors import Unavailable
+from tarry.keep.keys import Keys, Open, Seal, Sealed
 
 if TYPE_CHECKING:
-    from tarry.keep.sharing import Snapshot
+    from tarry.keep.outlet import Outlet
+    from tarry.keep.sharing import Snapshot, StoreSettings
 
 __all__ = [
     "MICROS",
@@ -39,13 +45,15 @@ __all__ = [
     "Store",
     "SystemClock",
     "Transaction",
+    "Vault",
     "advance",
-    "anchor_row",
     "arrival_tick",
+    "check_key",
     "check_period",
     "last_past_tick",
     "moment",
     "now_tick",
+    "own_key",
     "snapshot",
     "time_at",
 ]
@@ -53,6 +61,11 @@ __all__ = [
 MICROS = 1_000_000
 _LEAN = 16
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_CHANGED = "the key or the encryption of this store was changed: start this program again"
+_ANOTHER = (
+    "this key is not the one that this store was begun with: put that key file back, or name it; or run "
+    "tarry store rekey again, if it was cut off"
+)
 
 Kind = Literal["admitting", "closing", "working", "reading"]
 Row = Mapping[str, Any]
@@ -160,6 +173,11 @@ class Anchor(NamedTuple):
         """A new store takes the wall clock's word."""
         return cls(reading.wall, reading)
 
+    @property
+    def columns(self) -> dict[str, object]:
+        """As it is stored."""
+        return {"time": self.time, **self.reading._asdict()}
+
 
 class Clock(Protocol):
     """Where readings come from. A store on several machines reads its database's wall clock."""
@@ -259,16 +277,6 @@ def arrival_tick(now: "Snapshot", clock: Clock) -> int:
     return max(now_tick(time, now.settings.tick), now.closed + 1, now.latest or 0)
 
 
-def anchor_row(anchor: Anchor) -> dict[str, object]:
-    """The columns of an anchor.
-
-    >>> anchor_row(Anchor(7, Reading(7, 1, "a")))["steady"]
-    1
-    """
-    reading = anchor.reading
-    return {"time": anchor.time, "wall": reading.wall, "steady": reading.steady, "boot": reading.boot}
-
-
 class SystemClock:
     """This machine's clocks. On Linux the steady one counts sleep, and all processes share it.
 
@@ -298,3 +306,90 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return f"{os.getpid()}-{secrets.token_hex(8)}"
+
+
+# --- the store with its key and its outlets ---------------------------------------------------------
+
+
+class Vault:
+    """A founded store with its key and the outlets that posts may leave by.
+
+    >>> from tarry.testing import ListOutlet, ManualClock, memory_store
+    >>> store = memory_store(Policy(epsilon="1", gap="11m", window="5m"))
+    >>> Vault(store, Keys(bytes(32)), {"list": ListOutlet()}, ManualClock()).settings.window_ticks
+    300
+    """
+
+    def __init__(
+        self, store: Store, keys: Keys, outlets: Mapping[str, "Outlet"], clock: Clock | None = None
+    ) -> None:
+        self.store, self.keys, self.outlets = store, keys, outlets
+        self.clock: Clock = clock or store.clock()
+        check_key(store, keys)
+        with store.transaction("reading") as transaction:
+            self.settings: StoreSettings = snapshot(transaction).settings
+        self._sealed = self.settings.sealed
+        self.seal: Seal = Sealed(keys.seal) if self.settings.is_encrypted else Open()
+
+    def follow(self, settings: "StoreSettings") -> None:
+        """Take over settings that another process may have changed; but not another key or encryption.
+
+        What this process would seal nobody could open, and what it would open is no content.
+
+        >>> from dataclasses import replace
+            >>> from tarry.testing import memory_vault
+        >>> vault = memory_vault(Policy(epsilon="1", gap="11m"))
+        >>> vault.follow(replace(vault.settings, sealed=1))
+        Traceback (most recent call last):
+        tarry.keep.errors.Unavailable: the key or the encryption of this store was changed: start this \
+program again
+        """
+        if settings.sealed != self._sealed:
+            raise Unavailable(_CHANGED)
+        self.settings = settings
+
+    def now(self, transaction: Transaction) -> int:
+        """The store's clock, in microseconds since 1970."""
+        now = snapshot(transaction)
+        self.follow(now.settings)
+        return advance(now.anchor, self.clock.read(now.now)).time
+
+
+def own_key(transaction: Transaction, keys: Keys) -> None:
+    """Refuse a key that is not the store's; a store that has seen none yet takes this one as its own.
+
+    >>> from tarry.testing import memory_store
+    >>> store = memory_store(Policy(epsilon="1", gap="11m"))
+    >>> with store.transaction("working") as transaction:
+    ...     own_key(transaction, Keys(bytes(32)))
+    ...     own_key(transaction, Keys(bytes(range(32))))
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: this key is not the one that this store was begun with: put that key \
+file back, or name it; or run tarry store rekey again, if it was cut off
+    """
+    if not _is_own(transaction, keys):
+        transaction.tell("mark_key", fingerprint=keys.fingerprint)
+        _is_own(transaction, keys)  # somebody with another one may have been quicker
+
+
+def check_key(store: Store, keys: Keys) -> None:
+    """The same in transactions of its own; nothing is written where the mark is there.
+
+    >>> from tarry.testing import memory_store
+    >>> check_key(memory_store(Policy(epsilon="1", gap="11m")), Keys(bytes(32)))
+    """
+    with store.transaction("reading") as transaction:
+        if _is_own(transaction, keys):
+            return
+    with store.transaction("working") as transaction:
+        own_key(transaction, keys)
+
+
+def _is_own(transaction: Transaction, keys: Keys) -> bool:
+    """Whether this is the key; False if the store has seen none yet."""
+    row = transaction.one("fingerprint")
+    if row is None or row["fingerprint"] is None:
+        return False
+    if bytes(row["fingerprint"]) != keys.fingerprint:
+        raise NotPossible(_ANOTHER)
+    return True

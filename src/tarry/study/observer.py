@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from tarry.core.durations import format_duration, parse_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, parse_duration
 from tarry.core.lanes import IntArray
 from tarry.study.practice import MICROSECONDS, Shown
 

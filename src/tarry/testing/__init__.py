@@ -19,8 +19,7 @@ from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
 from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import MICROS, Clock, Reading
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Clock, Reading, Vault
 
 if TYPE_CHECKING:
     from tarry.testing.laws import LawCase, LawSuite

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tarry.core.durations import parse_duration, parse_number
 from tarry.core.errors import BadInput
+from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import read_policy, write_policy
 

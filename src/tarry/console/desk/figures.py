@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from tarry.console.assets import texts
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status

@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Protocol
 
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput
+from tarry.core.exact import ticks_up
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.law import Law

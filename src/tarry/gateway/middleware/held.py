@@ -31,12 +31,12 @@ from tarry.keep.adopt import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
+from tarry.keep.keys import Sealed
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.rows import KEEPER
 from tarry.keep.sharing import StoreSettings, begin_store
-from tarry.keep.store import Transaction, snapshot
-from tarry.keep.vault import Sealed, Vault
+from tarry.keep.store import Transaction, Vault, snapshot
 
 __all__ = ["OUTLET", "HeldCall", "Hold", "ViewOutlet", "pack", "place_in_app", "unpack"]
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from importlib.metadata import version
 
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
