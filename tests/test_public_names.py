@@ -49,6 +49,8 @@ PRINTS = "prints: docs/cli.md and the README show what"
 STORE = "opens one's own store: tests/cli and docs/keeper.md show how"
 FILE = "reads a file or standard input: docs/cli.md shows how"
 COMPILED = "a compiled loop: the examples of tarry.study.pairs run it"
+PLACES = [command.place for command in COMMANDS.values()]
+COMMAND_MODULES = [place for place in PLACES if ":" not in place]
 #: Public names without an example, and why.
 WITHOUT_EXAMPLE = {
     **{f"tarry.gateway.bodies.{name}": SENT for name in bodies.__all__ if not name.isupper()},
@@ -58,8 +60,9 @@ WITHOUT_EXAMPLE = {
     "tarry.core.lanes.Lanes": PROTOCOL,
     "tarry.core.mechanism.Family": PROTOCOL,
     "tarry.core.verify.rules.Rule": PROTOCOL,
-    **{f"{command.module}.add_arguments": OPTIONS for command in COMMANDS.values()},
-    **{f"{command.module}.run": PRINTS for command in COMMANDS.values()},
+    **{f"{module}.add_arguments": OPTIONS for module in COMMAND_MODULES},
+    **{f"{module}.run": PRINTS for module in COMMAND_MODULES},
+    **{place.replace(":", "."): PRINTS for place in PLACES if ":" in place},
     "tarry.cli.personal_store.add_hand_in": OPTIONS,
     "tarry.cli.personal_store.find_post": STORE,
     "tarry.cli.personal_store.hand_in": STORE,
@@ -68,8 +71,8 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.personal_store.see_to_keeper": STORE,
     "tarry.cli.personal_store.print_receipt": PRINTS,
     "tarry.cli.personal_store.wait_for": STORE,
-    "tarry.cli.settings.add_settings": OPTIONS,
-    "tarry.cli.settings.config_from": FILE,
+    "tarry.cli.options.add_settings": OPTIONS,
+    "tarry.cli.options.config_from": FILE,
     "tarry.cli.space_policy.change_policy_of": PRINTS,
     "tarry.keep.store.Clock": PROTOCOL,
     "tarry.keep.postgres.PostgresStore": "needs a server: tests/keep/test_postgres.py starts one",

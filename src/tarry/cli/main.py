@@ -42,21 +42,25 @@ __all__ = [
 class CommandEntry(NamedTuple):
     """Where a command is, and what it does in one line.
 
-    >>> COMMANDS["plan"].module
+    >>> COMMANDS["plan"].place
     'tarry.cli.plan'
     """
 
-    module: str
+    place: str  # its module, or `module:Class` where several commands share a file
     summary: str
 
 
 COMMANDS = {
     "plan": CommandEntry("tarry.cli.plan", "what a policy costs: how long acts wait"),
-    "frontier": CommandEntry("tarry.cli.frontier", "the trade-off between batched and unbatched delay"),
+    "frontier": CommandEntry(
+        "tarry.cli.plan:Frontier", "the trade-off between batched and unbatched delay"
+    ),
     "verify": CommandEntry(
         "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
     ),
-    "explain": CommandEntry("tarry.cli.explain", "what a policy promises and what it does not, in words"),
+    "explain": CommandEntry(
+        "tarry.cli.plan:Explain", "what a policy promises and what it does not, in words"
+    ),
     "delay": CommandEntry("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
     "run": CommandEntry("tarry.places.command.command", "run a command after a random delay"),
     "git": CommandEntry("tarry.places.git.command", "push commits after a random delay"),
@@ -69,21 +73,23 @@ COMMANDS = {
         "tarry.places.bitcoin.command", "send Bitcoin transactions after a random delay"
     ),
     "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
-    "withdraw": CommandEntry("tarry.cli.withdraw", "take a waiting act back"),
-    "repeat": CommandEntry("tarry.cli.repeat", "hand a parked act in again"),
+    "withdraw": CommandEntry("tarry.cli.queue:Withdraw", "take a waiting act back"),
+    "repeat": CommandEntry("tarry.cli.queue:Repeat", "hand a parked act in again"),
     "keeper": CommandEntry("tarry.cli.keeper", "release what is due, now and from now on"),
     "serve": CommandEntry("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
-    "worker": CommandEntry("tarry.cli.worker", "release what is due at a gateway, beside its servers"),
+    "worker": CommandEntry(
+        "tarry.cli.serve:Worker", "release what is due at a gateway, beside its servers"
+    ),
     "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
     "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
     "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),
     "prune": CommandEntry("tarry.cli.prune", "delete old rows of a gateway"),
     "status": CommandEntry("tarry.cli.status", "how a gateway is doing"),
     "store": CommandEntry("tarry.cli.store", "encrypt a store, change its key, forget an account"),
-    "migrate": CommandEntry("tarry.cli.migrate", "bring a gateway's database up to date"),
+    "migrate": CommandEntry("tarry.cli.backup:Migrate", "bring a gateway's database up to date"),
     "backup": CommandEntry("tarry.cli.backup", "write all of a gateway's tables to one file"),
-    "restore": CommandEntry("tarry.cli.restore", "bring a backup back, paused"),
-    "resume": CommandEntry("tarry.cli.resume", "let a restored gateway work again"),
+    "restore": CommandEntry("tarry.cli.backup:Restore", "bring a backup back, paused"),
+    "resume": CommandEntry("tarry.cli.backup:Resume", "let a restored gateway work again"),
     "read": CommandEntry("tarry.cli.read", "somebody's export as a file of events"),
     "audit": CommandEntry(
         "tarry.cli.audit", "how linkable a history's people are, and what a delay would change"
@@ -153,7 +159,7 @@ def _run(words: list[str]) -> int:
         return 0
     name = words[0]
     if name in COMMANDS:
-        return _run_command(name, COMMANDS[name].module, words[1:])
+        return _run_command(name, COMMANDS[name].place, words[1:])
     if (entry := _installed().get(name)) is not None:
         return _run_installed(entry, words[1:])
     hint = _did_you_mean(name, COMMANDS) or "tarry --help lists them"
@@ -161,12 +167,12 @@ def _run(words: list[str]) -> int:
     return WRONG
 
 
-def _run_command(name: str, module: str, words: list[str]) -> int:
-    parser = parser_of(name, module)
+def _run_command(name: str, place: str, words: list[str]) -> int:
+    parser = parser_of(name, place)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        return int(import_module(module).run(parser.read(words)))
+        return int(_command(place).run(parser.read(words)))
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
@@ -189,19 +195,27 @@ def _run_installed(entry: "EntryPoint", words: list[str]) -> int:
     return _run_command(entry.name, entry.module, words)
 
 
-def parser_of(name: str, module: str) -> "Parser":
+def parser_of(name: str, place: str) -> "Parser":
     """What reads the options of a command; it loads no package of an extra, so --help works without.
 
     >>> parser_of("plan", "tarry.cli.plan").prog
     'tarry plan'
     """
-    command = import_module(module)
-    parser = Parser(prog=f"tarry {name}", description=command.__doc__)
+    command = _command(place)
+    # The docstring of a class is indented.
+    about = re.sub(r"^    ", "", command.__doc__, flags=re.MULTILINE) if ":" in place else command.__doc__
+    parser = Parser(prog=f"tarry {name}", description=about)
     command.add_arguments(parser)
     for each in parser.subcommands.values() or [parser]:
         with suppress(argparse.ArgumentError):  # another package's command may have added it
             each.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
+
+
+def _command(place: str) -> Any:
+    """What has the docstring, `add_arguments` and `run` of a command."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name) if name else import_module(module)
 
 
 def _installed() -> dict[str, "EntryPoint"]:

@@ -1,11 +1,12 @@
-"""Options that several commands share: a policy by file or by flags, and what a descriptor asks for."""
+"""Options that several commands share: a policy by file or by flags, settings, a place's own."""
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tarry.cli.main import read_text
 from tarry.core.errors import BadInput
@@ -14,9 +15,14 @@ from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import KEYS, read_policy
 from tarry.core.promise import coarse_tick
 
+if TYPE_CHECKING:
+    from tarry.gateway.config import Config
+
 __all__ = [
     "add_option",
     "add_policy",
+    "add_settings",
+    "config_from",
     "distinct_options",
     "note_coarse_tick",
     "policy_from",
@@ -101,6 +107,21 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--config, of every command of a gateway."""
+    text = (
+        "the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the settings)"
+    )
+    parser.add_argument("--config", metavar="FILE", help=text)
+
+
+def config_from(arguments: argparse.Namespace) -> "Config":
+    """The settings of a gateway that the file and the environment give."""
+    from tarry.gateway.config import read_config  # noqa: PLC0415 - only a gateway has any
+
+    return read_config(os.environ, arguments.config)
 
 
 def policy_paths(arguments: argparse.Namespace) -> list[str]:

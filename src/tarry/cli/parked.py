@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tarry.cli.main import Parser
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.outputs import unless_there
-from tarry.cli.settings import add_settings, config_from, utc_text
-from tarry.cli.show import print_json, print_table, printable
+from tarry.cli.show import print_json, print_table, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
 from tarry.gateway.config import Config

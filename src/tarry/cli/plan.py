@@ -12,16 +12,16 @@ from fractions import Fraction
 from typing import Any
 
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
-from tarry.cli.show import print_json, print_table, rounded
+from tarry.cli.show import print_json, print_sentences, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_duration
-from tarry.core.plan import DelayPlan, Delays, plan
+from tarry.core.plan import DelayPlan, Delays, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.promise import coarse_tick
+from tarry.core.promise import coarse_tick, promise
 
-__all__ = ["add_arguments", "policy_json", "run"]
+__all__ = ["Explain", "Frontier", "add_arguments", "policy_json", "run"]
 
 _NEARLY_ALL = Fraction(995, 1000)
 
@@ -143,3 +143,85 @@ def _print(policy: Policy) -> None:
         left = float(1 - costs.eta)
         print(f"{left:.0%} of unbatched acts leave without further delay (eta {1 - left:.4f})")
     print("what this promises and what it does not: tarry explain")
+
+
+class Frontier:
+    """The trade-off between the delay of batched and of unbatched acts, at a policy's epsilon.
+
+    tarry frontier --epsilon 3 --gap 11m --window 5m
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry frontier`."""
+        add_policy(parser, without=("weight",))
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> int:
+        """Print the points of the frontier."""
+        policy = policy_from(arguments)
+        points = frontier(policy)
+        if arguments.json:
+            print_json({**policy_json(policy), "points": [_point_json(point) for point in points]})
+            return 0
+        header = ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"]
+        print_table(header, [_point_row(point) for point in points])
+        if len(points) == 1:
+            print("\none point: at this epsilon the law has nothing to trade")
+        return 0
+
+
+def _point_json(point: Point) -> dict[str, object]:
+    return {
+        "weight_from": point.weights[0],
+        "weight_to": point.weights[1],
+        "eta": point.eta,
+        "support_end_ticks": point.support_end_ticks,
+        "batched_mean_s": point.batched,
+        "unbatched_mean_s": point.unbatched,
+    }
+
+
+def _point_row(point: Point) -> list[str]:
+    low, high = (f"{float(weight):g}" for weight in point.weights)
+    return [
+        low if low == high else f"{low} to {high}",
+        "" if point.eta is None else f"{float(point.eta):.4f}",
+        "no end" if point.support_end_ticks is None else str(point.support_end_ticks),
+        rounded(point.batched),
+        rounded(Fraction(point.unbatched)),
+    ]
+
+
+class Explain:
+    """What a policy promises and what it does not, in words anyone affected can read.
+
+    tarry explain policy.toml
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry explain`."""
+        add_policy(parser)
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> int:
+        """Print the promise of a policy."""
+        policy = policy_from(arguments)
+        promised = promise(policy)
+        if arguments.json:
+            print_json(
+                {
+                    **policy_json(policy),
+                    "near_s": promised.near,
+                    "reach_s": promised.reach,
+                    "odds": promised.odds(1 if policy.labels in ("follower", "none") else 2),
+                    "promised": promised.promised,
+                    "not_promised": promised.not_promised,
+                }
+            )
+            return 0
+        print_sentences("Promised:", promised.promised)
+        print()
+        print_sentences("Not promised:", promised.not_promised)
+        return 0

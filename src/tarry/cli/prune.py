@@ -18,7 +18,7 @@ that has ended, use tarry space remove.
 
 import argparse
 
-from tarry.cli.settings import add_settings, config_from
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.show import print_json, print_table
 from tarry.core.exact import parse_duration
 from tarry.gateway.database import opened_database

@@ -23,17 +23,17 @@ somebody's data: keep it as you keep the export.
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from tarry.cli.options import add_option, distinct_options
 from tarry.cli.show import print_json
-from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
@@ -42,7 +42,7 @@ from tarry.readers.faults import Faults, Unreadable
 from tarry.readers.kind import ReaderKind
 from tarry.readers.owners import read_owners
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "stopping_like_ctrl_c"]
 
 _SHOWN_ROWS = 5
 _OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds between two lines of progress
@@ -195,3 +195,33 @@ def _print(facts: dict[str, Any], faults: Faults) -> None:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def stopping_like_ctrl_c() -> Iterator[None]:
+    """Inside, SIGTERM and a closed terminal do what Ctrl-C does: what was begun is cleared away.
+
+    Ctrl-C too, where a library has taken it for itself.
+
+    >>> try:
+    ...     with stopping_like_ctrl_c():
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # What somebody has turned off, as nohup does, stays so.
+    old = {number: signal.getsignal(number) for number in numbers}
+    heard = [number for number in numbers if old[number] is not signal.SIG_IGN]
+    try:
+        for number in heard:
+            signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, old[number])
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

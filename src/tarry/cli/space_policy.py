@@ -3,8 +3,7 @@
 from fractions import Fraction
 from math import inf
 
-from tarry.cli.settings import utc_text
-from tarry.cli.show import print_json, rounded
+from tarry.cli.show import print_json, rounded, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle

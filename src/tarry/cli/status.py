@@ -9,8 +9,8 @@ accounts have spent more than 3 nats, over all policy versions, and never which.
 
 import argparse
 
-from tarry.cli.settings import add_settings, config_from, utc_text
-from tarry.cli.show import print_json, print_table, rounded
+from tarry.cli.options import add_settings, config_from
+from tarry.cli.show import print_json, print_table, rounded, utc_text
 from tarry.gateway.database import opened_database
 from tarry.gateway.monitoring import GatewayStatus, read_status
 

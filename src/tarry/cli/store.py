@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tarry.cli.main import Parser
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.personal_store import see_to_keeper
-from tarry.cli.settings import add_settings, config_from
 from tarry.cli.show import print_json
 from tarry.core.errors import NotPossible
 from tarry.gateway.database import opened_database
