@@ -10,7 +10,7 @@ from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.keep.adopt import adopt
+from tarry.keep.changes import adopt
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import NoSuchPost, Refused
 from tarry.keep.gate import Gate

@@ -8,7 +8,7 @@ from cryptography.exceptions import InvalidTag
 from contracts.house import KINDS, new_database
 from contracts.keeping import stiff_policy
 from tarry.core.errors import NotPossible
-from tarry.keep.adopt import adopt
+from tarry.keep.changes import adopt
 from tarry.keep.keys import Keys, Open, Sealed
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.sharing import StoreSettings, begin_store

@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write a backup."""
     with opened_database(config_from(arguments)) as store:
         rows = back_up(store, arguments.file)
-    sentence = f"wrote {sum(rows.values())} rows to {arguments.file}"
-    print_answer(arguments, sentence, file=arguments.file, rows=rows)
-    return 0
+    print_answer(
+        arguments, f"wrote {sum(rows.values())} rows to {arguments.file}", file=arguments.file, rows=rows
+    )
 
 
 class Restore:
@@ -50,7 +50,7 @@ class Restore:
         add_settings(parser)
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Restore it."""
         with opened_database(config_from(arguments), make=True) as store:
             rows = restore(store, arguments.file)
@@ -58,10 +58,9 @@ class Restore:
                 overdue = may_have_left(transaction, store.clock())
         if arguments.json:
             print_json({"rows": rows, "paused": True, "may_have_left": list(map(_json, overdue))})
-            return 0
+            return
         print(f"restored {sum(rows.values())} rows; paused until tarry resume")
         _print_overdue(overdue)
-        return 0
 
 
 class Resume:
@@ -79,7 +78,7 @@ class Resume:
         add_settings(parser)
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Resume."""
         config = config_from(arguments)
         with opened_database(config) as store:
@@ -88,7 +87,6 @@ class Resume:
                 parked = resume(transaction, keys, store.clock())
         left = f"; {parked} posts that may have left are parked" if parked else ""
         print_answer(arguments, f"it works again{left}", paused=False, parked=parked)
-        return 0
 
 
 class Migrate:
@@ -106,12 +104,11 @@ class Migrate:
         add_settings(parser)
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Apply what is missing."""
         new, now = migrate(config_from(arguments).database)
         sentence = f"applied {', '.join(map(str, new))}" if new else "up to date: nothing to apply"
         print_answer(arguments, sentence, applied=new, known=now)
-        return 0
 
 
 def _print_overdue(posts: Sequence[MayHaveLeft]) -> None:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--track", help="its track, for policies with gaps by track")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the seconds to wait."""
     policy = policy_from(arguments)
     if arguments.batched and policy.labels == "none":
@@ -55,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"delay_s": micros / 1_000_000, "release_at": release * policy.tick})
     else:
         print(f"{micros // 1_000_000}.{micros % 1_000_000:06d}")
-    return 0
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

@@ -49,8 +49,9 @@ _OTHERS = {
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry keeper`."""
-    text = "release what is due until stopped; this is what tarry keeper alone does"
-    child = parser.add_subcommand("run", text, is_default=True)
+    child = parser.add_subcommand(
+        "run", "release what is due until stopped; this is what tarry keeper alone does", is_default=True
+    )
     how = child.add_mutually_exclusive_group()
     how.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
     for name in _OTHERS:  # as it was spelled before there were subcommands

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
     from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
@@ -81,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_advice(advice)
         print(f"\nwritten to {path}")
-    return 0
 
 
 def _percentile(percent: int) -> int:

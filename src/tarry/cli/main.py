@@ -97,7 +97,7 @@ COMMANDS = {
     "simulate": CommandEntry(
         "tarry.cli.simulate", "replay a history under a policy, and write the releases"
     ),
-    "compare": CommandEntry("tarry.cli.compare", "policies and other systems' habits side by side"),
+    "compare": CommandEntry("tarry.cli.audit:Compare", "policies and other systems' habits side by side"),
     "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
     "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
     "reproduce": CommandEntry(
@@ -172,7 +172,7 @@ def _run_command(name: str, place: str, words: list[str]) -> int:
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        return int(_command(place).run(parser.read(words)))
+        return int(_command(place).run(parser.read(words)) or 0)
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG

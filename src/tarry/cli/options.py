@@ -73,8 +73,9 @@ def distinct_options(options: Iterable[Option]) -> list[Option]:
 
 def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     """policy.toml, --policy FILE, or the choices one by one, but for those that do not matter here."""
-    text = "the policy file; - reads standard input"
-    parser.add_argument("file", metavar="policy.toml", nargs="?", help=text)
+    parser.add_argument(
+        "file", metavar="policy.toml", nargs="?", help="the policy file; - reads standard input"
+    )
     parser.add_argument("--policy", metavar="FILE", help="the same")
     for name in FLAGS:
         if name not in without:
@@ -95,8 +96,10 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if paths:
         beside = [f"--{name}" for name in flags] + ["--policy"] * (len(paths) - 1)
         if beside:
-            problem = f"{beside[0]} is given beside a policy file, which says everything"
-            raise BadInput(problem, "leave out one of the two")
+            raise BadInput(
+                f"{beside[0]} is given beside a policy file, which says everything",
+                "leave out one of the two",
+            )
         return read_policy_path(paths[0], allow_code=arguments.allow_code)
     chosen: dict[str, Any] = {**instead, **flags}
     for name in ("epsilon", "gap"):

@@ -47,8 +47,11 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
     text = "what is acted on: acts on different targets are the ones that must not be linked"
     default = f" (default: {target})" if target else ""
     parser.add_argument("--target", required=target is None, help=text + default)
-    text = "use this policy from now on (default: your own, made on first use)"
-    parser.add_argument("--policy", metavar="FILE", help=text)
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="use this policy from now on (default: your own, made on first use)",
+    )
     parser.add_argument("--track", help="its track, for policies with gaps by track")
     parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
     parser.add_argument(
@@ -127,8 +130,10 @@ def find_post(gate: Gate, text: str) -> Row:
         )
     if not rows:
         shown = text if len(text) <= _ID_LENGTH else f"{text[:_SHORTEST_ID]}..."  # receipts are secret
-        fix = f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)"
-        raise BadInput(f"no waiting or parked post has the name {shown!r}", fix)
+        raise BadInput(
+            f"no waiting or parked post has the name {shown!r}",
+            f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)",
+        )
     return rows[0]
 
 

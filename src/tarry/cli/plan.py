@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the delays of a policy, or its file."""
     policy = _policy(arguments)
     if arguments.toml and arguments.json:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         note_coarse_tick(policy)
     if arguments.toml:
         print(write_policy(policy), end="")
-        return 0
+        return
     if arguments.json:
         other_gaps = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
         notes = list(filter(None, [coarse_tick(policy)]))
@@ -55,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**policy_json(policy), **costs, "own_gaps": other_gaps, "notes": notes})
     else:
         _print(policy)
-    return 0
 
 
 def policy_json(policy: Policy) -> dict[str, Any]:
@@ -90,8 +89,10 @@ def _policy(arguments: argparse.Namespace) -> Policy:
         return policy_from(arguments)
     if arguments.epsilon is not None or policy_paths(arguments):
         flag = "--mean-delay" if budget["maximum"] is None else "--max-delay"
-        problem = f"{flag} finds epsilon, and epsilon is already given"
-        raise BadInput(problem, f"leave out {flag}, or --epsilon and the policy file")
+        raise BadInput(
+            f"{flag} finds epsilon, and epsilon is already given",
+            f"leave out {flag}, or --epsilon and the policy file",
+        )
     return policy_from(
         arguments, epsilon=least_epsilon(policy_from(arguments, epsilon=Fraction(1)), **budget)
     )
@@ -157,18 +158,17 @@ class Frontier:
         add_policy(parser, without=("weight",))
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Print the points of the frontier."""
         policy = policy_from(arguments)
         points = frontier(policy)
         if arguments.json:
             print_json({**policy_json(policy), "points": [_point_json(point) for point in points]})
-            return 0
+            return
         header = ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"]
         print_table(header, [_point_row(point) for point in points])
         if len(points) == 1:
             print("\none point: at this epsilon the law has nothing to trade")
-        return 0
 
 
 def _point_json(point: Point) -> dict[str, object]:
@@ -205,7 +205,7 @@ class Explain:
         add_policy(parser)
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Print the promise of a policy."""
         policy = policy_from(arguments)
         promised = promise(policy)
@@ -220,8 +220,7 @@ class Explain:
                     "not_promised": promised.not_promised,
                 }
             )
-            return 0
+            return
         print_sentences("Promised:", promised.promised)
         print()
         print_sentences("Not promised:", promised.not_promised)
-        return 0

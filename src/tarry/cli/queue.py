@@ -74,13 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show", metavar="ID", help=text)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """List what waits, or show one act."""
     home = Home.of(os.environ)
     if arguments.show is not None:
         gate = home.gate()
         show_content(gate, find_post(gate, arguments.show), as_json=arguments.json)
-        return 0
+        return
     owned = home.gate() if home.is_founded() else None
     if owned is not None:
         revive_keeper(home, owned)
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
         print_json({**answer, "batched_acts": batched, "nats": spent})
-        return 0
+        return
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
         print(encryption_note(home, encrypted=bool(encrypted)))
@@ -101,7 +101,6 @@ def run(arguments: argparse.Namespace) -> int:
     if spent > MEANINGLESS:
         cost = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all"
         print(f"{cost}: no meaningful promise is left against somebody who has watched all along")
-    return 0
 
 
 def _acts(gate: Gate) -> list[_Act]:
@@ -245,7 +244,7 @@ class Withdraw:
         parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Withdraw it."""
         home = Home.of(os.environ)
         gate = home.gate()
@@ -257,11 +256,10 @@ class Withdraw:
         if arguments.json:
             notes = [{"id": id_, "note": note} for id_, note in behind.items()]
             print_json({"id": shown_id(row["id"]), "state": "withdrawn", "behind": notes})
-            return 0
+            return
         print(f"withdrawn {shown_id(row['id'])[:8]}")
         for id_, note in behind.items():
             print(f"tarry withdraw: {id_[:8]} {note}", file=sys.stderr)
-        return 0
 
 
 def _behind(gate: Gate, row: Row) -> dict[str, str]:
@@ -305,7 +303,7 @@ class Repeat:
         parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Hand it in again."""
         home = Home.of(os.environ)
         gate = home.gate()
@@ -318,4 +316,3 @@ class Repeat:
         gate.vault.store.clear_traces(last=True)
         output = home.output_of(gate, receipt.post) if row["outlet"] == "command" else None
         print_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)
-        return 0

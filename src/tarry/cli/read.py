@@ -59,14 +59,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in _options():
         owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
         add_option(parser, option, f"{' and '.join(owners)}: ")
-    owners_file = "a CSV of name,owner: several names of one person become one actor"
-    parser.add_argument("--owners", metavar="FILE", help=owners_file)
+    parser.add_argument(
+        "--owners", metavar="FILE", help="a CSV of name,owner: several names of one person become one actor"
+    )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    code = "let KIND be module:NAME, a reader that is not installed: its code is run"
-    parser.add_argument("--allow-code", action="store_true", help=code)
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="let KIND be module:NAME, a reader that is not installed: its code is run",
+    )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Read the export, write the events and say what is in them."""
     path = check_output(arguments.output, force=arguments.force)
     owners = read_owners(arguments.owners) if arguments.owners else None
@@ -85,7 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts, stream.faults)
-    return 0
 
 
 def _kind(arguments: argparse.Namespace) -> ReaderKind:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run the scripts, write what they find, and print it."""
     need_study("polars", "numba", "scipy", extra="paper")
     from tarry.paper import SCRIPTS, script  # noqa: PLC0415 - likewise
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.list:
         _list(SCRIPTS, as_json=arguments.json)
-        return 0
+        return
     names = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
     modules = [script(name) for name in names]
     data = _data(arguments.data)
@@ -71,12 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     (out / "index.html").write_text(findings_page(findings, stamp), encoding="utf-8")
     if arguments.json:
         print_json({**stamp, "findings": [finding.as_json() for finding in findings]})
-        return 0
+        return
     for finding in findings:
         print_sentences(f"{finding.name}: {finding.title}", list(finding.says))
         print()
     print(f"written to {out / 'index.html'}")
-    return 0
 
 
 def _list(scripts: dict[str, str], *, as_json: bool) -> None:

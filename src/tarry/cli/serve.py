@@ -27,8 +27,11 @@ _MOST_THREADS = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry serve`."""
-    text = "listen at this address of the machine (default: 127.0.0.1, this machine alone)"
-    parser.add_argument("--host", metavar="ADDRESS", help=text)
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        help="listen at this address of the machine (default: 127.0.0.1, this machine alone)",
+    )
     parser.add_argument(
         "--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"
     )
@@ -38,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Serve."""
     from tarry.gateway.app import create_app  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
@@ -62,7 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 
             fill_with_an_evening(gateway, arguments.demo)
     serve(gateway, config, Log(), running, announce, make_app=make_app)
-    return 0
 
 
 def _at_address(config: Config, host: str | None, port: str | None) -> Config:
@@ -95,7 +97,7 @@ class Worker:
         add_settings(parser)
 
     @staticmethod
-    def run(arguments: argparse.Namespace) -> int:
+    def run(arguments: argparse.Namespace) -> None:
         """Work."""
         from tarry.gateway.database import open_gateway  # noqa: PLC0415 - `--help` does not need it
         from tarry.gateway.logs import Log  # noqa: PLC0415 - likewise
@@ -111,7 +113,6 @@ class Worker:
             raise BadInput(f"--threads must be a whole number from 1 to {_MOST_THREADS}, not {threads!r}")
         end_on_signals(running)
         work(open_gateway(config), Log(), running, threads=int(threads))
-        return 0
 
 
 def end_on_signals(running: "ThreadGroup") -> None:

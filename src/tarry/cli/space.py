@@ -121,7 +121,7 @@ class _Call(NamedTuple):
         print_answer(self.arguments, sentence, **facts)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     config, policies = config_from(arguments), _policies(arguments)
     if arguments.subcommand == "add":
@@ -132,7 +132,6 @@ def run(arguments: argparse.Namespace) -> int:
         _SUBCOMMANDS[arguments.subcommand].do(_Call(arguments, config, store, policies))
     for policy in () if arguments.json else policies.values():
         note_coarse_tick(policy)
-    return 0
 
 
 def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:

@@ -25,9 +25,9 @@ from tarry.core.errors import NotPossible
 from tarry.gateway.database import opened_database
 from tarry.gateway.keyfile import make_key, read_key, swap_key
 from tarry.gateway.space_changes import forget_account
+from tarry.keep.changes import change_key, encrypt_store
 from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys
-from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store, check_key
 
@@ -48,20 +48,26 @@ def add_arguments(parser: Parser) -> None:
     rekey = parser.add_subcommand("rekey", "give a store a new key")
     for child in (encrypt, rekey):
         child.add_argument("--own", action="store_true", help="your own store, not a gateway's")
-    text = "erase the ledger and the choices of all accounts, whose hashes belong to the old key"
-    rekey.add_argument("--forget-accounts", action="store_true", help=text)
+    rekey.add_argument(
+        "--forget-accounts",
+        action="store_true",
+        help="erase the ledger and the choices of all accounts, whose hashes belong to the old key",
+    )
     forget = parser.add_subcommand("forget", "erase what a gateway has counted for an account")
     forget.add_argument("account", metavar="ACCOUNT", help="the actor, as posts name it")
     text = "a space that the account posts in; it is forgotten in all spaces of the same circle"
     forget.add_argument("--space", metavar="NAME", required=True, help=text)
-    text = "also forget a choice about delays that holds, though others can see the change"
-    forget.add_argument("--at-once", action="store_true", help=text)
+    forget.add_argument(
+        "--at-once",
+        action="store_true",
+        help="also forget a choice about delays that holds, though others can see the change",
+    )
     forget.set_defaults(own=False)
     for child in (encrypt, rekey, forget):
         add_settings(child)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     with _opened(arguments) as (store, key):
         answer, sentence = _SUBCOMMANDS[arguments.subcommand](arguments, store, key)
@@ -74,7 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"tarry store: {_AT_SERVER}", file=sys.stderr)
     elif not is_clear:
         print(f"tarry store: {_IN_FILE}", file=sys.stderr)
-    return 0
 
 
 def _encrypt(_: argparse.Namespace, store: Store, key: Path) -> tuple[dict[str, object], str]:

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Make up a history, write it and say what is in it."""
     need_study("polars")
     from tarry.study.synth import synthesize  # noqa: PLC0415 - only where the study is installed
@@ -63,7 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts)
-    return 0
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:

@@ -34,11 +34,10 @@ def add_arguments(parser: Parser) -> None:
         add_settings(child)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     with opened_database(config_from(arguments)) as store:
         {"add": _add, "list": _list, "revoke": _revoke}[arguments.subcommand](arguments, store)
-    return 0
 
 
 def _add(arguments: argparse.Namespace, store: Store) -> None:

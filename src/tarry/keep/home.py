@@ -20,7 +20,7 @@ from pathlib import Path
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import describes, read_policy, write_policy
-from tarry.keep.adopt import adopt
+from tarry.keep.changes import adopt
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private

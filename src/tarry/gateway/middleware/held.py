@@ -27,7 +27,7 @@ from tarry.core.policy_file import write_policy
 from tarry.gateway.database import open_store
 from tarry.gateway.keyfile import make_key, read_key
 from tarry.gateway.middleware.settings import HoldSettings, policy_of
-from tarry.keep.adopt import adopt
+from tarry.keep.changes import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
