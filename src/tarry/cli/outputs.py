@@ -32,8 +32,7 @@ def free_path(text: str, *, force: bool) -> Path:
     >>> free_path("no-such-folder/released.parquet", force=False).suffix
     '.parquet'
     """
-    path = Path(text)
-    if path.suffix not in SUFFIXES:
+    if Path(text).suffix not in SUFFIXES:
         endings = ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}"
         raise BadInput(f"the output file must end in {endings}, not {text!r}")
     return unless_there(text, force=force)

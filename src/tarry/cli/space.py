@@ -330,8 +330,7 @@ def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
         flags = " and ".join(f"--{kind.option.flag}" for kind in kinds if kind.option)
         raise BadInput(f"a space must release to one place, not to {flags}")
     allowed = {option.flag for kind in kinds for option in kind.options}
-    beside = {option.flag: option for kind in every for option in kind.options}
-    for flag, option in beside.items():
+    for flag, option in {option.flag: option for kind in every for option in kind.options}.items():
         if _value(arguments, option) and flag not in allowed:
             owners = [f"--{kind.option.flag}" for kind in every if kind.option and option in kind.options]
             raise BadInput(f"--{flag} stands alone", f"give it with {' or '.join(owners)}")

@@ -20,7 +20,7 @@ from pathlib import Path
 from tarry.cli.main import Parser
 from tarry.cli.options import add_settings, config_from
 from tarry.cli.personal_store import see_to_keeper
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.core.errors import NotPossible
 from tarry.gateway.database import opened_database
 from tarry.gateway.keyfile import make_key, read_key, swap_key
@@ -72,10 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     with _opened(arguments) as (store, key):
         answer, sentence = _SUBCOMMANDS[arguments.subcommand](arguments, store, key)
         is_clear = store.clear_traces(last=True)
-    if arguments.json:
-        print_json(answer)
-    else:
-        print(sentence)
+    print_answer(arguments, sentence, **answer)
     if not isinstance(store, SqliteStore):
         print(f"tarry store: {_AT_SERVER}", file=sys.stderr)
     elif not is_clear:

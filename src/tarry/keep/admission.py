@@ -343,8 +343,7 @@ class _Clerk:
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
-        account = self._vault.keys.account(each.actor)
-        row = self._transaction.one("adopted", account=account, tick=arrival)
+        row = self._transaction.one("adopted", account=self._vault.keys.account(each.actor), tick=arrival)
         return each.terms.adoption == "opt-out" if row is None else bool(row["delayed"])
 
     def _label(self, each: Candidate, arrival: int) -> int:

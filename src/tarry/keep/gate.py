@@ -250,8 +250,7 @@ class Gate:
     def under_way(self) -> set[int]:
         """The posts that are being delivered at this moment, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            now = self.vault.now(transaction)
-            return {row["id"] for row in transaction.all("under_way", now=now)}
+            return {row["id"] for row in transaction.all("under_way", now=self.vault.now(transaction))}
 
     # --- inside -----------------------------------------------------------------------------------
 

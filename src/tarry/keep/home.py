@@ -92,8 +92,7 @@ class Home:
             unclear = f"HOME must be an absolute path, not {str(user)!r}"
             raise BadInput(unclear if environment.get("HOME") else "HOME is not set", "set TARRY_HOME")
         config = Path(named.get("XDG_CONFIG_HOME", user / ".config"))
-        state = Path(named.get("XDG_STATE_HOME", user / ".local/state"))
-        return cls(config / "tarry", state / "tarry")
+        return cls(config / "tarry", Path(named.get("XDG_STATE_HOME", user / ".local/state")) / "tarry")
 
     @property
     def policy_path(self) -> Path:

@@ -369,8 +369,7 @@ class Patience:
                 if not tries:
                     self._tell(f"{trouble}; waiting for it to come back")
                 tries += 1
-                delay = retry_delay(min(tries, _DOUBLINGS), self._entropy)
-                if self._stopping.wait(delay / MICROS):
+                if self._stopping.wait(retry_delay(min(tries, _DOUBLINGS), self._entropy) / MICROS):
                     if time.monotonic() >= end:
                         return None
                     time.sleep(_AFTER_STOP_S)
