@@ -23,9 +23,9 @@ from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
 from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
-from tarry.keep.clock import SystemClock
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Receipt, Status
+from tarry.keep.store import SystemClock
 
 SETTLED = Status(state="waiting", earliest=1_800_000_000, latest=1_800_000_000, tick=Fraction(1))
 RECEIPT = Receipt("0" * 64, 1, SETTLED)

@@ -28,8 +28,7 @@ import keep as ours
 from tarry.gateway.database import open_store
 from tarry.keep.keeper import Keeper
 from tarry.keep.releaser import Claim, Outcome, Releaser
-from tarry.keep.store import Store
-from tarry.keep.vault import Vault
+from tarry.keep.store import Store, Vault
 
 BASE = "tarry without the insert"
 GOALS = {"tarry, SQLite": "0.6", "tarry, PostgreSQL": "0.6"}

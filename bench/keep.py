@@ -35,9 +35,9 @@ from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Release
 from tarry.keep.releaser import Releaser
 from tarry.keep.rows import queries
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store, StoreSettings, begin_store
-from tarry.keep.vault import Vault
+from tarry.keep.store import Store, Vault
 
 POLICY = Policy(epsilon="1", gap="1h", window="5m", tick="1s")
 QUICK = Policy(epsilon="1", gap="1s", window="0.1s", tick="0.05s")

@@ -44,10 +44,10 @@ from tarry.gateway.server import Listener, bind
 from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token
 from tarry.keep import sqlite
-from tarry.keep.clock import SystemClock
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Release
+from tarry.keep.store import SystemClock
 
 WINDOW_S, TICK_S, STALL_S = 2.0, 0.25, 0.5
 #: Two posts of one person are batched, and leave after an hour at the earliest.

@@ -29,7 +29,7 @@ units, as in [the policy file](policy-file.md).
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *(_section(name, command.module) for name, command in COMMANDS.items())])
+    return "\n".join([HEAD, *(_section(name, command.place) for name, command in COMMANDS.items())])
 
 
 def _section(name: str, module: str) -> str:

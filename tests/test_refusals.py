@@ -3,8 +3,8 @@
 import pytest
 
 from contracts.refusals import Refusals, faults
-from tarry.core.durations import parse_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import parse_duration
 from tarry.places.accounts import Account
 
 GOOD = [
@@ -51,7 +51,7 @@ def test_what_the_source_refuses_is_collected(refusals):
     (made,) = refusals._made.items()
 
     assert made[0][0] == "BadInput"
-    assert made[1] == "core/durations.py"
+    assert made[1] == "core/exact.py"
 
 
 def test_what_a_test_makes_itself_is_not(refusals):

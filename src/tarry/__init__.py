@@ -23,9 +23,9 @@ if TYPE_CHECKING:
         power_bound,
         two_sided_bound,
     )
-    from tarry.core.durations import format_duration, parse_duration
     from tarry.core.entropy import Secure, Seeded
     from tarry.core.errors import BadInput, NotPossible, TarryError
+    from tarry.core.exact import format_duration, parse_duration
     from tarry.core.history import History
     from tarry.core.law import Law, Run
     from tarry.core.ledger import ledger, pseudonym_ledger
@@ -85,33 +85,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "calibrate": (
+    "core.calibrate": (
         *("gap_at_percentile", "gap_for_crossover", "learned_gap", "least_epsilon"),
         *("posterior_batched", "posterior_unbatched", "power_bound", "two_sided_bound"),
     ),
-    "durations": ("format_duration", "parse_duration"),
-    "entropy": ("Secure", "Seeded"),
-    "errors": ("BadInput", "NotPossible", "TarryError"),
-    "history": ("History",),
-    "law": ("Law", "Run"),
-    "ledger": ("ledger", "pseudonym_ledger"),
-    "mechanism": ("Ask", "LabelFree", "LawPair", "Mechanism"),
-    "plan": ("frontier", "plan"),
-    "plan_release": ("Releases", "plan_release"),
-    "policy": ("Policy",),
-    "policy_file": ("read_policy", "write_policy"),
-    "promise": ("Promise", "promise"),
-    "release": ("Draws", "draw_pair", "release_ticks"),
-    "verify": ("Verdict", "verify"),
+    "core.entropy": ("Secure", "Seeded"),
+    "core.errors": ("BadInput", "NotPossible", "TarryError"),
+    "core.exact": ("format_duration", "parse_duration"),
+    "core.history": ("History",),
+    "core.law": ("Law", "Run"),
+    "core.ledger": ("ledger", "pseudonym_ledger"),
+    "core.mechanism": ("Ask", "LabelFree", "LawPair", "Mechanism"),
+    "core.plan": ("frontier", "plan"),
+    "core.plan_release": ("Releases", "plan_release"),
+    "core.policy": ("Policy",),
+    "core.policy_file": ("read_policy", "write_policy"),
+    "core.promise": ("Promise", "promise"),
+    "core.release": ("Draws", "draw_pair", "release_ticks"),
+    "core.verify": ("Verdict", "verify"),
+    "study.audit": ("Report", "audit"),
+    "study.question": ("Question",),
 }
-_HOME = {name: f"tarry.core.{module}" for module, names in _HOMES.items() for name in names}
-_HOME |= {"Question": "tarry.study.question", "Report": "tarry.study.audit", "audit": "tarry.study.audit"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'tarry' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"tarry.{home}"), name)
+    raise AttributeError(f"module 'tarry' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

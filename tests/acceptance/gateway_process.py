@@ -21,7 +21,7 @@ from typing import Any
 
 import psycopg.rows  # noqa: F401 - imported once, here, and not by each process that opens a store
 
-from tarry.cli.signals import end_on_signals
+from tarry.cli.serve import end_on_signals
 from tarry.core.policy import Policy
 from tarry.gateway.catalog import add_token, read_catalog
 from tarry.gateway.config import Config

@@ -27,8 +27,7 @@ from tarry.keep.outlet import Outlet
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store
-from tarry.keep.vault import Vault
+from tarry.keep.store import Store, Vault
 from tarry.places.feed.outlet import FeedFile
 
 LEASE_S = 3

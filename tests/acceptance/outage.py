@@ -23,8 +23,8 @@ from tarry.keep.gate import Gate
 from tarry.keep.home import Home
 from tarry.keep.keeper import Keeper
 from tarry.keep.posts import Post
-from tarry.keep.store import StoreSettings, begin_store
-from tarry.keep.vault import Vault
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import Vault
 from tarry.testing import ListOutlet
 
 DEADLINE_S = 60.0

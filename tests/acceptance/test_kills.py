@@ -21,9 +21,9 @@ import pytest
 
 from acceptance import keeper_process
 from acceptance.keeper_process import KEYS, LEASE_S, POLICY
-from tarry.keep.clock import SystemClock
-from tarry.keep.states import State
-from tarry.keep.store import StoreSettings, begin_store
+from tarry.keep.posts import State
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import SystemClock
 
 KILLS = int(os.environ.get("TARRY_KILLS", "200"))
 PAUSE_S = 0.1  # the longest between a start and the next kill

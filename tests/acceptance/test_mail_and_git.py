@@ -16,14 +16,13 @@ from contracts.git_places import Repository, new_bare
 from contracts.mail_server import MailServer
 from contracts.scripted_entropy import Script
 from tarry.core.policy import Policy
-from tarry.keep.clock import MICROS, Reading
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
 from tarry.keep.keys import Keys
 from tarry.keep.posts import Post
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Reading, Vault
 from tarry.places.git.outlet import Git, waiting_push
 from tarry.places.mail.outlet import Mail
 

@@ -20,8 +20,7 @@ from contracts.real_mastodon import NYMS, PACKAGE, Mastodon, prepare_mastodon, w
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.places.accounts import Accounts
-from tarry.testing import OutletCase, OutletSuite
-from tarry.testing.outlets import check_side_channel, release_of
+from tarry.testing.outlets import OutletCase, OutletSuite, check_side_channel, release_of
 
 sys.path.insert(0, str(PACKAGE / "src"))  # it is not installed where the other tests run
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarry.cli.acts import what_of
+from tarry.cli.queue import what_of
 
 
 @pytest.mark.parametrize(

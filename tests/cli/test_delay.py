@@ -8,7 +8,7 @@ import pytest
 
 from tarry.cli.delay import micros_until
 from tarry.cli.main import main
-from tarry.core.durations import ticks_up
+from tarry.core.exact import ticks_up
 from tarry.core.policy import Policy
 
 NOW = [
@@ -148,7 +148,7 @@ def test_outside_its_period_a_policy_draws_nothing(after, tmp_path, monkeypatch,
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    early = "the policy holds from 2027-01-15T07:59:59Z on, which is later than now: wait for it"
+    early = "the policy holds from 2027-01-15T07:59:59Z on: wait until then"
     late = "the until of the policy, 2027-01-15T08:00:30Z, has passed: renew the policy"
     assert err == f"tarry delay: {early if after < 0 else late}\n"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from contracts.shell import FAST, Shell
-from tarry.cli.extras import EXTRAS
-from tarry.cli.main import COMMANDS
+from tarry.cli.main import COMMANDS, EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 #: One line for each command that gets as far as a plain installation lets it.

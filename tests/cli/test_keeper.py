@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from contracts.shell import FAST, SLOW, heeds, wait_until
-from tarry.keep.clock import MICROS, Reading, SystemClock
 from tarry.keep.keeper import Keeper
 from tarry.keep.releaser import LEASE_S
+from tarry.keep.store import MICROS, Reading, SystemClock
 
 #: Says that it has begun, and ends when it is told to.
 LONG = "echo begun >> begun; until test -e go; do sleep 0.05; done; echo done >> done"

@@ -56,7 +56,7 @@ def test_every_command_tells_its_options(name, capsys):
 
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: tarry {name}")
-    for child in parser_of(name, COMMANDS[name].module).subcommands or [None]:
+    for child in parser_of(name, COMMANDS[name].place).subcommands or [None]:
         main([name, *filter(None, [child]), "--help"])
         out, err = capsys.readouterr()
 
@@ -66,7 +66,7 @@ def test_every_command_tells_its_options(name, capsys):
 SUBCOMMANDS = [
     (name, child)
     for name, command in COMMANDS.items()
-    for child in parser_of(name, command.module).subcommands
+    for child in parser_of(name, command.place).subcommands
 ]
 
 

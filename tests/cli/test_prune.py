@@ -3,7 +3,7 @@
 import pytest
 
 from contracts.operating import FAST
-from tarry.keep.clock import MICROS
+from tarry.keep.store import MICROS
 
 YEAR_S = 365 * 24 * 3600
 RELEASE = {"space": "talk", "target": "p1", "content": b"!", "options": "{}"}

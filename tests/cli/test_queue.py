@@ -216,8 +216,8 @@ def test_without_content_there_is_nothing_to_show(quiet):
 def test_what_cannot_be_opened_is_listed_all_the_same(quiet, monkeypatch):
     """One row that somebody has changed must not hide the others; its text is gone, in one sentence."""
     told = quiet.ask("run", "--target", "x", "--", "true")
-    monkeypatch.setattr("tarry.keep.vault.Open.open", lambda *_: 1 / 0)
-    monkeypatch.setattr("tarry.keep.vault.Sealed.open", lambda *_: 1 / 0)
+    monkeypatch.setattr("tarry.keep.store.Open.open", lambda *_: 1 / 0)
+    monkeypatch.setattr("tarry.keep.keys.Sealed.open", lambda *_: 1 / 0)
 
     assert quiet.ask("queue")["posts"][0]["what"] == ""
     assert quiet.refusal("queue", "--show", told["id"]).startswith(

@@ -67,7 +67,7 @@ def test_a_name_that_several_share_is_refused(quiet, monkeypatch):
     """Where two ids begin alike, more characters are needed; the whole id will do."""
     keys = iter([0x123412340000000A, 0x123412340000000C])
     with monkeypatch.context() as patches:
-        patches.setattr("tarry.keep.candidates.post_key", lambda _: next(keys))
+        patches.setattr("tarry.keep.admission.post_key", lambda _: next(keys))
         first, second = (quiet.ask("run", "--target", "x", "--", "true") for _ in range(2))
     shared = first["id"][:8]
 

@@ -16,8 +16,8 @@ from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.server import Listener, bind
 from tarry.gateway.testing import small_gateway
-from tarry.keep.clock import SystemClock
 from tarry.keep.keeper import Keeper
+from tarry.keep.store import SystemClock
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

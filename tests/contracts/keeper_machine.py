@@ -16,12 +16,12 @@ from contracts.keeping import World, lively_policy
 from tarry.core.entropy import Seeded
 from tarry.core.policy import LABEL_RULES
 from tarry.core.release import Draws
-from tarry.keep.clock import last_past_tick, now_tick
 from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Receipt
 from tarry.keep.releaser import LEASE_S, Claim, Releaser
-from tarry.keep.store import Snapshot, Store
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Store, last_past_tick, now_tick
 
 if TYPE_CHECKING:
     from tarry.keep.releaser import Outcome

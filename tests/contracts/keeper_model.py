@@ -8,8 +8,8 @@ from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, release_ticks
+from tarry.keep.posts import State
 from tarry.keep.releaser import LEASE_S, Outcome
-from tarry.keep.states import State
 
 __all__ = ["HOUR", "Entry", "Event", "KeeperModel"]
 

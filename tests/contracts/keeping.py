@@ -8,17 +8,15 @@ from tarry.core.errors import TarryError
 from tarry.core.law import Law
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.policy import LABEL_RULES, LabelRule, Policy
-from tarry.keep.admission import accept
-from tarry.keep.candidates import Candidate, Terms, prepare
+from tarry.keep.admission import Candidate, Terms, accept, prepare
 from tarry.keep.closing import Closed, close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
-from tarry.keep.posts import Post, Receipt
+from tarry.keep.posts import TRANSITIONS, Post, Receipt
 from tarry.keep.releaser import Releaser
-from tarry.keep.states import TRANSITIONS
-from tarry.keep.store import Store, StoreSettings, Transaction, begin_store, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import Store, Transaction, Vault, snapshot
 from tarry.testing import ListOutlet, ManualClock
 
 __all__ = [

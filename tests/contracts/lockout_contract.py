@@ -8,9 +8,8 @@ import pytest
 from contracts.keeping import WINDOW, World, stiff_policy
 from tarry.keep.errors import LockedOut, TooLate, Unreachable
 from tarry.keep.lockouts import look_for_kin
-from tarry.keep.posts import Release
+from tarry.keep.posts import Release, State
 from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
-from tarry.keep.states import State
 from tarry.testing import ListOutlet
 
 __all__ = ["LockoutContract", "LoginOutlet"]

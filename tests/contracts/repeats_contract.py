@@ -7,7 +7,7 @@ import pytest
 
 from contracts.keeping import WINDOW, World, stiff_policy
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.candidates import Terms
+from tarry.keep.admission import Terms
 from tarry.keep.closing import RECEIPT_DAYS
 from tarry.keep.errors import AlreadyUsed, Paused
 from tarry.keep.posts import Receipt

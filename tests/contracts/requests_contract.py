@@ -5,8 +5,7 @@ import pytest
 from contracts.keeping import BATCHED, UNBATCHED, World, stiff_policy
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.admission import accept
-from tarry.keep.candidates import Terms
+from tarry.keep.admission import Terms, accept
 from tarry.keep.errors import Paused
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)

@@ -7,13 +7,13 @@ import pytest
 
 from contracts.keeping import BATCHED, UNBATCHED, WINDOW, World, stiff_policy
 from tarry.core.policy import LABEL_RULES
-from tarry.keep.candidates import Adoption, Terms
+from tarry.keep.admission import Adoption, Terms
 from tarry.keep.closing import hour_ticks
 from tarry.keep.errors import Paused
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post, Receipt
 from tarry.keep.releaser import Releaser
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault
 from tarry.testing import ManualClock
 
 every_rule = pytest.mark.parametrize("rule", LABEL_RULES)

@@ -5,7 +5,7 @@ import pytest
 from contracts.closing_contract import every_rule
 from contracts.keeping import BATCHED, UNBATCHED, WINDOW, World, stiff_policy
 from contracts.lockout_contract import LEAST, ends, lock, moved, say, wiki_world, work
-from tarry.keep.candidates import Terms
+from tarry.keep.admission import Terms
 from tarry.keep.errors import Refused
 
 __all__ = ["StandstillContract"]

@@ -240,7 +240,7 @@ def live(steps: Sequence[tuple[int, Step]], ticks: int = 22, **more) -> Transcri
         )
         with fixed:
             town = Town(**more)
-        patches.enter_context(patch("tarry.keep.candidates.new_receipt", town.coins.receipts.popleft))
+        patches.enter_context(patch("tarry.keep.admission.new_receipt", town.coins.receipts.popleft))
         asyncio.run(_live(town, steps, ticks))
     return town.seen
 

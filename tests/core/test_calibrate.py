@@ -16,9 +16,8 @@ from tarry.core.calibrate import (
     least_epsilon,
     needed_mass,
 )
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.exact import exceeds_exp
+from tarry.core.exact import exceeds_exp, ticks_up
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import LONGEST, format_duration, parse_duration, parse_number, ticks_up
 from tarry.core.errors import BadInput
+from tarry.core.exact import LONGEST, format_duration, parse_duration, parse_number, ticks_up
 
 MICROSECONDS = {
     "w": 604_800_000_000,

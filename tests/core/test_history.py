@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import ticks_up
 from tarry.core.entropy import event_key
 from tarry.core.errors import BadInput
+from tarry.core.exact import ticks_up
 from tarry.core.history import History, in_order, row_order
 
 NAMES = st.integers(-3, 3) | st.sampled_from([2**63 - 1, -(2**63)])

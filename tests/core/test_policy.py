@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import ticks_up
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.plugins import load

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import format_duration, parse_duration, ticks_up
-from tarry.core.exact import exceeds_exp
+from tarry.core.exact import exceeds_exp, format_duration, parse_duration, ticks_up
 from tarry.core.policy import LABEL_RULES, Policy
 from tarry.core.promise import coarse_tick, promise
 

@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.errors import NotPossible
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
-from tarry.core.policy_file import write_policy
+from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.straddle import quiet_ticks, straddle_loss
-from tarry.gateway.catalog import PolicyVersion, Space
-from tarry.gateway.policy_changes import check_unchanged, cost_at_once, still_reaching
+from tarry.gateway.catalog import PolicyVersion, Space, read_catalog
+from tarry.gateway.policy_changes import (
+    check_unchanged,
+    cost_at_once,
+    insert_version,
+    next_version,
+    still_reaching,
+)
+from tarry.gateway.testing import small_gateway
 
 SHORT, MIDDLE, LONG = (Policy(epsilon="1", gap=gap, window="3s") for gap in ("8s", "12s", "20s"))
 OTHER = Policy(epsilon="1", gap="8s", window="4s")
@@ -74,3 +81,14 @@ def test_each_that_is_left_out_has_admitted_nothing_or_is_quiet(firsts, tick):
 def test_a_cost_that_was_told_of_other_policies_is_not_acted_on():
     with pytest.raises(NotPossible, match="somebody has just changed the policy of 'talk'"):
         check_unchanged(space((LONG, 0)), space((LONG, 0), (SHORT, 9)))
+
+
+def test_the_same_policy_in_other_words_is_no_other_policy():
+    """What an earlier version wrote down, with other comments, is not replaced by itself."""
+    gateway = small_gateway()
+    with gateway.store.transaction("closing") as transaction:
+        now = read_catalog(transaction).space("talk").version
+        other_words = PolicyVersion(number=2, text=f"# by an earlier version\n{now.text}", first_tick=7)
+        insert_version(transaction, "talk", other_words)
+        with pytest.raises(BadInput, match="space 'talk' has this policy already: give another one"):
+            next_version(transaction, gateway.clock, "talk", read_policy(now.text))

@@ -21,9 +21,9 @@ from tarry.gateway.monitoring import EVENTS, Log
 from tarry.gateway.server import ThreadGroup, bind, serve, work
 from tarry.gateway.space_changes import add_space
 from tarry.gateway.testing import new_token, small_gateway
-from tarry.keep.clock import SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.posts import Release
+from tarry.keep.store import SystemClock
 
 DEADLINE_S = 30
 #: Everything leaves within a second.

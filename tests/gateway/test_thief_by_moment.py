@@ -27,9 +27,8 @@ from tarry.gateway.monitoring import Log
 from tarry.gateway.space_changes import add_space
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.keeper import Keeper
-from tarry.keep.keys import Keys, receipt_hash, under_receipt
+from tarry.keep.keys import Keys, Sealed, receipt_hash, under_receipt
 from tarry.keep.posts import Post
-from tarry.keep.vault import Sealed
 from tarry.testing import ListOutlet, ManualClock
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "threat-model.md"

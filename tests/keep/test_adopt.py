@@ -10,14 +10,13 @@ from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.keep.adopt import adopt
+from tarry.keep.changes import adopt
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import NoSuchPost, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
-from tarry.keep.store import snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault, snapshot
 from tarry.testing import ManualClock, memory_vault
 
 OLD = Policy(epsilon="1", gap="10s", window="2s", law="uniform")
@@ -85,6 +84,28 @@ def test_the_same_policy_changes_nothing(own):
     own.admit()
 
     assert own.adopt(OLD) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# as an earlier version wrote it\n" + write_policy(OLD).replace("  # ", "  # in other words: "),
+        'law = "uniform"\ngap = "10s"\nepsilon = 1.0\nwindow = "2000ms"\n',
+    ],
+    ids=["other comments", "other spelling"],
+)
+def test_a_policy_in_other_words_is_the_same(own, text):
+    """Comments, and how a number is spelt, are no choices: acts that wait do not stand in the way."""
+    own.admit()
+    here = own.here.settings
+    ticks = {"tick": str(here.tick), "window_ticks": here.window_ticks}
+    with own.vault.store.transaction("closing") as transaction:
+        transaction.tell("change_settings", **ticks, labels=here.labels, policy=text)
+
+    assert own.adopt(OLD) is False
+    own.admit()
+    assert own.state == "waiting"
+    assert own.here.policy == text
 
 
 def test_an_unused_store_takes_any_policy_at_once(own):

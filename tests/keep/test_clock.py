@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.durations import ticks_up
-from tarry.keep.clock import MICROS, Anchor, Reading, SystemClock, advance, last_past_tick, now_tick
+from tarry.core.exact import ticks_up
+from tarry.keep.store import MICROS, Anchor, Reading, SystemClock, advance, last_past_tick, now_tick
 
 WALLS = st.integers(0, 10**16)
 STEPS = st.lists(st.tuples(st.integers(0, 10**11), st.integers(-(10**13), 10**13)), max_size=20)
@@ -77,7 +77,7 @@ def test_without_a_name_from_the_system_a_boot_is_a_process(monkeypatch):
     def no_file(*_, **__):
         raise FileNotFoundError
 
-    monkeypatch.setattr("tarry.keep.clock.Path.read_text", no_file)
+    monkeypatch.setattr("tarry.keep.store.Path.read_text", no_file)
 
     assert SystemClock().read().boot != SystemClock().read().boot
 

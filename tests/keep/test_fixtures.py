@@ -22,7 +22,7 @@ from tarry.keep.posts import Post
 from tarry.keep.releaser import Releaser
 from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault
 from tarry.testing import ListOutlet, ManualClock
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "stores"

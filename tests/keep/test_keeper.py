@@ -11,13 +11,12 @@ from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.keep import keeper as keeper_module
 from tarry.keep import releaser as releaser_module
-from tarry.keep.clock import MICROS, SystemClock
 from tarry.keep.errors import LockedOut, Refused, Unavailable, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper, Patience
 from tarry.keep.posts import Post
 from tarry.keep.releaser import LEASE_S, MOST_ATTEMPTS, Releaser
-from tarry.keep.store import snapshot
+from tarry.keep.store import MICROS, SystemClock, snapshot
 from tarry.testing import ListOutlet, ManualClock, memory_vault
 
 DEADLINE_S = 60.0

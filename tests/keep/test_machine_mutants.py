@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from contracts.keeper_machine import KeeperMachine
 from tarry.core.policy import LABEL_RULES
 from tarry.keep.rows import KEEPER, queries
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault
 from tarry.testing import memory_store
 
 #: Mistakes by name: the labels under which each shows (all, if None), and changes to statements.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarry.keep.clock import moment as written
+from tarry.keep.store import moment as written
 
 
 @given(some.datetimes(min_value=datetime(1970, 1, 1), timezones=some.just(UTC)))  # noqa: DTZ001 - its zone is given

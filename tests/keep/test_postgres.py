@@ -17,8 +17,7 @@ from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.posts import Post
-from tarry.keep.store import snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault, snapshot
 from tarry.testing import ManualClock
 
 

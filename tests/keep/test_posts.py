@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from contracts.keeping import BATCHED, UNBATCHED, World, lively_policy, stiff_policy
 from tarry.core.policy import LABEL_RULES
 from tarry.core.release import Draws, release_ticks
-from tarry.keep.posts import Prospect, Receipt, Release, Status, behind_parents, prospect, prospect_of
-from tarry.keep.rows import Timing, post_by_key
-from tarry.keep.store import StoreSettings
+from tarry.keep.posts import Prospect, Receipt, Release, Status, Timing, prospect, prospect_of
+from tarry.keep.rows import behind_parents, post_by_key
+from tarry.keep.sharing import StoreSettings
 from tarry.testing import memory_store
 
 TICK = Fraction(60)

@@ -9,13 +9,13 @@ from cryptography.exceptions import InvalidTag
 
 from contracts.keeping import WINDOW, World
 from tarry.core.errors import NotPossible
-from tarry.keep import sealing
+from tarry.keep import changes
+from tarry.keep.changes import change_key, encrypt_store
 from tarry.keep.errors import Refused, Unavailable
-from tarry.keep.keys import Keys
+from tarry.keep.keys import Keys, Sealed
 from tarry.keep.postgres import PostgresStore
-from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.vault import Sealed, check_key
+from tarry.keep.store import check_key
 
 POSTS = 250  # more than two pages
 NEW = Keys(bytes(range(32, 64)))
@@ -107,7 +107,7 @@ def killed_at(step, path, keys, posts):
             return super().shut(*arguments)
 
     if step == "half way":
-        sealing.Sealed = Deadly
+        changes.Sealed = Deadly
     encrypt_store(SqliteStore(path), keys)
     os.kill(os.getpid(), signal.SIGKILL)
 

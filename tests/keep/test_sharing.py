@@ -11,8 +11,7 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.keep.keys import Keys, under_receipt
-from tarry.keep.sharing import PERSONAL, SHARED
-from tarry.keep.store import StoreSettings
+from tarry.keep.sharing import PERSONAL, SHARED, StoreSettings
 from tarry.testing import memory_store
 
 POLICY, KEYS = Policy(epsilon="1", gap="11m"), Keys(bytes(32))
@@ -33,7 +32,7 @@ def test_only_the_sharing_knows_which_it_is():
         if re.search(r"\.personal\b|is (?:not )?(?:PERSONAL|SHARED)\b", path.read_text(encoding="utf-8"))
     }
 
-    assert asked == {"keep/store.py"}
+    assert asked == {"keep/sharing.py"}
 
 
 def test_a_pseudonym_is_sealed_where_many_share_a_store():

@@ -10,8 +10,8 @@ import pytest
 
 from contracts.keeping import World
 from tarry.keep.errors import Unavailable
+from tarry.keep.sharing import Snapshot
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Snapshot
 
 VISIT = """
 import sys

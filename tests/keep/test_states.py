@@ -7,11 +7,11 @@ import pytest
 
 from contracts.keeping import ARROWS, WINDOW, World
 from contracts.releaser_contract import due
-from tarry.keep import states
+from tarry.keep import posts
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.posts import GROUPS, TRANSITIONS, State
 from tarry.keep.releaser import LEASE_S
 from tarry.keep.rows import queries
-from tarry.keep.states import GROUPS, TRANSITIONS, State
 from tarry.testing import memory_store
 
 AWAY, UNANSWERED = Unreachable("not now"), Unreachable("it hung up", sent=True)
@@ -70,7 +70,7 @@ def test_groups_are_what_they_are_called():
 
 def test_the_picture_names_every_state():
     """What the module says is what it has."""
-    text = Path(states.__file__).read_text(encoding="utf-8").split('"""')[1]
+    text = Path(posts.__file__).read_text(encoding="utf-8").split('"""')[1]
 
     assert {state.name for state in State} <= set(re.findall(r"[A-Z_]{4,}", text))
 

@@ -7,7 +7,8 @@ import pytest
 from contracts.keeping import WINDOW, lively_policy
 from tarry.core.errors import BadInput
 from tarry.core.policy import LABEL_RULES, Policy
-from tarry.keep.store import StoreSettings, begin_store, snapshot
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import snapshot
 from tarry.testing import ManualClock, memory_store
 
 

@@ -9,12 +9,11 @@ import psycopg
 import pytest
 
 from contracts.keeping import BATCHED, UNBATCHED, WINDOW, World, stiff_policy
-from tarry.keep.clock import Anchor, last_past_tick
 from tarry.keep.keys import Keys, post_key, receipt_hash
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.rows import migrations
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import anchor_row
+from tarry.keep.store import Anchor, last_past_tick
 from tarry.testing import ManualClock
 
 POLICY, KEYS = stiff_policy(), Keys(bytes(range(32)))
@@ -66,7 +65,7 @@ def arrival_row(target: str) -> dict[str, object]:
 
 def old_rows() -> list[tuple[str, dict[str, object]]]:
     """All that an old store holds."""
-    anchor = anchor_row(Anchor.at(ManualClock().read()))
+    anchor = Anchor.at(ManualClock().read()).columns
     settings = {"tick": "1", "window_ticks": WINDOW, "labels": "held", "personal": 0, "sealed": 0}
     return [
         ("migrations", {"number": 1}),

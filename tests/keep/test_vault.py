@@ -8,12 +8,12 @@ from cryptography.exceptions import InvalidTag
 from contracts.house import KINDS, new_database
 from contracts.keeping import stiff_policy
 from tarry.core.errors import NotPossible
-from tarry.keep.adopt import adopt
-from tarry.keep.keys import Keys
+from tarry.keep.changes import adopt
+from tarry.keep.keys import Keys, Open, Sealed
 from tarry.keep.postgres import PostgresStore
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
-from tarry.keep.vault import Open, Sealed, Vault, check_key
+from tarry.keep.store import Vault, check_key
 from tarry.testing import ManualClock
 
 RIGHT, WRONG = Keys(bytes(range(32))), Keys(bytes(32))

@@ -9,8 +9,7 @@ import pytest
 import tarry.places
 from tarry.core import plugins
 from tarry.core.plugins import load
-from tarry.testing import PlaceSuite
-from tarry.testing.places import descriptors, imports_upwards
+from tarry.testing.places import PlaceSuite, descriptors, imports_upwards
 
 PLACES = sorted(
     f"tarry.places.{each.name}" for each in pkgutil.iter_modules(tarry.places.__path__) if each.ispkg

@@ -12,7 +12,7 @@ from places.bitcoin.pretended_node import LOGIN, PretendedNode, out, payment
 from places.mediawiki.pretended_wiki import PretendedWiki
 from tarry.core.plugins import load, names
 from tarry.readers.events import Event
-from tarry.testing import ReaderCase, ReaderSuite
+from tarry.testing.readers import ReaderCase, ReaderSuite
 
 TEN = 1_714_557_600_000_000  # 2024-05-01T10:00:00Z
 WIKI_DAY = 1_714_521_600_000_000  # where its seconds begin

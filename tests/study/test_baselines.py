@@ -12,7 +12,7 @@ from tarry.study.baselines import baseline, habit
 from tarry.study.baselines.plain import AllAtEnd
 from tarry.study.baselines.stamps import HotcrpNoon
 from tarry.study.practice import MICROSECONDS
-from tarry.testing import PracticeCase, PracticeSuite
+from tarry.testing.practices import PracticeCase, PracticeSuite
 
 #: These show an event by what else there is; all others show each by itself.
 TOGETHER = {"threshold", "pool", "kloak", "end"}

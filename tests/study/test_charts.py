@@ -329,7 +329,7 @@ def test_a_share_is_told_to_two_digits_at_least(share):
 
 @given(st.floats(0, 1e8))
 def test_a_duration_is_told_to_a_part_in_thirty(value):
-    from tarry.core.durations import parse_duration
+    from tarry.core.exact import parse_duration
 
     told = seconds(value)
 

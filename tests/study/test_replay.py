@@ -17,7 +17,7 @@ from tarry.study import replay as module
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
 from tarry.study.table import event_table
-from tarry.testing import PracticeCase, PracticeSuite
+from tarry.testing.practices import PracticeCase, PracticeSuite
 
 POLICY = Policy(epsilon="1", gap="11m")
 ELSEWHERE = """

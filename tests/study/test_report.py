@@ -14,10 +14,11 @@ from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
 from tarry.study.advice import PART, Advice
 from tarry.study.attack import attack
-from tarry.study.audit import Question, audit
+from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.practice import observer
+from tarry.study.question import Question
 from tarry.study.replay import replay
 from tarry.study.report import GLOSSARY, report_html
 from tarry.study.report.markup import Html, el, inline_svg, join, table

@@ -11,7 +11,7 @@ from tarry.study.attack import Attack, AttackKind
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.pairs import pairs_within
 from tarry.study.score import Score
-from tarry.testing import AttackCase, AttackSuite
+from tarry.testing.attacks import AttackCase, AttackSuite
 
 TESTS = [name for name in dir(AttackSuite) if name.startswith("test_")]
 WHAT = "claims pairs in its own way"

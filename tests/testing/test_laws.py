@@ -9,7 +9,7 @@ from tarry.core.law import Law
 from tarry.core.laws import LAWS
 from tarry.core.mechanism import Ask, LawPair
 from tarry.core.plugins import load
-from tarry.testing import LawCase, LawSuite
+from tarry.testing.laws import LawCase, LawSuite
 
 ASKS = [
     Ask(share=Fraction(share), start=start, weight=Fraction(weight))

@@ -9,7 +9,7 @@ import pytest
 from tarry.core.entropy import Seeded
 from tarry.study.baselines import Habit, baseline
 from tarry.study.practice import MICROSECONDS, Practice, Shown, Spent
-from tarry.testing import PracticeCase, PracticeSuite
+from tarry.testing.practices import PracticeCase, PracticeSuite
 
 TESTS = [name for name in dir(PracticeSuite) if name.startswith("test_")]
 CALLS = count()

@@ -4,10 +4,10 @@ import pytest
 
 from contracts.keeping import lively_policy
 from tarry.core.entropy import Seeded
-from tarry.keep.clock import Reading
 from tarry.keep.errors import Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post, Release
+from tarry.keep.store import Reading
 from tarry.testing import ListOutlet, ManualClock, memory_store, memory_vault
 
 

@@ -6,7 +6,7 @@ from tarry.study.attack import Observed, Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.baselines import baseline
 from tarry.study.table import event_table
-from tarry.testing import AttackCase, AttackSuite
+from tarry.testing.attacks import AttackCase, AttackSuite
 
 from tarry_mastodon.attack import SHOWN_SECONDS
 

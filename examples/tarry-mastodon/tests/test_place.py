@@ -1,6 +1,6 @@
 """The package has the shape of a place: descriptions load nothing, command > outlet | reader > client."""
 
-from tarry.testing import PlaceSuite
+from tarry.testing.places import PlaceSuite
 
 
 class TestMastodon(PlaceSuite):

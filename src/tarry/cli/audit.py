@@ -9,9 +9,9 @@ own are given) a recommended policy: learned on the first quarter of the events,
 """
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tarry.cli.extras import need_study
 from tarry.cli.history import (
     add_columns,
     add_filters,
@@ -21,7 +21,7 @@ from tarry.cli.history import (
     open_columns,
     question_from,
 )
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.study.figures import day, percent, seconds
@@ -29,14 +29,18 @@ from tarry.study.figures import day, percent, seconds
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
     from tarry.study.audit import Report
-    from tarry.study.runs import AttackRun, Cost
+    from tarry.study.runs import AttackRun, Cost, Line, Spread
 
 __all__ = [
+    "Compare",
     "add_arguments",
     "print_advice",
     "print_run",
     "run",
 ]
+
+# From seconds to days: the best cutoff against long delays is long.
+CUTOFFS = "2s,10s,30s,1m,2m,5m,10m,20m,30m,1h,2h,4h,8h,16h,1d,2d,4d"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
     add_practices(parser)
     add_question(parser)
-    rate = "measure how often different people act close together on large histories too (slow)"
-    parser.add_argument("--different", action="store_true", help=rate)
+    parser.add_argument(
+        "--different",
+        action="store_true",
+        help="measure how often different people act close together on large histories too (slow)",
+    )
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
     add_report(parser)
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Audit a history and print the report."""
     need_study()
     check_report(arguments)
@@ -69,7 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(report)
     write_report(arguments, report)
-    return 0
 
 
 def _print(report: "Report") -> None:
@@ -167,3 +172,104 @@ def print_advice(advice: "Advice") -> None:
         print(f"note: {note}")
     print()
     print_sentences("recommendation", [advice.sentence, *advice.cautions])
+
+
+class Compare:
+    """Policies and other systems' habits side by side: what each costs, and what it buys.
+
+    A habit that only prints another time helps against somebody who reads the archive later, and not
+    against somebody who is notified: so both watch, unless --observer says otherwise.
+
+      tarry compare month.parquet --policy epsilon=1,gap=11m --baseline hotcrp --baseline jitter:24h
+      tarry compare month.parquet --policy mine.toml --policy other.toml --draws 5 --html compared.html
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry compare`."""
+        add_columns(parser)
+        add_filters(parser)
+        add_practices(parser)
+        add_question(parser, cutoffs=CUTOFFS, observers="notified and archive")
+        add_report(parser)
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Replay every practice, attack it, and print one line for each."""
+        need_study()
+        check_report(arguments)
+        from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+
+        question = question_from(arguments, observers=("notified", "archive"), different=False)
+        columns = open_columns(arguments)
+        with progress_on_terminal("replays") as progress:
+            report = audit(columns, question, progress=any_stage(progress))
+        print_notes(report)
+        if arguments.json:
+            print_json(
+                {
+                    "events": report.measures.events,
+                    "unreadable": report.reading.unreadable_count,
+                    "practices": [
+                        {
+                            **asdict(line),
+                            "promise": report.promises[line.policy],
+                            "stranded": report.stranded[line.policy],
+                        }
+                        for line in report.lines
+                    ],
+                }
+            )
+        else:
+            _print_lines(report)
+        write_report(arguments, report)
+
+
+def _print_lines(report: "Report") -> None:
+    header = [
+        "",
+        "seen by",
+        "attack",
+        "mean delay",
+        "95 %",
+        "longest",
+        "reordered",
+        "right",
+        "average",
+        "crossover",
+    ]
+    print_table(header, [_line_row(line) for line in report.lines])
+    print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
+    print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
+    print("-: nothing is linked, or no cutoff reaches so far")
+    print("reordered: neighbours on one target that change places\n")
+    print_table(["", "promise"], [[name, promise] for name, promise in report.promises.items()])
+    print("\ndelta: the chance that a batched act gives itself away for sure: it appears sooner than")
+    print("one that came a gap later could; for the rest no epsilon is promised")
+    for name, stranded in report.stranded.items():
+        if stranded:
+            print(f"{name} would have kept {stranded:,} events for ever; they are shown at its end")
+
+
+def _line_row(line: "Line") -> list[str]:
+    return [
+        line.policy,
+        line.observer,
+        line.attack,
+        seconds(line.mean_s),
+        seconds(line.high_s),
+        seconds(line.longest_s),
+        percent(line.reordered),
+        _figure(line.precision),
+        _figure(line.average_precision),
+        _figure(line.crossover),
+    ]
+
+
+def _figure(spread: "Spread | None") -> str:
+    """The mean, and the range where draws differ."""
+    if spread is None:
+        return "-"
+    if percent(spread.low) == percent(spread.high):
+        return percent(spread.mean)
+    return f"{percent(spread.mean)} ({percent(spread.low)[:-2]}-{percent(spread.high)[:-2]})"

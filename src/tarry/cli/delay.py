@@ -8,16 +8,15 @@ added to this very moment would keep its fraction of a tick, which two acts at o
 
 import argparse
 import time
-from datetime import UTC, datetime
 from fractions import Fraction
 
-from tarry.cli.options import add_json, add_policy, policy_from
+from tarry.cli.options import add_policy, policy_from
 from tarry.cli.show import print_json
-from tarry.core.durations import ticks_up
 from tarry.core.entropy import Secure
 from tarry.core.errors import BadInput
-from tarry.core.policy import Policy
+from tarry.core.exact import ticks_up
 from tarry.core.release import draw_pair, release_ticks
+from tarry.keep.store import check_period
 
 __all__ = ["add_arguments", "micros_until", "run"]
 
@@ -33,10 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", help="what is acted on, for policies with gaps by target")
     parser.add_argument("--track", help="its track, for policies with gaps by track")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the seconds to wait."""
     policy = policy_from(arguments)
     if arguments.batched and policy.labels == "none":
@@ -44,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     draws = draw_pair(policy, arguments.target, arguments.track, Secure())
     now = Fraction(time.time_ns(), 1_000_000_000)
     arrival = ticks_up(now, policy.tick)
-    _check_moment(policy, arrival * policy.tick)
+    check_period(policy, arrival)
     release = release_ticks(
         arrival,
         draws,
@@ -57,18 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"delay_s": micros / 1_000_000, "release_at": release * policy.tick})
     else:
         print(f"{micros // 1_000_000}.{micros % 1_000_000:06d}")
-    return 0
-
-
-def _check_moment(policy: Policy, now: Fraction) -> None:
-    """A policy outside its period, or past its deadline, protects nobody."""
-    moments = {"from": policy.starts_at, "until": policy.ends_at, "deadline": policy.deadline_at}
-    for name, at in moments.items():
-        if at is not None and (now < at if name == "from" else now > at):
-            moment = f"{datetime.fromtimestamp(int(at), tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
-            if name == "from":
-                raise BadInput(f"the policy holds from {moment} on, which is later than now", "wait for it")
-            raise BadInput(f"the {name} of the policy, {moment}, has passed", "renew the policy")
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

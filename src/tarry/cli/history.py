@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tarry.cli.options import read_policy_path
 from tarry.core import plugins
@@ -38,29 +38,43 @@ _SHOWN_ROWS = 5
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """HISTORY, and which of its columns are what."""
-    kinds = "the events: .parquet, .csv, .tsv, .jsonl or .arrow, text also .gz or .zst"
-    parser.add_argument("history", metavar="HISTORY", help=kinds)
+    parser.add_argument(
+        "history",
+        metavar="HISTORY",
+        help="the events: .parquet, .csv, .tsv, .jsonl or .arrow, text also .gz or .zst",
+    )
     for name, usual in (
         ("actor", "actor, user, author, reviewer ..."),
         ("target", "target, page, paper, address, thread ..."),
         ("time", "time, timestamp, created_at ..."),
     ):
         parser.add_argument(f"--{name}", metavar="COLUMN", help=f"the column of the {name} (else {usual})")
-    tracks = "a public column that sets the gap, where a policy has gaps of tracks"
-    parser.add_argument("--track", metavar="COLUMN", help=tracks)
-    more = "the column that says whether more was to come, where a policy has declared labels"
-    parser.add_argument("--declared", metavar="COLUMN", help=more)
+    parser.add_argument(
+        "--track",
+        metavar="COLUMN",
+        help="a public column that sets the gap, where a policy has gaps of tracks",
+    )
+    parser.add_argument(
+        "--declared",
+        metavar="COLUMN",
+        help="the column that says whether more was to come, where a policy has declared labels",
+    )
     parser.add_argument("--time-unit", metavar="UNIT", help="s, ms, us, ns or iso (else as it looks)")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Which events count."""
-    bots = "leave bots out: a column is_bot or bot, else names with 'bot' after their beginning"
-    parser.add_argument("--without-bots", action="store_true", help=bots)
-    busy = "leave out actors with more than N events"
-    parser.add_argument("--busy-limit", metavar="N", type=int, help=busy)
-    once = "count events that share actor, target and time once"
-    parser.add_argument("--collapse", action="store_true", help=once)
+    parser.add_argument(
+        "--without-bots",
+        action="store_true",
+        help="leave bots out: a column is_bot or bot, else names with 'bot' after their beginning",
+    )
+    parser.add_argument(
+        "--busy-limit", metavar="N", type=int, help="leave out actors with more than N events"
+    )
+    parser.add_argument(
+        "--collapse", action="store_true", help="count events that share actor, target and time once"
+    )
 
 
 def add_practices(parser: argparse.ArgumentParser) -> None:
@@ -76,14 +90,21 @@ def add_question(
     parser: argparse.ArgumentParser, *, cutoffs: str = DEFAULT_CUTOFFS, observers: str = "notified"
 ) -> None:
     """Who watches, how they attack, and what counts as batched."""
-    many: dict[str, object] = {"action": "append", "default": [], "metavar": "NAME"}
-    watch = f"notified, poller:INTERVAL or archive (default {observers}); may be given again"
-    parser.add_argument("--observer", help=watch, **many)  # type: ignore[arg-type]
+    many: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
+    parser.add_argument(
+        "--observer",
+        help=f"notified, poller:INTERVAL or archive (default {observers}); may be given again",
+        **many,
+    )
     attacks = ", ".join(plugins.names("attack"))
-    method = f"how they claim: {attacks} (default cutoff); may be given again"
-    parser.add_argument("--attack", help=method, **many)  # type: ignore[arg-type]
-    code = "let --attack and --baseline name module:NAME, and run that code"
-    parser.add_argument("--allow-code", action="store_true", help=code)
+    parser.add_argument(
+        "--attack", help=f"how they claim: {attacks} (default cutoff); may be given again", **many
+    )
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="let --attack and --baseline name module:NAME, and run that code",
+    )
     truth = "acts of one actor at most this far apart are truly batched (default 5m)"
     parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
     usual = f"default {cutoffs}, and on until all linked pairs lie within"

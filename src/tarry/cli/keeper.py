@@ -19,13 +19,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.cli.main import Parser
-from tarry.cli.options import add_json
 from tarry.cli.personal_store import how_it_died, introduction
-from tarry.cli.show import print_json, printable
+from tarry.cli.show import print_answer, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
 from tarry.keep.home import Home, places
@@ -50,8 +50,9 @@ _OTHERS = {
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry keeper`."""
-    text = "release what is due until stopped; this is what tarry keeper alone does"
-    child = parser.add_subcommand("run", text, is_default=True)
+    child = parser.add_subcommand(
+        "run", "release what is due until stopped; this is what tarry keeper alone does", is_default=True
+    )
     how = child.add_mutually_exclusive_group()
     how.add_argument("--until-empty", action="store_true", help="end when nothing waits any more")
     for name in _OTHERS:  # as it was spelled before there were subcommands
@@ -60,26 +61,22 @@ def add_arguments(parser: Parser) -> None:
         )
     # From the command that starts it: the keeper's lock, taken already.
     child.add_argument("--lock", type=int, help=argparse.SUPPRESS)
-    add_json(child)
     for name, summary in _OTHERS.items():
-        add_json(parser.add_subcommand(name, summary))
+        parser.add_subcommand(name, summary)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what the subcommand says."""
-    if arguments.subcommand == "install":
-        return _install_service(as_json=arguments.json)
-    if arguments.subcommand == "remove":
-        return _remove_service(as_json=arguments.json)
+    return {
+        "install": _install_service,
+        "remove": _remove_service,
+        "status": _print_status,
+        "stop": _stop_keeper,
+    }.get(arguments.subcommand, _keep)(arguments)
+
+
+def _keep(arguments: argparse.Namespace) -> int:
     home = Home.of(os.environ)
-    if arguments.subcommand == "status":
-        return _print_status(home, as_json=arguments.json)
-    if arguments.subcommand == "stop":
-        return _stop_keeper(home, as_json=arguments.json)
-    return _keep(home, arguments)
-
-
-def _keep(home: Home, arguments: argparse.Namespace) -> int:
     if not home.is_founded():
         policy, made = home.first_policy()
         home.gate(policy)
@@ -201,12 +198,9 @@ class _Shift:
 # --- looking at the one that runs ----------------------------------------------------------------
 
 
-def _print_status(home: Home, *, as_json: bool) -> int:
-    state = home.keeper()
-    if as_json:
-        print_json({"runs": state.runs, "pid": state.pid, "died": state.died, "said": state.said})
-    else:
-        print(_status(state))
+def _print_status(arguments: argparse.Namespace) -> int:
+    state = Home.of(os.environ).keeper()
+    print_answer(arguments, _status(state), **asdict(state))
     return 0 if state.runs else 1
 
 
@@ -218,7 +212,8 @@ def _status(state: "KeeperState") -> str:
     return f"a keeper runs ({which}){said}"
 
 
-def _stop_keeper(home: Home, *, as_json: bool) -> int:
+def _stop_keeper(arguments: argparse.Namespace) -> int:
+    home = Home.of(os.environ)
     _wait_for("say its number", lambda: not home.is_kept() or home.keeper().pid is not None)
     pid = home.keeper().pid
     if pid is not None:
@@ -226,10 +221,8 @@ def _stop_keeper(home: Home, *, as_json: bool) -> int:
             os.kill(pid, signal.SIGTERM)
         _wait_for("stop", lambda: home.keeper().pid != pid)
     then = "nothing leaves until another one runs; what is under way goes on to its end"
-    if as_json:
-        print_json({"stopped": pid is not None, "pid": pid})
-    else:
-        print("no keeper runs" if pid is None else f"the keeper (process {pid}) has stopped: {then}")
+    sentence = "no keeper runs" if pid is None else f"the keeper (process {pid}) has stopped: {then}"
+    print_answer(arguments, sentence, stopped=pid is not None, pid=pid)
     if pid is not None and _service_path().exists():
         print("tarry keeper: the service starts it again: tarry keeper remove ends that", file=sys.stderr)
     return 0
@@ -274,22 +267,24 @@ WantedBy=default.target
 """
 
 
-def _install_service(*, as_json: bool) -> int:
+def _install_service(arguments: argparse.Namespace) -> int:
     """Write the unit and start it; where there is no systemd, say what to do."""
     path = _service_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(unit(sys.executable, os.environ), encoding="utf-8")
     started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _UNIT)
-    then = "and started it" if started else f"; start it with: systemctl --user enable --now {_UNIT}"
-    return _answer(f"wrote {path} {then}".replace(" ;", ";"), path, started=started, as_json=as_json)
+    then = " and started it" if started else f"; start it with: systemctl --user enable --now {_UNIT}"
+    print_answer(arguments, f"wrote {path}{then}", unit=str(path), started=started)
+    return 0
 
 
-def _remove_service(*, as_json: bool) -> int:
+def _remove_service(arguments: argparse.Namespace) -> int:
     """Stop it and remove the unit."""
     path = _service_path()
     _systemctl("disable", "--now", _UNIT)
     path.unlink(missing_ok=True)
-    return _answer(f"removed {path}", path, started=False, as_json=as_json)
+    print_answer(arguments, f"removed {path}", unit=str(path), started=False)
+    return 0
 
 
 def _service_path() -> Path:
@@ -298,19 +293,10 @@ def _service_path() -> Path:
     return Path(config, "systemd", "user", _UNIT)
 
 
-def _answer(sentence: str, path: Path, *, started: bool, as_json: bool) -> int:
-    if as_json:
-        print_json({"unit": str(path), "started": started})
-    else:
-        print(sentence)
-    return 0
-
-
 def _systemctl(*words: str) -> bool:
     if shutil.which("systemctl") is None:
         return False
-    ended = subprocess.run(["systemctl", "--user", *words], capture_output=True, check=False)
-    return ended.returncode == 0
+    return not subprocess.run(["systemctl", "--user", *words], capture_output=True, check=False).returncode
 
 
 def _escaped(text: str) -> str:

@@ -13,13 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 from tarry.cli.audit import print_advice
-from tarry.cli.extras import need_study
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_json, progress_on_terminal
-from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import parse_number
 from tarry.core.policy_file import write_policy
 
 __all__ = ["add_arguments", "run"]
@@ -46,10 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
     from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
@@ -83,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_advice(advice)
         print(f"\nwritten to {path}")
-    return 0
 
 
 def _percentile(percent: int) -> int:

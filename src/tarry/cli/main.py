@@ -15,34 +15,52 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:  # loaded where an installed package's command may be meant
     from importlib.metadata import EntryPoint
 
-__all__ = ["COMMANDS", "CommandEntry", "Parser", "UsageError", "main", "parser_of"]
+__all__ = [
+    "COMMANDS",
+    "EXTRAS",
+    "CommandEntry",
+    "Parser",
+    "UsageError",
+    "main",
+    "need_study",
+    "parser_of",
+    "read_text",
+    "what_to_install",
+]
 
 
 class CommandEntry(NamedTuple):
     """Where a command is, and what it does in one line.
 
-    >>> COMMANDS["plan"].module
+    >>> COMMANDS["plan"].place
     'tarry.cli.plan'
     """
 
-    module: str
+    place: str  # its module, or `module:Class` where several commands share a file
     summary: str
 
 
 COMMANDS = {
     "plan": CommandEntry("tarry.cli.plan", "what a policy costs: how long acts wait"),
-    "frontier": CommandEntry("tarry.cli.frontier", "the trade-off between batched and unbatched delay"),
+    "frontier": CommandEntry(
+        "tarry.cli.plan:Frontier", "the trade-off between batched and unbatched delay"
+    ),
     "verify": CommandEntry(
         "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
     ),
-    "explain": CommandEntry("tarry.cli.explain", "what a policy promises and what it does not, in words"),
+    "explain": CommandEntry(
+        "tarry.cli.plan:Explain", "what a policy promises and what it does not, in words"
+    ),
     "delay": CommandEntry("tarry.cli.delay", "draw one delay now, in seconds, from the secure source"),
     "run": CommandEntry("tarry.places.command.command", "run a command after a random delay"),
     "git": CommandEntry("tarry.places.git.command", "push commits after a random delay"),
@@ -55,21 +73,23 @@ COMMANDS = {
         "tarry.places.bitcoin.command", "send Bitcoin transactions after a random delay"
     ),
     "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
-    "withdraw": CommandEntry("tarry.cli.withdraw", "take a waiting act back"),
-    "repeat": CommandEntry("tarry.cli.repeat", "hand a parked act in again"),
+    "withdraw": CommandEntry("tarry.cli.queue:Withdraw", "take a waiting act back"),
+    "repeat": CommandEntry("tarry.cli.queue:Repeat", "hand a parked act in again"),
     "keeper": CommandEntry("tarry.cli.keeper", "release what is due, now and from now on"),
     "serve": CommandEntry("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
-    "worker": CommandEntry("tarry.cli.worker", "release what is due at a gateway, beside its servers"),
+    "worker": CommandEntry(
+        "tarry.cli.serve:Worker", "release what is due at a gateway, beside its servers"
+    ),
     "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
     "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
     "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),
     "prune": CommandEntry("tarry.cli.prune", "delete old rows of a gateway"),
     "status": CommandEntry("tarry.cli.status", "how a gateway is doing"),
     "store": CommandEntry("tarry.cli.store", "encrypt a store, change its key, forget an account"),
-    "migrate": CommandEntry("tarry.cli.migrate", "bring a gateway's database up to date"),
+    "migrate": CommandEntry("tarry.cli.backup:Migrate", "bring a gateway's database up to date"),
     "backup": CommandEntry("tarry.cli.backup", "write all of a gateway's tables to one file"),
-    "restore": CommandEntry("tarry.cli.restore", "bring a backup back, paused"),
-    "resume": CommandEntry("tarry.cli.resume", "let a restored gateway work again"),
+    "restore": CommandEntry("tarry.cli.backup:Restore", "bring a backup back, paused"),
+    "resume": CommandEntry("tarry.cli.backup:Resume", "let a restored gateway work again"),
     "read": CommandEntry("tarry.cli.read", "somebody's export as a file of events"),
     "audit": CommandEntry(
         "tarry.cli.audit", "how linkable a history's people are, and what a delay would change"
@@ -77,7 +97,7 @@ COMMANDS = {
     "simulate": CommandEntry(
         "tarry.cli.simulate", "replay a history under a policy, and write the releases"
     ),
-    "compare": CommandEntry("tarry.cli.compare", "policies and other systems' habits side by side"),
+    "compare": CommandEntry("tarry.cli.audit:Compare", "policies and other systems' habits side by side"),
     "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
     "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
     "reproduce": CommandEntry(
@@ -86,6 +106,15 @@ COMMANDS = {
 }
 WRONG = 2
 STOPPED = 130  # as the shell calls it
+_LARGEST_FILE = 1 << 20
+#: The extras of `pyproject.toml`, and the packages by which each is known.
+EXTRAS = {
+    "fast": ("cryptography",),
+    "postgres": ("psycopg",),
+    "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
+    "paper": ("scipy",),
+    "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -130,7 +159,7 @@ def _run(words: list[str]) -> int:
         return 0
     name = words[0]
     if name in COMMANDS:
-        return _run_command(name, COMMANDS[name].module, words[1:])
+        return _run_command(name, COMMANDS[name].place, words[1:])
     if (entry := _installed().get(name)) is not None:
         return _run_installed(entry, words[1:])
     hint = _did_you_mean(name, COMMANDS) or "tarry --help lists them"
@@ -138,18 +167,16 @@ def _run(words: list[str]) -> int:
     return WRONG
 
 
-def _run_command(name: str, module: str, words: list[str]) -> int:
-    parser = parser_of(name, module)
+def _run_command(name: str, place: str, words: list[str]) -> int:
+    parser = parser_of(name, place)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
 
     try:
-        return int(import_module(module).run(parser.read(words)))
+        return int(_command(place).run(parser.read(words)) or 0)
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG
     except ModuleNotFoundError as error:
-        from tarry.cli.extras import what_to_install  # noqa: PLC0415 - likewise
-
         if (sentence := what_to_install(error)) is None:
             raise
         print(f"tarry {name}: {sentence}", file=sys.stderr)
@@ -168,16 +195,27 @@ def _run_installed(entry: "EntryPoint", words: list[str]) -> int:
     return _run_command(entry.name, entry.module, words)
 
 
-def parser_of(name: str, module: str) -> "Parser":
+def parser_of(name: str, place: str) -> "Parser":
     """What reads the options of a command; it loads no package of an extra, so --help works without.
 
     >>> parser_of("plan", "tarry.cli.plan").prog
     'tarry plan'
     """
-    command = import_module(module)
-    parser = Parser(prog=f"tarry {name}", description=command.__doc__)
+    command = _command(place)
+    # The docstring of a class is indented.
+    about = re.sub(r"^    ", "", command.__doc__, flags=re.MULTILINE) if ":" in place else command.__doc__
+    parser = Parser(prog=f"tarry {name}", description=about)
     command.add_arguments(parser)
+    for each in parser.subcommands.values() or [parser]:
+        with suppress(argparse.ArgumentError):  # another package's command may have added it
+            each.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
+
+
+def _command(place: str) -> Any:
+    """What has the docstring, `add_arguments` and `run` of a command."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name) if name else import_module(module)
 
 
 def _installed() -> dict[str, "EntryPoint"]:
@@ -207,11 +245,41 @@ def _help() -> str:
     return "\n".join(lines)
 
 
+# --- what a plain `pip install tarry` does not bring -------------------------------------------------
+
+
+def need_study(*packages: str, extra: str = "study") -> None:
+    """Refuse a command whose packages are missing. Call it before importing from `tarry.study`.
+
+    >>> need_study("no_such_package")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: this command needs the study extra: ...
+    """
+    if any(find_spec(package) is None for package in packages or ("polars", "numba")):
+        raise UsageError(_needs(extra))
+
+
+def what_to_install(error: ModuleNotFoundError) -> str | None:
+    """The sentence for a package that is not installed; None if it belongs to no extra.
+
+    >>> what_to_install(ModuleNotFoundError(name="starlette.routing"))
+    "this command needs the gateway extra: pip install 'tarry[gateway]', or scripts/tarry in a checkout"
+    """
+    package = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+    return None if extra is None else _needs(extra)
+
+
+def _needs(extra: str) -> str:
+    install = f"pip install 'tarry[{extra}]', or scripts/tarry in a checkout"
+    return f"this command needs the {extra} extra: {install}"
+
+
 # --- reading the words of a command line ------------------------------------------------------------
 
 
 class UsageError(Exception):
-    """The command line cannot be read; the text is the one sentence to print.
+    """The command line, or a file that it names, cannot be used; the text is the one sentence to print.
 
     >>> raise UsageError("there is no command 'verfy': did you mean verify?")
     Traceback (most recent call last):
@@ -295,3 +363,24 @@ def _join_negatives(words: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
+
+
+def read_text(path: str, what: str) -> str:
+    """The text of a file that the command line names, or of standard input for `-`; `what` says which.
+
+    >>> read_text("no such file", "the policy file")
+    Traceback (most recent call last):
+    tarry.cli.main.UsageError: the policy file 'no such file' cannot be read (No such file or directory): \
+check its name and its rights
+    """
+    try:
+        with nullcontext(sys.stdin) if path == "-" else Path(path).open(encoding="utf-8") as file:
+            text = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        problem = f"{what} {path!r} cannot be read ({error.strerror})"
+        raise UsageError(f"{problem}: check its name and its rights") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{what} {path!r} must be UTF-8 text") from None
+    if len(text) > _LARGEST_FILE:
+        raise UsageError(f"{what} must be at most 1 MiB, and this one is larger")
+    return text

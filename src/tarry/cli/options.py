@@ -1,23 +1,28 @@
-"""Options that several commands share: a policy by file or by flags, and --json."""
+"""Options that several commands share: a policy by file or by flags, settings, a place's own."""
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
+from tarry.cli.main import read_text
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load
 from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import KEYS, read_policy
 from tarry.core.promise import coarse_tick
 
+if TYPE_CHECKING:
+    from tarry.gateway.config import Config
+
 __all__ = [
-    "add_json",
     "add_option",
     "add_policy",
+    "add_settings",
+    "config_from",
     "distinct_options",
     "note_coarse_tick",
     "policy_from",
@@ -34,7 +39,6 @@ _DEFAULTS = {
     "law": "zero-inflated-uniform",
     "cover": "pair",
 }
-_LARGEST_FILE = 1 << 20
 
 
 def add_option(parser: argparse.ArgumentParser, option: Option, about: str = "") -> None:
@@ -67,15 +71,11 @@ def distinct_options(options: Iterable[Option]) -> list[Option]:
     return list(distinct.values())
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """--json."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-
-
 def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     """policy.toml, --policy FILE, or the choices one by one, but for those that do not matter here."""
-    text = "the policy file; - reads standard input"
-    parser.add_argument("file", metavar="policy.toml", nargs="?", help=text)
+    parser.add_argument(
+        "file", metavar="policy.toml", nargs="?", help="the policy file; - reads standard input"
+    )
     parser.add_argument("--policy", metavar="FILE", help="the same")
     for name in FLAGS:
         if name not in without:
@@ -96,8 +96,10 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if paths:
         beside = [f"--{name}" for name in flags] + ["--policy"] * (len(paths) - 1)
         if beside:
-            problem = f"{beside[0]} is given beside a policy file, which says everything"
-            raise BadInput(problem, "leave out one of the two")
+            raise BadInput(
+                f"{beside[0]} is given beside a policy file, which says everything",
+                "leave out one of the two",
+            )
         return read_policy_path(paths[0], allow_code=arguments.allow_code)
     chosen: dict[str, Any] = {**instead, **flags}
     for name in ("epsilon", "gap"):
@@ -108,6 +110,21 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if "law" in chosen and not needs_labels(chosen["law"]):
         chosen.setdefault("labels", "none")
     return Policy(**chosen)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--config, of every command of a gateway."""
+    text = (
+        "the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the settings)"
+    )
+    parser.add_argument("--config", metavar="FILE", help=text)
+
+
+def config_from(arguments: argparse.Namespace) -> "Config":
+    """The settings of a gateway that the file and the environment give."""
+    from tarry.gateway.config import read_config  # noqa: PLC0415 - only a gateway has any
+
+    return read_config(os.environ, arguments.config)
 
 
 def policy_paths(arguments: argparse.Namespace) -> list[str]:
@@ -130,23 +147,4 @@ def note_coarse_tick(policy: Policy) -> None:
 
 def read_policy_path(path: str, *, allow_code: bool = False) -> Policy:
     """The policy in a file, or on standard input for `-`."""
-    try:
-        text = _read(sys.stdin) if path == "-" else _open(Path(path))
-    except OSError as error:
-        problem = f"the policy file {path!r} cannot be read ({error.strerror})"
-        raise BadInput(problem, "check its name and its rights") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"the policy file {path!r} must be UTF-8 text") from None
-    return read_policy(text, allow_code=allow_code)
-
-
-def _open(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
-        return _read(file)
-
-
-def _read(file: TextIO) -> str:
-    text = file.read(_LARGEST_FILE + 1)
-    if len(text) > _LARGEST_FILE:
-        raise BadInput("the policy file must be at most 1 MiB, and this one is larger")
-    return text
+    return read_policy(read_text(path, "the policy file"), allow_code=allow_code)

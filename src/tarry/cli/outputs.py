@@ -32,8 +32,7 @@ def free_path(text: str, *, force: bool) -> Path:
     >>> free_path("no-such-folder/released.parquet", force=False).suffix
     '.parquet'
     """
-    path = Path(text)
-    if path.suffix not in SUFFIXES:
+    if Path(text).suffix not in SUFFIXES:
         endings = ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}"
         raise BadInput(f"the output file must end in {endings}, not {text!r}")
     return unless_there(text, force=force)
@@ -78,10 +77,16 @@ def _write(frame: "pl.DataFrame", suffix: str, file: Any, metadata: dict[str, st
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Where to write pages and pictures."""
-    page = "write a report there too: one HTML file that needs nothing else; a file there is replaced"
-    parser.add_argument("--html", metavar="FILE", help=page)
-    pictures = "write every chart into this folder too, as SVG and PNG; files there are replaced"
-    parser.add_argument("--charts", metavar="DIR", help=pictures)
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a report there too: one HTML file that needs nothing else; a file there is replaced",
+    )
+    parser.add_argument(
+        "--charts",
+        metavar="DIR",
+        help="write every chart into this folder too, as SVG and PNG; files there are replaced",
+    )
 
 
 def check_report(arguments: argparse.Namespace) -> None:

@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tarry.cli.main import Parser
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.outputs import unless_there
-from tarry.cli.settings import add_settings, config_from, utc_text
-from tarry.cli.show import print_json, print_table, printable
+from tarry.cli.show import print_json, print_table, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
 from tarry.gateway.config import Config
@@ -41,10 +41,14 @@ def add_arguments(parser: Parser) -> None:
     retry = parser.add_subcommand("retry", "put parked posts back: they leave at the next chance, together")
     withdraw = parser.add_subcommand("withdraw", "take parked posts back for good")
     export = parser.add_subcommand("export", "write what they say to a new private file; they stay parked")
-    text = "also those that may have left already, and may appear twice"
-    retry.add_argument("--may-have-left", action="store_true", help=text)
-    text = "the new file, one JSON object a line"
-    export.add_argument("-o", "--output", metavar="FILE", required=True, help=text)
+    retry.add_argument(
+        "--may-have-left",
+        action="store_true",
+        help="also those that may have left already, and may appear twice",
+    )
+    export.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="the new file, one JSON object a line"
+    )
     for child in (everything, retry, withdraw, export):
         child.add_argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them")
         child.add_argument("--space", help="those of this space")
@@ -53,7 +57,7 @@ def add_arguments(parser: Parser) -> None:
         add_settings(child)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     ids = _checked_ids(arguments)
     config = config_from(arguments)
@@ -65,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
             _export(arguments, _receipts(config, store), posts)
         else:
             _change(arguments, _receipts(config, store), posts)
-    return 0
 
 
 def _checked_ids(arguments: argparse.Namespace) -> list[int]:

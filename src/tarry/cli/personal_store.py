@@ -12,12 +12,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tarry.cli.options import add_json, read_policy_path
+from tarry.cli.main import read_text
 from tarry.cli.show import print_json, printable, rounded
 from tarry.core.errors import BadInput
-from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.core.promise import promise
+from tarry.core.policy_file import read_policy
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home, KeeperState, lock_for_child
 from tarry.keep.posts import Post, Receipt, Status
@@ -48,15 +47,17 @@ def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
     text = "what is acted on: acts on different targets are the ones that must not be linked"
     default = f" (default: {target})" if target else ""
     parser.add_argument("--target", required=target is None, help=text + default)
-    text = "use this policy from now on (default: your own, made on first use)"
-    parser.add_argument("--policy", metavar="FILE", help=text)
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="use this policy from now on (default: your own, made on first use)",
+    )
     parser.add_argument("--track", help="its track, for policies with gaps by track")
     parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
     parser.add_argument(
         "--after", metavar="ID", help="leave after this waiting post of yours on the same target"
     )
     parser.add_argument("--wait", action="store_true", help="wait here until it has left")
-    add_json(parser)
 
 
 def hand_in(
@@ -86,7 +87,7 @@ def open_gate(arguments: argparse.Namespace) -> Gate:
     home, made = Home.of(os.environ), False
     is_new = not home.is_founded()
     if arguments.policy is not None:
-        policy = read_policy_path(arguments.policy)
+        policy = read_policy(read_text(arguments.policy, "the policy file"))
         gate = home.gate(policy)
         home.keep_policy(policy)  # from now on it is one's own
     else:
@@ -129,8 +130,10 @@ def find_post(gate: Gate, text: str) -> Row:
         )
     if not rows:
         shown = text if len(text) <= _ID_LENGTH else f"{text[:_SHORTEST_ID]}..."  # receipts are secret
-        fix = f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)"
-        raise BadInput(f"no waiting or parked post has the name {shown!r}", fix)
+        raise BadInput(
+            f"no waiting or parked post has the name {shown!r}",
+            f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)",
+        )
     return rows[0]
 
 
@@ -278,6 +281,9 @@ def introduction(policy: Policy, home: Home) -> str:
     >>> introduction(default_policy(), Home.of({"TARRY_HOME": "/tmp/t"}))[:52]
     'From now on each act waits 1h27m32s on average, 2h5s'
     """
+    from tarry.core.plan import plan  # noqa: PLC0415 - only on first use
+    from tarry.core.promise import promise  # noqa: PLC0415 - likewise
+
     costs, promised = plan(policy), promise(policy)
     return (
         f"From now on each act waits {rounded(costs.unbatched.mean)} on average, "

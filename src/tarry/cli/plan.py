@@ -11,17 +11,17 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from tarry.cli.options import add_json, add_policy, note_coarse_tick, policy_from, policy_paths
-from tarry.cli.show import print_json, print_table, rounded
+from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
+from tarry.cli.show import print_json, print_sentences, print_table, rounded
 from tarry.core.calibrate import least_epsilon
-from tarry.core.durations import format_duration, parse_duration
 from tarry.core.errors import BadInput
-from tarry.core.plan import DelayPlan, Delays, plan
+from tarry.core.exact import format_duration, parse_duration
+from tarry.core.plan import DelayPlan, Delays, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.promise import coarse_tick
+from tarry.core.promise import coarse_tick, promise
 
-__all__ = ["add_arguments", "policy_json", "run"]
+__all__ = ["Explain", "Frontier", "add_arguments", "policy_json", "run"]
 
 _NEARLY_ALL = Fraction(995, 1000)
 
@@ -36,10 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"
     )
     parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the delays of a policy, or its file."""
     policy = _policy(arguments)
     if arguments.toml and arguments.json:
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         note_coarse_tick(policy)
     if arguments.toml:
         print(write_policy(policy), end="")
-        return 0
+        return
     if arguments.json:
         other_gaps = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
         notes = list(filter(None, [coarse_tick(policy)]))
@@ -56,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**policy_json(policy), **costs, "own_gaps": other_gaps, "notes": notes})
     else:
         _print(policy)
-    return 0
 
 
 def policy_json(policy: Policy) -> dict[str, Any]:
@@ -91,8 +89,10 @@ def _policy(arguments: argparse.Namespace) -> Policy:
         return policy_from(arguments)
     if arguments.epsilon is not None or policy_paths(arguments):
         flag = "--mean-delay" if budget["maximum"] is None else "--max-delay"
-        problem = f"{flag} finds epsilon, and epsilon is already given"
-        raise BadInput(problem, f"leave out {flag}, or --epsilon and the policy file")
+        raise BadInput(
+            f"{flag} finds epsilon, and epsilon is already given",
+            f"leave out {flag}, or --epsilon and the policy file",
+        )
     return policy_from(
         arguments, epsilon=least_epsilon(policy_from(arguments, epsilon=Fraction(1)), **budget)
     )
@@ -144,3 +144,83 @@ def _print(policy: Policy) -> None:
         left = float(1 - costs.eta)
         print(f"{left:.0%} of unbatched acts leave without further delay (eta {1 - left:.4f})")
     print("what this promises and what it does not: tarry explain")
+
+
+class Frontier:
+    """The trade-off between the delay of batched and of unbatched acts, at a policy's epsilon.
+
+    tarry frontier --epsilon 3 --gap 11m --window 5m
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry frontier`."""
+        add_policy(parser, without=("weight",))
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Print the points of the frontier."""
+        policy = policy_from(arguments)
+        points = frontier(policy)
+        if arguments.json:
+            print_json({**policy_json(policy), "points": [_point_json(point) for point in points]})
+            return
+        header = ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"]
+        print_table(header, [_point_row(point) for point in points])
+        if len(points) == 1:
+            print("\none point: at this epsilon the law has nothing to trade")
+
+
+def _point_json(point: Point) -> dict[str, object]:
+    return {
+        "weight_from": point.weights[0],
+        "weight_to": point.weights[1],
+        "eta": point.eta,
+        "support_end_ticks": point.support_end_ticks,
+        "batched_mean_s": point.batched,
+        "unbatched_mean_s": point.unbatched,
+    }
+
+
+def _point_row(point: Point) -> list[str]:
+    low, high = (f"{float(weight):g}" for weight in point.weights)
+    return [
+        low if low == high else f"{low} to {high}",
+        "" if point.eta is None else f"{float(point.eta):.4f}",
+        "no end" if point.support_end_ticks is None else str(point.support_end_ticks),
+        rounded(point.batched),
+        rounded(Fraction(point.unbatched)),
+    ]
+
+
+class Explain:
+    """What a policy promises and what it does not, in words anyone affected can read.
+
+    tarry explain policy.toml
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry explain`."""
+        add_policy(parser)
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Print the promise of a policy."""
+        policy = policy_from(arguments)
+        promised = promise(policy)
+        if arguments.json:
+            print_json(
+                {
+                    **policy_json(policy),
+                    "near_s": promised.near,
+                    "reach_s": promised.reach,
+                    "odds": promised.odds(1 if policy.labels in ("follower", "none") else 2),
+                    "promised": promised.promised,
+                    "not_promised": promised.not_promised,
+                }
+            )
+            return
+        print_sentences("Promised:", promised.promised)
+        print()
+        print_sentences("Not promised:", promised.not_promised)

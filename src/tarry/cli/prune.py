@@ -18,9 +18,9 @@ that has ended, use tarry space remove.
 
 import argparse
 
-from tarry.cli.settings import add_settings, config_from
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.show import print_json, print_table
-from tarry.core.durations import parse_duration
+from tarry.core.exact import parse_duration
 from tarry.gateway.database import opened_database
 from tarry.gateway.upkeep import PRUNED, prune
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Prune."""
     age, counts = parse_duration(arguments.older_than, "--older-than"), dict[str, int]()
     with opened_database(config_from(arguments)) as store:
@@ -51,4 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         header = "rows that would go" if arguments.dry_run else "rows that are gone"
         print_table(["what", header], [[what, str(count)] for what, count in counts.items()])
-    return 0

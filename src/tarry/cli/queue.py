@@ -8,21 +8,44 @@ A parked act could not be delivered, or may have been cut off half way: look, th
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tarry.cli.acts import account_in, options_in, show_content, what_of
-from tarry.cli.options import add_json
-from tarry.cli.personal_store import encryption_note, find_post, release_text, revive_keeper, shown_id
+from tarry.cli.personal_store import (
+    encryption_note,
+    find_post,
+    print_receipt,
+    release_text,
+    revive_keeper,
+    see_to_keeper,
+    shown_id,
+)
 from tarry.cli.show import print_json, print_table, printable
+from tarry.core.errors import BadInput, NotPossible, TarryError
+from tarry.core.plugins import load
 from tarry.core.promise import MEANINGLESS, promise
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
+from tarry.keep.outlet import content_fields
 from tarry.keep.posts import Status
+from tarry.keep.releaser import SHUT
 from tarry.keep.store import Row
+from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 
-__all__ = ["add_arguments", "run"]
+__all__ = [
+    "Repeat",
+    "Withdraw",
+    "account_in",
+    "add_arguments",
+    "options_in",
+    "run",
+    "show_content",
+    "what_of",
+]
+
+_MOST = 48  # characters, for a column
 
 
 class _Act(NamedTuple):
@@ -49,16 +72,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
     text = "print what this one says (a receipt, or at least four characters of an id)"
     parser.add_argument("--show", metavar="ID", help=text)
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """List what waits, or show one act."""
     home = Home.of(os.environ)
     if arguments.show is not None:
         gate = home.gate()
         show_content(gate, find_post(gate, arguments.show), as_json=arguments.json)
-        return 0
+        return
     owned = home.gate() if home.is_founded() else None
     if owned is not None:
         revive_keeper(home, owned)
@@ -70,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
         print_json({**answer, "batched_acts": batched, "nats": spent})
-        return 0
+        return
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
         print(encryption_note(home, encrypted=bool(encrypted)))
@@ -79,7 +101,6 @@ def run(arguments: argparse.Namespace) -> int:
     if spent > MEANINGLESS:
         cost = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all"
         print(f"{cost}: no meaningful promise is left against somebody who has watched all along")
-    return 0
 
 
 def _acts(gate: Gate) -> list[_Act]:
@@ -133,3 +154,165 @@ def _act_json(act: _Act) -> dict[str, object]:
         "problem": act.status.problem,
         "holds_up": act.holds_up,
     }
+
+
+def what_of(outlet: str, options: Mapping[str, Any]) -> str:
+    """What an act is, in a few words; empty where its options do not tell.
+
+    >>> what_of("mediawiki", {"action": "append", "page": "Talk:Owls"})
+    'append Talk:Owls'
+    >>> what_of("command", {"argv": ["./submit.sh", "my review.txt"]})
+    "./submit.sh 'my review.txt'"
+    """
+    try:
+        line = printable(load("outlet", outlet).what_of(options))
+    except Exception:  # noqa: BLE001 - options of another version, or an outlet that is not installed any more
+        return ""
+    return line if len(line) <= _MOST else f"{line[: _MOST - 3]}..."
+
+
+def account_in(options: Mapping[str, Any]) -> str | None:
+    """The table of the accounts file that an act leaves by, if it needs one.
+
+    >>> account_in({"account": "nym", "page": "Owls"}), account_in({"argv": ["true"]})
+    ('nym', None)
+    """
+    account = options.get("account")
+    return account if isinstance(account, str) else None
+
+
+def options_in(gate: Gate, post: int) -> Mapping[str, Any]:
+    """The options of an act; none if it has just left, or cannot be opened.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> options_in(Gate(memory_vault(policy), policy), 7)
+    {}
+    """
+    try:
+        return gate.options_of(post)
+    except Exception:  # noqa: BLE001 - whatever the cipher says: one row must not hide the others
+        return {}
+
+
+def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
+    """Print what one act will say: the very bytes, unless a terminal would obey some of them.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> show_content(Gate(memory_vault(policy), policy), {"id": 7}, as_json=True)
+    Traceback (most recent call last):
+    tarry.keep.errors.NoSuchPost: no post has this receipt: it is mistyped, or the post left long ago
+    """
+    try:
+        content, options = gate.content_of(row["id"]), gate.options_of(row["id"])
+    except TarryError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the cipher says
+        raise NotPossible(SHUT) from None
+    if as_json:
+        facts = {key: row[key] for key in ("state", "target", "outlet")}
+        what = what_of(row["outlet"], options)
+        about = {"id": shown_id(row["id"]), **facts, "what": what}
+        print_json({**about, "options": options, **content_fields(content)})
+    elif not content:
+        print("it has no content: --json shows its options", file=sys.stderr)
+    elif sys.stdout.isatty():
+        print("\n".join(map(_on_terminal, content.decode(errors="replace").split("\n"))))
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
+def _on_terminal(line: str) -> str:
+    return "\t".join(map(printable, line.removesuffix("\r").split("\t")))
+
+
+class Withdraw:
+    """Take a waiting act back, by its receipt or the beginning of its id (`tarry queue` shows it).
+
+    A new act on the same target, handed in before this one would have left, leaves when this one would
+    have: withdrawing is no way to shorter delays. Acts that were to leave after it still leave, and are
+    listed.
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry withdraw`."""
+        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Withdraw it."""
+        home = Home.of(os.environ)
+        gate = home.gate()
+        row = find_post(gate, arguments.post)
+        behind = _behind(gate, row)
+        gate.withdraw_post(row["id"])
+        gate.vault.store.clear_traces(last=True)
+        revive_keeper(home, gate)
+        if arguments.json:
+            notes = [{"id": id_, "note": note} for id_, note in behind.items()]
+            print_json({"id": shown_id(row["id"]), "state": "withdrawn", "behind": notes})
+            return
+        print(f"withdrawn {shown_id(row['id'])[:8]}")
+        for id_, note in behind.items():
+            print(f"tarry withdraw: {id_[:8]} {note}", file=sys.stderr)
+
+
+def _behind(gate: Gate, row: Row) -> dict[str, str]:
+    """What waits for it, and what becomes of that."""
+    made = _transaction(gate, row)
+    return {
+        shown_id(each["id"]): _note(made, _transaction(gate, each), each["outlet"])
+        for each, status in gate.posts()
+        if each["parent"] == row["id"] and status.state == "waiting"
+    }
+
+
+def _note(made: RawTransaction | None, after: RawTransaction | None, outlet: str) -> str:
+    if made and after and any(spent.txid == made.txid for spent in after.inputs):
+        return "spends what it would have paid: no node will take it, so it will be parked; withdraw it too"
+    if outlet == "git":
+        return "was to leave after it, and takes along those of its commits that it is built on"
+    return "was to leave after it, and now leaves without it"
+
+
+def _transaction(gate: Gate, row: Row) -> RawTransaction | None:
+    if row["outlet"] != "bitcoin":
+        return None
+    try:
+        return read_transaction(gate.content_of(row["id"]))
+    except TarryError:  # it has just left
+        return None
+
+
+class Repeat:
+    """Hand a parked act in again, as an act of this moment: it waits once more.
+
+    Leaving at once would show when you were at the keyboard.
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry repeat`."""
+        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
+        parser.add_argument("--track", help="its track, for policies with gaps by track")
+        parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Hand it in again."""
+        home = Home.of(os.environ)
+        gate = home.gate()
+        row = find_post(gate, arguments.post)
+        if row["state"] != "parked":
+            raise BadInput(
+                f"{shown_id(row['id'])[:8]} is not parked, it waits", "let it leave, or withdraw it"
+            )
+        receipt = gate.repeat_post(row["id"], ME, track=arguments.track, more_to_come=arguments.more)
+        gate.vault.store.clear_traces(last=True)
+        output = home.output_of(gate, receipt.post) if row["outlet"] == "command" else None
+        print_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json)

@@ -23,17 +23,17 @@ somebody's data: keep it as you keep the export.
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
-from tarry.cli.options import add_json, add_option, distinct_options
+from tarry.cli.options import add_option, distinct_options
 from tarry.cli.show import print_json
-from tarry.cli.signals import stopping_like_ctrl_c
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
@@ -41,7 +41,7 @@ from tarry.readers.events import Event, Stream, read_owners
 from tarry.readers.faults import Faults, Unreadable
 from tarry.readers.kind import ReaderKind
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "stopping_like_ctrl_c"]
 
 _SHOWN_ROWS = 5
 _OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds between two lines of progress
@@ -58,15 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in _options():
         owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
         add_option(parser, option, f"{' and '.join(owners)}: ")
-    owners_file = "a CSV of name,owner: several names of one person become one actor"
-    parser.add_argument("--owners", metavar="FILE", help=owners_file)
+    parser.add_argument(
+        "--owners", metavar="FILE", help="a CSV of name,owner: several names of one person become one actor"
+    )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    code = "let KIND be module:NAME, a reader that is not installed: its code is run"
-    parser.add_argument("--allow-code", action="store_true", help=code)
-    add_json(parser)
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="let KIND be module:NAME, a reader that is not installed: its code is run",
+    )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Read the export, write the events and say what is in them."""
     path = check_output(arguments.output, force=arguments.force)
     owners = read_owners(arguments.owners) if arguments.owners else None
@@ -85,7 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts, stream.faults)
-    return 0
 
 
 def _kind(arguments: argparse.Namespace) -> ReaderKind:
@@ -195,3 +197,33 @@ def _print(facts: dict[str, Any], faults: Faults) -> None:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def stopping_like_ctrl_c() -> Iterator[None]:
+    """Inside, SIGTERM and a closed terminal do what Ctrl-C does: what was begun is cleared away.
+
+    Ctrl-C too, where a library has taken it for itself.
+
+    >>> try:
+    ...     with stopping_like_ctrl_c():
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # What somebody has turned off, as nohup does, stays so.
+    old = {number: signal.getsignal(number) for number in numbers}
+    heard = [number for number in numbers if old[number] is not signal.SIG_IGN]
+    try:
+        for number in heard:
+            signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, old[number])
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -16,8 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.extras import need_study
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 
@@ -43,10 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tiny", action="store_true", help="a quick run that proves it works; its figures mean nothing"
     )
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run the scripts, write what they find, and print it."""
     need_study("polars", "numba", "scipy", extra="paper")
     from tarry.paper import SCRIPTS, script  # noqa: PLC0415 - likewise
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.list:
         _list(SCRIPTS, as_json=arguments.json)
-        return 0
+        return
     names = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
     modules = [script(name) for name in names]
     data = _data(arguments.data)
@@ -72,12 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     (out / "index.html").write_text(findings_page(findings, stamp), encoding="utf-8")
     if arguments.json:
         print_json({**stamp, "findings": [finding.as_json() for finding in findings]})
-        return 0
+        return
     for finding in findings:
         print_sentences(f"{finding.name}: {finding.title}", list(finding.says))
         print()
     print(f"written to {out / 'index.html'}")
-    return 0
 
 
 def _list(scripts: dict[str, str], *, as_json: bool) -> None:

@@ -9,19 +9,29 @@ standard error, and no request writes one. SIGTERM and Ctrl-C end it when what w
 
 import argparse
 import json
+import signal
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tarry.cli.settings import add_settings, config_from
+from tarry.cli.options import add_settings, config_from
 from tarry.core.errors import BadInput
 from tarry.gateway.config import Config
 
-__all__ = ["add_arguments", "run"]
+if TYPE_CHECKING:
+    from tarry.gateway.server import ThreadGroup
+
+__all__ = ["Worker", "add_arguments", "end_on_signals", "run"]
+
+_MOST_THREADS = 64
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry serve`."""
-    text = "listen at this address of the machine (default: 127.0.0.1, this machine alone)"
-    parser.add_argument("--host", metavar="ADDRESS", help=text)
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        help="listen at this address of the machine (default: 127.0.0.1, this machine alone)",
+    )
     parser.add_argument(
         "--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"
     )
@@ -31,10 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Serve."""
-    from tarry.cli.signals import end_on_signals  # noqa: PLC0415 - `--help` does not need it
-    from tarry.gateway.app import create_app  # noqa: PLC0415 - likewise
+    from tarry.gateway.app import create_app  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
     from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
     from tarry.gateway.server import ThreadGroup, serve  # noqa: PLC0415 - likewise
@@ -56,7 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
 
             fill_with_an_evening(gateway, arguments.demo)
     serve(gateway, config, Log(), running, announce, make_app=make_app)
-    return 0
 
 
 def _at_address(config: Config, host: str | None, port: str | None) -> Config:
@@ -70,3 +78,52 @@ def _at_address(config: Config, host: str | None, port: str | None) -> Config:
             raise BadInput(f"--port must be a whole number from 0 to 65535, not {port!r}")
         config = replace(config, port=int(port))
     return config
+
+
+class Worker:
+    """Release what is due at a gateway, without answering requests.
+
+    Any number of workers may run beside any number of servers on one PostgreSQL database, or on one machine
+    on one SQLite file. One of them claims each post; what a dead worker had claimed is free again after ten
+    seconds. SIGTERM and Ctrl-C end it when the deliveries it has begun are done.
+
+      tarry worker --threads 4
+    """
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """The options of `tarry worker`."""
+        parser.add_argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)")
+        add_settings(parser)
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> None:
+        """Work."""
+        from tarry.gateway.database import open_gateway  # noqa: PLC0415 - `--help` does not need it
+        from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
+        from tarry.gateway.server import ThreadGroup, work  # noqa: PLC0415 - likewise
+
+        config, threads, running = config_from(arguments), arguments.threads, ThreadGroup()
+        if not (
+            threads.isascii()
+            and threads.isdecimal()
+            and len(threads) < 4
+            and 0 < int(threads) <= _MOST_THREADS
+        ):
+            raise BadInput(f"--threads must be a whole number from 1 to {_MOST_THREADS}, not {threads!r}")
+        end_on_signals(running)
+        work(open_gateway(config), Log(), running, threads=int(threads))
+
+
+def end_on_signals(running: "ThreadGroup") -> None:
+    """SIGTERM and Ctrl-C end the parts of a process; what they have begun is done first.
+
+    >>> from tarry.gateway.server import ThreadGroup
+    >>> running, old = ThreadGroup(), signal.getsignal(signal.SIGTERM)
+    >>> end_on_signals(running)
+    >>> signal.raise_signal(signal.SIGTERM)
+    >>> running.is_ending, signal.signal(signal.SIGTERM, old) is None
+    (True, False)
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: running.stop())

@@ -1,23 +1,27 @@
 """How commands print: aligned tables, wrapped sentences, JSON with figures in seconds."""
 
+import argparse
 import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fractions import Fraction
 from shutil import get_terminal_size
 from typing import Any
 
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 
 __all__ = [
+    "print_answer",
     "print_json",
     "print_sentences",
     "print_table",
     "printable",
     "progress_on_terminal",
     "rounded",
+    "utc_text",
 ]
 
 _WIDTH = 96  # at most, and where nobody knows the terminal's
@@ -85,6 +89,27 @@ def rounded(seconds: Fraction | None) -> str:
     if seconds < 60 and seconds.denominator != 1:
         return f"{float(seconds):.3g}s"
     return format_duration(Fraction(round(seconds)))
+
+
+def utc_text(at: Fraction) -> str:
+    """A moment to the second, in UTC.
+
+    >>> utc_text(Fraction(7, 2))
+    '1970-01-01T00:00:03Z'
+    """
+    return f"{datetime.fromtimestamp(int(at), tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def print_answer(arguments: argparse.Namespace, sentence: str, **facts: object) -> None:
+    """What a command has done: for people a sentence, for programs its facts.
+
+    >>> print_answer(argparse.Namespace(json=False), "it works again", paused=False)
+    it works again
+    """
+    if arguments.json:
+        print_json(facts)
+    else:
+        print(sentence)
 
 
 def _as_json(value: object) -> object:

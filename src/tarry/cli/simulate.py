@@ -10,9 +10,8 @@ same seed gives the same releases, in any order of rows.
 import argparse
 from typing import TYPE_CHECKING
 
-from tarry.cli.extras import need_study
 from tarry.cli.history import add_columns, named_policy, open_columns
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import free_path, write_frame
 from tarry.cli.show import print_json
 from tarry.study.figures import percent, seconds
@@ -26,8 +25,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
-    policy = "a policy file, or epsilon=1,gap=11m"
-    parser.add_argument("--policy", metavar="P", required=True, help=policy)
+    parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
     written = "where to write: .parquet, .csv, .jsonl or .arrow"
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
@@ -35,10 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Replay, write, and say what it came to."""
     need_study()
     from tarry.study.replay import simulate  # noqa: PLC0415 - only where the study is installed
@@ -60,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(made)
         print(f"written to {path}")
-    return 0
 
 
 def _print(made: "Simulated") -> None:

@@ -15,20 +15,27 @@ spaces: `together` changes them, while every space is paused and nothing waits.
 import argparse
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.cli.main import Parser
-from tarry.cli.options import note_coarse_tick, read_policy_path
-from tarry.cli.settings import add_settings, config_from, utc_text
-from tarry.cli.show import print_json, print_table
-from tarry.cli.space_outlet import add_outlet_arguments, chosen_outlet, outlet_words
+from tarry.cli.options import (
+    add_option,
+    add_settings,
+    config_from,
+    distinct_options,
+    note_coarse_tick,
+    read_policy_path,
+)
+from tarry.cli.show import print_answer, print_json, print_table, utc_text
 from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.plugins import Option
 from tarry.core.policy import Policy
 from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.config import Config
 from tarry.gateway.database import database_path, first_keys, keys_of, opened_database
-from tarry.gateway.outlets import space_secret
+from tarry.gateway.outlets import outlet_kind, space_kinds, space_secret
 from tarry.gateway.policy_changes import change_all_policies
 from tarry.gateway.space_changes import (
     add_space,
@@ -38,9 +45,17 @@ from tarry.gateway.space_changes import (
     open_space,
     remove_space,
 )
+from tarry.keep.outlet import OutletKind
 from tarry.keep.store import Store, snapshot
 
-__all__ = ["add_arguments", "run"]
+__all__ = [
+    "add_arguments",
+    "add_outlet_arguments",
+    "chosen_outlet",
+    "outlet_flags",
+    "outlet_words",
+    "run",
+]
 
 
 def add_arguments(parser: Parser) -> None:
@@ -101,15 +116,12 @@ class _Call(NamedTuple):
     store: Store
     policies: Mapping[str, Policy]  # by space, from the files on the command line
 
-    def answer(self, sentence: str, **json: object) -> None:
+    def answer(self, sentence: str, **facts: object) -> None:
         """Print the outcome."""
-        if self.arguments.json:
-            print_json(json)
-        else:
-            print(sentence)
+        print_answer(self.arguments, sentence, **facts)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     config, policies = config_from(arguments), _policies(arguments)
     if arguments.subcommand == "add":
@@ -120,7 +132,6 @@ def run(arguments: argparse.Namespace) -> int:
         _SUBCOMMANDS[arguments.subcommand].do(_Call(arguments, config, store, policies))
     for policy in () if arguments.json else policies.values():
         note_coarse_tick(policy)
-    return 0
 
 
 def _policies(arguments: argparse.Namespace) -> dict[str, Policy]:
@@ -282,6 +293,87 @@ def _secret(call: _Call) -> None:
         raise BadInput(f"space {name!r} releases to a {kind}", "only a webhook has a signing secret")
     secret = space_secret(keys_of(call.config, call.store), space).hex()
     call.answer(secret, space=name, secret_hex=secret)
+
+
+def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `add` and `set`: of our outlets, and of those that installed packages bring.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_outlet_arguments(parser)
+    >>> parser.parse_args(["--mediawiki", "https://wiki.example/api.php"]).accounts is None
+    True
+    """
+    for option in _outlet_options():
+        add_option(parser, option)
+
+
+def outlet_flags() -> list[str]:
+    """The options that `add_outlet_arguments` adds, as argparse names them.
+
+    >>> outlet_flags()[:3]
+    ['feed', 'webhook', 'feed_file']
+    """
+    return [_dest(option) for option in _outlet_options()]
+
+
+def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """The outlet that the options describe; None if they name no place.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_outlet_arguments(parser)
+    >>> chosen_outlet(parser.parse_args(["--bitcoin", "http://127.0.0.1:8332", "--cookie", "/c"]))
+    {'kind': 'bitcoin', 'node': 'http://127.0.0.1:8332', 'cookie': '/c'}
+    """
+    every = space_kinds().values()
+    kinds = [kind for kind in every if kind.option and _value(arguments, kind.option)]
+    if len(kinds) > 1:
+        flags = " and ".join(f"--{kind.option.flag}" for kind in kinds if kind.option)
+        raise BadInput(f"a space must release to one place, not to {flags}")
+    allowed = {option.flag for kind in kinds for option in kind.options}
+    for flag, option in {option.flag: option for kind in every for option in kind.options}.items():
+        if _value(arguments, option) and flag not in allowed:
+            owners = [f"--{kind.option.flag}" for kind in every if kind.option and option in kind.options]
+            raise BadInput(f"--{flag} stands alone", f"give it with {' or '.join(owners)}")
+    return _settings(arguments, kinds[0]) if kinds else None
+
+
+def outlet_words(outlet: Mapping[str, Any]) -> str:
+    """Where a space releases to, in a sentence.
+
+    >>> outlet_words({"kind": "mediawiki"}), outlet_words({"kind": "feed"})
+    ('its wiki', 'its feed')
+    """
+    try:
+        return outlet_kind(outlet).words
+    except BadInput:  # of a package that is not installed here
+        return f"its {outlet.get('kind')}"
+
+
+def _settings(arguments: argparse.Namespace, kind: OutletKind) -> dict[str, Any]:
+    settings: dict[str, Any] = {"kind": kind.name}
+    for option in kind.settings:
+        if value := _value(arguments, option):
+            # Servers and workers may run in other folders.
+            settings[option.key] = str(Path(value).absolute()) if option.rule.endswith("file") else value
+        elif option.required:
+            chosen = f"--{kind.option.flag}" if kind.option else kind.name
+            raise BadInput(f"{chosen} needs --{option.flag}", f"give --{option.flag} {option.metavar}")
+    return settings
+
+
+def _outlet_options() -> list[Option]:
+    kinds = space_kinds().values()
+    return distinct_options(
+        option for kind in kinds for option in (kind.option, *kind.options) if option is not None
+    )
+
+
+def _value(arguments: argparse.Namespace, option: Option) -> Any:
+    return getattr(arguments, _dest(option))
+
+
+def _dest(option: Option) -> str:
+    return option.flag.replace("-", "_")
 
 
 class _Subcommand(NamedTuple):

@@ -3,15 +3,14 @@
 from fractions import Fraction
 from math import inf
 
-from tarry.cli.settings import utc_text
-from tarry.cli.show import print_json, rounded
+from tarry.cli.show import print_json, rounded, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle
 from tarry.gateway.catalog import PolicyVersion, Space, read_catalog
 from tarry.gateway.policy_changes import change_policy, check_unchanged, cost_at_once, next_version
-from tarry.keep.clock import Clock, advance, now_tick
-from tarry.keep.store import Snapshot, Store, arrival_tick, snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Store, advance, arrival_tick, now_tick, snapshot
 
 __all__ = ["change_policy_of", "current_tick", "resumes_at"]
 

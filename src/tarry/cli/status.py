@@ -9,8 +9,8 @@ accounts have spent more than 3 nats, over all policy versions, and never which.
 
 import argparse
 
-from tarry.cli.settings import add_settings, config_from, utc_text
-from tarry.cli.show import print_json, print_table, rounded
+from tarry.cli.options import add_settings, config_from
+from tarry.cli.show import print_json, print_table, rounded, utc_text
 from tarry.gateway.database import opened_database
 from tarry.gateway.monitoring import GatewayStatus, read_status
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print it."""
     with opened_database(config_from(arguments)) as store, store.transaction("reading") as transaction:
         summary = read_status(transaction, store.clock())
@@ -30,7 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(_json(summary))
     else:
         _print(summary)
-    return 0
 
 
 def _print(summary: GatewayStatus) -> None:

@@ -18,18 +18,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tarry.cli.main import Parser
+from tarry.cli.options import add_settings, config_from
 from tarry.cli.personal_store import see_to_keeper
-from tarry.cli.settings import add_settings, config_from
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.core.errors import NotPossible
 from tarry.gateway.database import make_key, opened_database, read_key, swap_key
 from tarry.gateway.space_changes import forget_account
+from tarry.keep.changes import change_key, encrypt_store
 from tarry.keep.home import ME, Home
 from tarry.keep.keys import Keys
-from tarry.keep.sealing import change_key, encrypt_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store
-from tarry.keep.vault import check_key
+from tarry.keep.store import Store, check_key
 
 __all__ = ["add_arguments", "run"]
 
@@ -48,33 +47,35 @@ def add_arguments(parser: Parser) -> None:
     rekey = parser.add_subcommand("rekey", "give a store a new key")
     for child in (encrypt, rekey):
         child.add_argument("--own", action="store_true", help="your own store, not a gateway's")
-    text = "erase the ledger and the choices of all accounts, whose hashes belong to the old key"
-    rekey.add_argument("--forget-accounts", action="store_true", help=text)
+    rekey.add_argument(
+        "--forget-accounts",
+        action="store_true",
+        help="erase the ledger and the choices of all accounts, whose hashes belong to the old key",
+    )
     forget = parser.add_subcommand("forget", "erase what a gateway has counted for an account")
     forget.add_argument("account", metavar="ACCOUNT", help="the actor, as posts name it")
     text = "a space that the account posts in; it is forgotten in all spaces of the same circle"
     forget.add_argument("--space", metavar="NAME", required=True, help=text)
-    text = "also forget a choice about delays that holds, though others can see the change"
-    forget.add_argument("--at-once", action="store_true", help=text)
+    forget.add_argument(
+        "--at-once",
+        action="store_true",
+        help="also forget a choice about delays that holds, though others can see the change",
+    )
     forget.set_defaults(own=False)
     for child in (encrypt, rekey, forget):
         add_settings(child)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     with _opened(arguments) as (store, key):
         answer, sentence = _SUBCOMMANDS[arguments.subcommand](arguments, store, key)
         is_clear = store.clear_traces(last=True)
-    if arguments.json:
-        print_json(answer)
-    else:
-        print(sentence)
+    print_answer(arguments, sentence, **answer)
     if not isinstance(store, SqliteStore):
         print(f"tarry store: {_AT_SERVER}", file=sys.stderr)
     elif not is_clear:
         print(f"tarry store: {_IN_FILE}", file=sys.stderr)
-    return 0
 
 
 def _encrypt(_: argparse.Namespace, store: Store, key: Path) -> tuple[dict[str, object], str]:

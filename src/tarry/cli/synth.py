@@ -13,8 +13,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.extras import need_study
-from tarry.cli.options import add_json
+from tarry.cli.main import need_study
 from tarry.cli.outputs import SUFFIXES, free_path, write_frame
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
@@ -47,10 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Make up a history, write it and say what is in it."""
     need_study("polars")
     from tarry.study.synth import synthesize  # noqa: PLC0415 - only where the study is installed
@@ -65,7 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(facts)
     else:
         _print(facts)
-    return 0
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:

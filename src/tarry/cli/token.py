@@ -10,8 +10,8 @@ after what is parked, withdraws and pauses, admin does everything.
 import argparse
 
 from tarry.cli.main import Parser
-from tarry.cli.settings import add_settings, config_from
-from tarry.cli.show import print_json, print_table
+from tarry.cli.options import add_settings, config_from
+from tarry.cli.show import print_answer, print_json, print_table
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
 from tarry.keep.store import Store
@@ -34,21 +34,18 @@ def add_arguments(parser: Parser) -> None:
         add_settings(child)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
     with opened_database(config_from(arguments)) as store:
         {"add": _add, "list": _list, "revoke": _revoke}[arguments.subcommand](arguments, store)
-    return 0
 
 
 def _add(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
         book = read_catalog(transaction)
         number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space)
-    if arguments.json:
-        print_json({"id": number, "name": arguments.name, "token": token})
-    else:
-        print(f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again")
+    sentence = f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again"
+    print_answer(arguments, sentence, id=number, name=arguments.name, token=token)
 
 
 def _list(arguments: argparse.Namespace, store: Store) -> None:
@@ -73,7 +70,5 @@ def _list(arguments: argparse.Namespace, store: Store) -> None:
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
         revoke_token(transaction, arguments.id)
-    if arguments.json:
-        print_json({"id": arguments.id, "revoked": True})
-    else:
-        print(f"{arguments.id} is revoked; every server knows within two seconds")
+    sentence = f"{arguments.id} is revoked; every server knows within two seconds"
+    print_answer(arguments, sentence, id=arguments.id, revoked=True)

@@ -9,7 +9,7 @@ result of a search means "no witness up to n events".
 
 import argparse
 
-from tarry.cli.options import add_json, add_policy, note_coarse_tick, policy_from
+from tarry.cli.options import add_policy, note_coarse_tick, policy_from
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--events", default="3", help="search streams of up to this many events, 1 to 4 (default: 3)"
     )
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tarry.console.pages import error_page, html, page, read_form, require, texts
-from tarry.core.durations import format_duration
 from tarry.core.entropy import Seeded
+from tarry.core.exact import format_duration
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
 from tarry.core.promise import promise

@@ -9,9 +9,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number, ticks_up
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.exact import exp_upper
+from tarry.core.exact import (
+    Duration,
+    Number,
+    exp_upper,
+    format_duration,
+    parse_duration,
+    parse_number,
+    ticks_up,
+)
 from tarry.core.plan import DelayPlan, plan
 from tarry.core.policy import MOST_EPSILON, Policy
 

@@ -8,9 +8,7 @@ Every text is one plain sentence: what is wrong with which value, and what to do
 person who reads it, and the command line prints it as it is.
 """
 
-from typing import Any
-
-__all__ = ["BadInput", "Final", "NotPossible", "TarryError"]
+__all__ = ["BadInput", "NotPossible", "TarryError"]
 
 
 class TarryError(Exception):
@@ -56,24 +54,3 @@ class NotPossible(TarryError):
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: no epsilon up to 100 keeps the maximum delay within 1m
     """
-
-
-class Final:
-    """Base of the classes that checking and drawing both read: nobody may derive from these.
-
-    A subclass could answer one way when it is checked and another way when delays are drawn.
-
-    >>> class Checked(Final):
-    ...     pass
-    >>> class Other(Checked):
-    ...     pass
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: Checked must not have subclasses, not even Other: make an instance of it
-    """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for base in cls.__bases__:
-            if base is not Final and issubclass(base, Final):
-                problem = f"{base.__name__} must not have subclasses, not even {cls.__name__}"
-                raise BadInput(problem, "make an instance of it")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput
+from tarry.core.exact import parse_number
 from tarry.core.lanes import BoolArray, IntArray, WordArray, event_keys, stable_codes
 
 __all__ = ["History", "in_order", "row_order"]

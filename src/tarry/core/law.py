@@ -14,11 +14,33 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby
 from math import lcm
+from typing import Any
 
-from tarry.core.errors import BadInput, Final
+from tarry.core.errors import BadInput
 from tarry.core.exact import power_bounds, whole_powers
 
-__all__ = ["Law", "Mass", "Run"]
+__all__ = ["Final", "Law", "Mass", "Run"]
+
+
+class Final:
+    """Base of the classes that checking and drawing both read: nobody may derive from these.
+
+    A subclass could answer one way when it is checked and another way when delays are drawn.
+
+    >>> class Checked(Final):
+    ...     pass
+    >>> class Other(Checked):
+    ...     pass
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: Checked must not have subclasses, not even Other: make an instance of it
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for base in cls.__bases__:
+            if base is not Final and issubclass(base, Final):
+                problem = f"{base.__name__} must not have subclasses, not even {cls.__name__}"
+                raise BadInput(problem, "make an instance of it")
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from functools import cached_property
 from math import log
 from typing import Protocol
 
-from tarry.core.errors import BadInput, Final
+from tarry.core.errors import BadInput
 from tarry.core.exact import log_of, ratio_below
-from tarry.core.law import Law, Run
+from tarry.core.law import Final, Law, Run
 from tarry.core.sampler import Sampler
 
 __all__ = ["Ask", "Family", "LabelFree", "LawPair", "Mechanism", "shifted_pair"]

@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
-from tarry.core.durations import (
+from tarry.core.errors import BadInput
+from tarry.core.exact import (
     Duration,
     Number,
     format_duration,
@@ -18,7 +19,7 @@ from tarry.core.durations import (
     parse_number,
     ticks_up,
 )
-from tarry.core.errors import BadInput, Final
+from tarry.core.law import Final
 from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism
 from tarry.core.plugins import load
 

@@ -8,15 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from tarry.core.durations import format_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration
 from tarry.core.plugins import load
 from tarry.core.policy import Policy
 
-__all__ = ["KEYS", "read_policy", "write_policy"]
+__all__ = ["KEYS", "describes", "read_policy", "write_policy"]
 
-#: Every key a policy file may have, and what it says. Stores compare the text that `write_policy` made of a
-#: policy with the text they keep: other words here would make an unchanged policy look like a new one.
+#: Every key a policy file may have, and what it says.
 KEYS = {
     "epsilon": "the budget of the promise, per batched pair: smaller is more private and slower",
     "gap": "how far apart two acts would plausibly be had they not been batched",
@@ -99,6 +98,15 @@ def write_policy(policy: Policy) -> str:
             lines += ["", f"[gaps.{kind}]"]
             lines += [f'{_quoted(name)} = "{format_duration(gap)}"' for name, gap in gaps.items()]
     return "\n".join(lines) + "\n"
+
+
+def describes(text: str | None, policy: Policy) -> bool:
+    """Whether a policy file says this policy, in whichever words: comments and spellings are no choices.
+
+    >>> describes('gap = "660s"  # or longer' + chr(10) + "epsilon = 1.0", Policy(epsilon="1", gap="11m"))
+    True
+    """
+    return text is not None and (text == write_policy(policy) or read_policy(text) == policy)
 
 
 def _parse(text: str) -> dict[str, Any]:

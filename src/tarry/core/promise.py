@@ -10,8 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import inf, nextafter
 
-from tarry.core.durations import format_duration
-from tarry.core.exact import exp_upper
+from tarry.core.exact import exp_upper, format_duration
 from tarry.core.policy import Policy
 
 __all__ = ["MEANINGLESS", "Promise", "coarse_tick", "promise"]

@@ -20,9 +20,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tarry.core.entropy import DIGIT, Entropy
-from tarry.core.errors import Final
 from tarry.core.exact import power_bounds, settle
-from tarry.core.law import Law, Run
+from tarry.core.law import Final, Law, Run
 
 if TYPE_CHECKING:
     from tarry.core.lanes import IntArray, Lanes

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, nextafter
 
-from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, ticks_up
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify.laws import common_period, log_ratio_bound, worst_excess, worst_ratio

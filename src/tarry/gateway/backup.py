@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import NO_SPACE
 from tarry.gateway.database import ROOMS, applied_migrations, check_not_newer
-from tarry.keep.clock import Clock, advance, last_past_tick
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys, make_durable
-from tarry.keep.posts import status_of
-from tarry.keep.rows import unfinished_posts
+from tarry.keep.rows import status_of, unfinished_posts
+from tarry.keep.sharing import Snapshot
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Snapshot, Store, Transaction, snapshot
+from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, snapshot
 
 __all__ = ["MayHaveLeft", "back_up", "may_have_left", "restore", "resume"]
 

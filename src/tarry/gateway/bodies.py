@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from tarry.gateway.catalog import Scope
-from tarry.keep.candidates import Adoption
-from tarry.keep.states import PublicState
+from tarry.keep.admission import Adoption
+from tarry.keep.posts import PublicState
 
 __all__ = [
     "SPACE",

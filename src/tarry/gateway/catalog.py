@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
-from tarry.keep.candidates import Adoption, Terms
+from tarry.keep.admission import Adoption, Terms
 from tarry.keep.store import Transaction
 
 __all__ = [

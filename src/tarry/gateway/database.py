@@ -19,8 +19,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.postgres import PostgresStore, read_dsn
 from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Store
-from tarry.keep.vault import check_key
+from tarry.keep.store import Store, check_key
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway

@@ -13,11 +13,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import MICROS, moment
 from tarry.keep.errors import Unavailable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.keep.store import Store, Transaction
+from tarry.keep.store import MICROS, Store, Transaction, moment
 
 __all__ = ["MOST_BYTES", "MOST_ITEMS", "Feed", "FeedItem", "FeedOutlet", "ItemSize"]
 

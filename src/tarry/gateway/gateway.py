@@ -26,17 +26,14 @@ from tarry.gateway.catalog import (
 )
 from tarry.gateway.outlets import SpaceOutlets
 from tarry.gateway.upkeep import ParkedPost, parked_posts
-from tarry.keep.admission import CLOSED, accept
-from tarry.keep.candidates import Candidate, prepare
-from tarry.keep.clock import Clock, advance, now_tick
+from tarry.keep.admission import CLOSED, Candidate, accept, prepare
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.rows import post_by_key
-from tarry.keep.store import Store, Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Clock, Store, Transaction, Vault, advance, now_tick, snapshot
 
 __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 

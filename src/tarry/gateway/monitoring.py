@@ -30,9 +30,9 @@ from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import NO_SPACE, Catalog, read_catalog
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
-from tarry.keep.clock import MICROS, Clock, advance, last_past_tick
 from tarry.keep.closing import erased_up_to, hour_ticks
-from tarry.keep.store import Snapshot, Transaction, snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import MICROS, Clock, Transaction, advance, last_past_tick, snapshot
 
 __all__ = [
     "EVENTS",

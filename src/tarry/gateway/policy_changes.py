@@ -7,16 +7,24 @@ is counted anew. Each change is part of a *closing* transaction.
 
 from collections.abc import Mapping
 
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import ticks_up
 from tarry.core.policy import Policy
-from tarry.core.policy_file import write_policy
+from tarry.core.policy_file import describes, write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
-from tarry.keep.clock import Clock, advance, last_past_tick, moment
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
-from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, arrival_tick, snapshot
+from tarry.keep.sharing import Snapshot, StoreSettings
+from tarry.keep.store import (
+    Clock,
+    Transaction,
+    advance,
+    arrival_tick,
+    last_past_tick,
+    moment,
+    snapshot,
+)
 
 __all__ = [
     "change_all_policies",
@@ -69,7 +77,7 @@ def next_version(
     check_not_ended(space)
     here = snapshot(transaction)
     here.settings.check(policy)
-    if write_policy(policy) == space.version.text:
+    if describes(space.version.text, policy):
         raise BadInput(f"space {name!r} has this policy already", "give another one")
     tick = arrival_tick(here, clock)
     first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)
@@ -211,7 +219,7 @@ def change_all_policies(
         _recount(transaction, here, catalog, settings)
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
-        transaction.tell("tick", **anchor_row(anchor), closed=closed)
+        transaction.tell("tick", **anchor.columns, closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",

@@ -19,12 +19,11 @@ from tarry.core.policy_file import write_policy
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
 from tarry.gateway.outlets import make_outlet, may_take_over
 from tarry.gateway.policy_changes import check_not_ended, first_quiet, insert_version
-from tarry.keep.candidates import Adoption
-from tarry.keep.clock import Clock, moment
+from tarry.keep.admission import Adoption
 from tarry.keep.closing import RECEIPT_DAYS
 from tarry.keep.keys import Keys
-from tarry.keep.store import Snapshot, StoreSettings, Transaction, arrival_tick, begin_store, snapshot
-from tarry.keep.vault import own_key
+from tarry.keep.sharing import Snapshot, StoreSettings, begin_store
+from tarry.keep.store import Clock, Transaction, arrival_tick, moment, own_key, snapshot
 
 __all__ = [
     "SpaceChoices",

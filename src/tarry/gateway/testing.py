@@ -8,10 +8,9 @@ from tarry.gateway.catalog import Scope, read_catalog
 from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.space_changes import add_space
-from tarry.keep.clock import Clock
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
-from tarry.keep.store import Store
+from tarry.keep.store import Clock, Store
 from tarry.testing import ManualClock
 
 __all__ = ["new_token", "small_gateway"]

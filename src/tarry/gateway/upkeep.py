@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from tarry.core.durations import format_duration, ticks_up
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, ticks_up
 from tarry.gateway.catalog import Space, read_catalog
-from tarry.keep.clock import MICROS, Clock, advance, moment
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
-from tarry.keep.states import State
-from tarry.keep.store import Store, StoreSettings, Transaction, snapshot
+from tarry.keep.posts import State
+from tarry.keep.sharing import StoreSettings
+from tarry.keep.store import MICROS, Clock, Store, Transaction, advance, moment, snapshot
 
 __all__ = [
     "LEAST_S",

@@ -1,35 +1,149 @@
-"""Accepting posts: one transaction that stamps them, stores their draws, and promises a release."""
+"""Accepting posts: prepared first, then stamped and stored with their draws in one transaction.
 
+Checks, hashes, draws and encryption happen before the transaction, so that tick closing and others who hand
+posts in wait as briefly as possible.
+"""
+
+import json
 from collections.abc import Sequence
 from math import ceil
+from typing import Literal, NamedTuple
 
+from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput, TarryError
-from tarry.core.release import after_parents
-from tarry.keep.candidates import Candidate, Terms, check_period
+from tarry.core.policy import Policy
+from tarry.core.release import Draws, after_parents, draw_pair
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
+from tarry.keep.keys import new_receipt, post_key, receipt_hash
 from tarry.keep.lockouts import Standstill, clock_of, standstill
-from tarry.keep.posts import Post, Prospect, Receipt, behind_parents, prospect, prospect_of, status_of
+from tarry.keep.outlet import check_delivery
+from tarry.keep.posts import Post, PostRow, Prospect, Receipt, State, Timing, prospect, prospect_of
 from tarry.keep.rows import (
-    PostRow,
-    Timing,
+    behind_parents,
     find_heirloom,
     has_answer,
     post_by_key,
     post_by_receipt,
     posts_by_key,
+    status_of,
 )
-from tarry.keep.sharing import Sharing
-from tarry.keep.states import State
-from tarry.keep.store import Snapshot, Transaction, arrival_tick, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.sharing import Sharing, Snapshot
+from tarry.keep.store import Transaction, Vault, arrival_tick, check_period, snapshot
 
-__all__ = ["CLOSED", "accept"]
+__all__ = ["CLOSED", "Adoption", "Candidate", "Terms", "accept", "check_post", "prepare"]
 
 #: What is said while an operator lets nothing in.
 CLOSED = "this space is paused by its operator: try again later"
 _CHANGING = "this space takes no posts while its policy changes: try again in {wait} s"
 _RESTORED = "this store was restored from a backup and is paused: wait until an operator resumes it"
+_MOST_NAME = 4096
+
+#: Whose posts are delayed: everyone's, those of accounts that did not opt out, or of those that opted in.
+Adoption = Literal["everyone", "opt-out", "opt-in"]
+
+
+class Terms(NamedTuple):
+    """What a post is admitted under, beside what its author says.
+
+    >>> Terms(Policy(epsilon="1", gap="11m")).period
+    ''
+    """
+
+    policy: Policy
+    period: str = ""  # what the ledger counts this under
+    first_tick: int = 0  # nothing is admitted under these terms before it
+    adoption: Adoption = "everyone"  # whose posts are delayed; the others' still count for labels
+    is_open: bool = True  # False: nothing new is admitted under these terms for now
+
+
+class Candidate(NamedTuple):
+    """A post on its way in: checked, hashed, drawn and sealed.
+
+    >>> Candidate._fields[:2]
+    ('post', 'terms')
+    """
+
+    post: Post
+    terms: Terms
+    id: int
+    secret: str
+    receipt: bytes
+    actor: bytes
+    pseudonym: bytes
+    sealed: bytes  # the pseudonym as it is stored while the post waits
+    draws: Draws[int]
+    content: bytes
+    options: bytes
+    body: bytes | None  # hash of a request that may come again
+
+
+def prepare(
+    vault: Vault,
+    terms: Terms,
+    entropy: Entropy,
+    post: Post,
+    *,
+    secret: str | None = None,
+    body: bytes | None = None,
+) -> Candidate:
+    """Do all that can be done before the transaction.
+
+    A request that may come again brings the `secret` of its receipt, always the same, and a hash of its
+    `body`.
+
+    >>> from tarry.core.entropy import Secure
+    >>> from tarry.testing import memory_vault
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> post = Post(actor="ann", target="paper 3", outlet="list", content=b"I agree.")
+    >>> prepare(memory_vault(policy), Terms(policy), Secure(), post).options
+    b'{}'
+    """
+    check_post(vault, post)
+    secret = secret or new_receipt()
+    hashed = receipt_hash(secret)
+    number = post_key(hashed)
+    options = json.dumps(dict(post.options), sort_keys=True).encode() if post.options else b"{}"
+    # No name of a target has a NUL in it: two places and targets never read alike.
+    target = f"{post.space}\0{post.target}" if post.space else post.target
+    pseudonym = vault.keys.pseudonym(post.actor, target)
+    return Candidate(
+        post,
+        terms,
+        number,
+        secret,
+        hashed,
+        vault.keys.actor(post.actor),
+        pseudonym,
+        vault.settings.sharing.seal_pseudonym(secret, pseudonym),
+        draw_pair(terms.policy, post.target, post.track, entropy),
+        vault.seal.shut(number, "content", post.content),
+        vault.seal.shut(number, "options", options),
+        body,
+    )
+
+
+def check_post(vault: Vault, post: Post) -> None:
+    """Refuse a post that could never be delivered, or told from another.
+
+    >>> from tarry.testing import memory_vault
+    >>> post = Post(actor="", target="paper 3", outlet="list", content=b"I agree.")
+    >>> check_post(memory_vault(Policy(epsilon="1", gap="11m")), post)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: actor must have 1 to 4096 characters, not 0
+    """
+    if (outlet := vault.outlets.get(post.outlet)) is None:
+        raise BadInput(f"unknown outlet {post.outlet!r}", f"use {', '.join(vault.outlets) or 'none'}")
+    for what, name in (("actor", post.actor), ("target", post.target)):
+        if not 0 < len(name) <= _MOST_NAME:
+            raise BadInput(f"{what} must have 1 to {_MOST_NAME} characters, not {len(name)}")
+        if "\0" in name:
+            raise BadInput(f"{what} must not contain a NUL character", "leave it out")
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"{what} must be Unicode text", "leave out what is not") from None
+    check_delivery(outlet, post.options, post.content)
 
 
 def accept(
@@ -38,9 +152,6 @@ def accept(
     """Stamp and store, inside an admitting transaction: each request whole or not at all.
 
     >>> from tarry.core.entropy import Secure
-    >>> from tarry.core.policy import Policy
-    >>> from tarry.keep.candidates import prepare
-    >>> from tarry.keep.posts import Post
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> vault = memory_vault(policy)
@@ -66,20 +177,6 @@ def accept(
 
 class _Clerk:
     """Writes the rows of the posts of one transaction."""
-
-    __slots__ = (
-        "_agreed",
-        "_arrivals",
-        "_known",
-        "_lockouts",
-        "_looks_back",
-        "_now",
-        "_posts",
-        "_settings",
-        "_tick",
-        "_transaction",
-        "_vault",
-    )
 
     def __init__(self, transaction: Transaction, vault: Vault, now: Snapshot) -> None:
         self._transaction, self._vault = transaction, vault
@@ -246,8 +343,7 @@ class _Clerk:
 
     def _delayed(self, each: Candidate, arrival: int) -> bool:
         """Whether the account has adopted delays; decided ahead of time, never for one post."""
-        account = self._vault.keys.account(each.actor)
-        row = self._transaction.one("adopted", account=account, tick=arrival)
+        row = self._transaction.one("adopted", account=self._vault.keys.account(each.actor), tick=arrival)
         return each.terms.adoption == "opt-out" if row is None else bool(row["delayed"])
 
     def _label(self, each: Candidate, arrival: int) -> int:

@@ -12,13 +12,13 @@ it leaves in the files of a database, tell the window of an arrival and nothing 
 
 from dataclasses import dataclass
 
-from tarry.core.durations import ticks_up
+from tarry.core.exact import ticks_up
 from tarry.core.policy_file import read_policy
-from tarry.keep.clock import Anchor, Clock, advance, last_past_tick
 from tarry.keep.keys import Keys
 from tarry.keep.posts import prospect
 from tarry.keep.rows import BatchedActs, newly_labelled, read_all
-from tarry.keep.store import Snapshot, StoreSettings, Transaction, anchor_row, snapshot
+from tarry.keep.sharing import Snapshot, StoreSettings
+from tarry.keep.store import Anchor, Clock, Transaction, advance, last_past_tick, snapshot
 
 __all__ = [
     "RECEIPT_DAYS",
@@ -38,7 +38,7 @@ RECEIPT_DAYS = 7
 class Closed:
     """What closing did.
 
-    >>> from tarry.keep.clock import Reading
+    >>> from tarry.keep.store import Reading
     >>> from tarry.core.policy import Policy
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11m"))
     >>> Closed(tick=9, missed=0, anchor=Anchor(7, Reading(7, 0, "a")), settings=settings).tick
@@ -72,7 +72,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     if tick <= before.closed:
         if anchor.reading.boot != before.anchor.reading.boot:
             # Or else the clock would stand still until a wall clock that was set back has caught up.
-            transaction.tell("tick", **anchor_row(anchor), closed=before.closed)
+            transaction.tell("tick", **anchor.columns, closed=before.closed)
         return Closed(before.closed, 0, anchor, settings)
     tidies = tick // public_period(settings) != before.closed // public_period(settings)
     if tidies:
@@ -85,7 +85,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     if tidies:
         _erase(transaction, keys, before, tick)
     _forget(transaction, before, tick)
-    transaction.tell("tick", **anchor_row(anchor), closed=tick)
+    transaction.tell("tick", **anchor.columns, closed=tick)
     return Closed(tick, tick - before.closed - 1, anchor, settings)
 
 

@@ -11,23 +11,21 @@ from typing import Any
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.policy import Policy
-from tarry.keep.admission import accept
-from tarry.keep.candidates import Candidate, Terms, check_delivery, prepare
+from tarry.keep.admission import Candidate, Terms, accept, prepare
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.lockouts import account_of
-from tarry.keep.posts import Post, Receipt, Status, status_of
+from tarry.keep.outlet import check_delivery
+from tarry.keep.posts import Post, PostRow, Receipt, State, Status
 from tarry.keep.rows import (
     Legacy,
     Payload,
-    PostRow,
     post_by_key,
     post_by_receipt,
     read_one,
+    status_of,
     unfinished_posts,
 )
-from tarry.keep.states import State
-from tarry.keep.store import Row, Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Row, Transaction, Vault, snapshot
 
 __all__ = ["Gate"]
 
@@ -252,8 +250,7 @@ class Gate:
     def under_way(self) -> set[int]:
         """The posts that are being delivered at this moment, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            now = self.vault.now(transaction)
-            return {row["id"] for row in transaction.all("under_way", now=now)}
+            return {row["id"] for row in transaction.all("under_way", now=self.vault.now(transaction))}
 
     # --- inside -----------------------------------------------------------------------------------
 

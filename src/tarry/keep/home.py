@@ -19,15 +19,15 @@ from pathlib import Path
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
-from tarry.core.policy_file import read_policy, write_policy
-from tarry.keep.adopt import adopt
+from tarry.core.policy_file import describes, read_policy, write_policy
+from tarry.keep.changes import adopt
 from tarry.keep.errors import Unavailable
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys, key_in, new_key, replace_private, write_private
 from tarry.keep.outlet import HomeOutlets
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import Vault, snapshot
 
 __all__ = [
     "ME",
@@ -92,8 +92,7 @@ class Home:
             unclear = f"HOME must be an absolute path, not {str(user)!r}"
             raise BadInput(unclear if environment.get("HOME") else "HOME is not set", "set TARRY_HOME")
         config = Path(named.get("XDG_CONFIG_HOME", user / ".config"))
-        state = Path(named.get("XDG_STATE_HOME", user / ".local/state"))
-        return cls(config / "tarry", state / "tarry")
+        return cls(config / "tarry", Path(named.get("XDG_STATE_HOME", user / ".local/state")) / "tarry")
 
     @property
     def policy_path(self) -> Path:
@@ -167,34 +166,32 @@ class Home:
 
     def keep_policy(self, policy: Policy) -> None:
         """Make the policy file say what the store has adopted; where it does, it stays as it is."""
-        text = write_policy(policy)
         with suppress(FileNotFoundError, BadInput, UnicodeDecodeError):
-            if write_policy(read_policy(self.policy_path.read_text(encoding="utf-8"))) == text:
+            if describes(self.policy_path.read_text(encoding="utf-8"), policy):
                 return
-        replace_private(self.policy_path, text.encode())
+        replace_private(self.policy_path, write_policy(policy).encode())
 
     def gate(self, policy: Policy | None = None) -> Gate:
         """The gate of the store, which is made if need be; another policy is adopted if that is safe."""
         if policy is None and not self.is_founded():
             raise NotPossible(f"there is no store in {self.state} yet: tarry run makes one")
         keys, store = self._keys(), SqliteStore(self.store_path)
+        with store.transaction("reading") as transaction:
+            now = transaction.snapshot()
         if policy is None:
-            with store.transaction("reading") as transaction:
-                now = transaction.snapshot()
             if now is None:
                 raise Unavailable(f"the store {str(self.store_path)!r} is only being made: try again")
             policy = read_policy(now.policy or "")
-        else:
+        elif now is None or not describes(now.policy, policy):
             self._adopt(store, keys, policy)
         return Gate(Vault(store, keys, self.outlets()), policy)
 
     def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
-        text, sealed = write_policy(policy), find_spec("cryptography") is not None
+        sealed = find_spec("cryptography") is not None
+        settings = StoreSettings.of(policy, personal=True, sealed=sealed)
         with store.transaction("closing") as transaction:
-            begin_store(
-                transaction, StoreSettings.of(policy, personal=True, sealed=sealed), store.clock(), text
-            )
-            if snapshot(transaction).policy != text:
+            begin_store(transaction, settings, store.clock(), write_policy(policy))
+            if not describes(snapshot(transaction).policy, policy):
                 again = f"move {self.policy_path} away and leave out --policy: it is written there again"
                 adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
 

@@ -16,14 +16,12 @@ from functools import partial
 from typing import TypeVar
 
 from tarry.core.entropy import Secure
-from tarry.keep.clock import MICROS
 from tarry.keep.closing import Closed, close_ticks, hour_ticks, public_period
 from tarry.keep.errors import Unavailable
 from tarry.keep.releaser import LEASE_S, SHUT, Claim, Outcome, Releaser, due_outlets, retry_delay
 from tarry.keep.rows import Busy, read_one
 from tarry.keep.sharing import Sharing
-from tarry.keep.store import Transaction
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Transaction, Vault
 
 __all__ = ["Keeper", "Patience"]
 
@@ -48,7 +46,7 @@ class Keeper:
     `tell` hears what happens, in sentences; nothing in them changes at an arrival.
 
     >>> from tarry.core.policy import Policy
-    >>> from tarry.keep.clock import SystemClock
+    >>> from tarry.keep.store import SystemClock
     >>> from tarry.testing import memory_vault
     >>> Keeper(memory_vault(Policy(epsilon="1", gap="11m"), SystemClock())).run(until_empty=True)
     """
@@ -371,8 +369,7 @@ class Patience:
                 if not tries:
                     self._tell(f"{trouble}; waiting for it to come back")
                 tries += 1
-                delay = retry_delay(min(tries, _DOUBLINGS), self._entropy)
-                if self._stopping.wait(delay / MICROS):
+                if self._stopping.wait(retry_delay(min(tries, _DOUBLINGS), self._entropy) / MICROS):
                     if time.monotonic() >= end:
                         return None
                     time.sleep(_AFTER_STOP_S)

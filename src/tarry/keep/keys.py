@@ -1,7 +1,12 @@
-"""Keyed hashes: what the store knows people by. The key lies outside the database, in a private file.
+"""What the key of a store makes: hashes, which it knows people by, and seals over content.
+
+The key lies outside the database, in a private file.
 
 Labels compare actors and targets for equality and never need their names, so the store has no names to
 lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
+
+Content is encrypted at rest by AES-GCM from the `cryptography` package (`pip install 'tarry[fast]'`). Each
+text is bound to its post and its field: a thief who can write to the database cannot swap one for another.
 """
 
 import os
@@ -11,13 +16,17 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from tarry.core.entropy import forks
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, NotPossible
 
 __all__ = [
     "KEY_BYTES",
     "Keys",
+    "Open",
+    "Seal",
+    "Sealed",
     "ctr_reader",
     "key_in",
     "make_durable",
@@ -31,6 +40,7 @@ __all__ = [
 ]
 
 KEY_BYTES = 32
+_NONCE_BYTES = 12
 _HASH_BYTES = 16
 _RECEIPT = blake2b(digest_size=32, person=b"tarry receipt")
 _MASK = blake2b(digest_size=_HASH_BYTES, person=b"tarry pseudonym")
@@ -201,6 +211,64 @@ def _hashed(begun: blake2b, message: bytes) -> bytes:
     hasher = begun.copy()
     hasher.update(message)
     return hasher.digest()
+
+
+class Seal(Protocol):
+    """How content is stored."""
+
+    def shut(self, post: int, field: str, plain: bytes) -> bytes:
+        """The bytes to store."""
+
+    def open(self, post: int, field: str, stored: bytes) -> bytes:
+        """The content again."""
+
+
+class Open:
+    """No encryption: the bytes as they are.
+
+    >>> Open().open(1, "content", Open().shut(1, "content", b"hello"))
+    b'hello'
+    """
+
+    def shut(self, post: int, field: str, plain: bytes) -> bytes:  # noqa: ARG002 - one shape for both
+        """The bytes to store."""
+        return plain
+
+    def open(self, post: int, field: str, stored: bytes) -> bytes:  # noqa: ARG002 - one shape for both
+        """The content again."""
+        return bytes(stored)
+
+
+class Sealed:
+    """AES-256-GCM with a fresh nonce for each text.
+
+    >>> seal = Sealed(bytes(32))
+    >>> seal.open(1, "content", seal.shut(1, "content", b"hello"))
+    b'hello'
+    """
+
+    def __init__(self, key: bytes) -> None:
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise NotPossible(
+                "encrypted content needs the package cryptography: pip install 'tarry[fast]'"
+            ) from None
+        self._cipher = AESGCM(key)
+
+    def shut(self, post: int, field: str, plain: bytes) -> bytes:
+        """The bytes to store."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, plain, _name(post, field))
+
+    def open(self, post: int, field: str, stored: bytes) -> bytes:
+        """The content again."""
+        stored = bytes(stored)
+        return self._cipher.decrypt(stored[:_NONCE_BYTES], stored[_NONCE_BYTES:], _name(post, field))
+
+
+def _name(post: int, field: str) -> bytes:
+    return f"{post} {field}".encode()
 
 
 def ctr_reader() -> Callable[[int], bytes]:

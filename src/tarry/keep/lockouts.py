@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tarry.core.durations import ticks_up
 from tarry.core.entropy import Entropy
-from tarry.keep.clock import MICROS
+from tarry.core.exact import ticks_up
 from tarry.keep.outlet import Outlet
-from tarry.keep.rows import LegacyAccount, Timing, WaitingPost, read_all, read_one
+from tarry.keep.posts import Timing
+from tarry.keep.rows import LegacyAccount, WaitingPost, read_all, read_one
 from tarry.keep.sharing import PERSONAL
-from tarry.keep.store import Transaction, arrival_tick, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Transaction, Vault, arrival_tick, snapshot
 
 __all__ = [
     "Kin",

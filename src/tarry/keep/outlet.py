@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from tarry.keep.home import Home
     from tarry.keep.store import Transaction
 
-__all__ = ["Delivery", "HomeOutlets", "Outlet", "OutletKind", "content_fields"]
+__all__ = ["Delivery", "HomeOutlets", "Outlet", "OutletKind", "check_delivery", "content_fields"]
 
 #: What an outlet promises when a crash cuts a delivery off.
 #: "at most once": it is never tried again, but parked for a person.
 #: "at least once": it is tried again with the same id, by which the receiver can tell.
 #: "exactly once": it is tried again, and a second try changes nothing.
 Delivery = Literal["at most once", "at least once", "exactly once"]
+
+_MOST_CONTENT = 16 << 20
 
 
 class Outlet(ABC):
@@ -93,6 +95,18 @@ class Outlet(ABC):
 
         It is called only for the posts that this worker still holds.
         """
+
+
+def check_delivery(outlet: Outlet, options: Mapping[str, Any], content: bytes) -> None:
+    """Refuse what is too large to be kept, or what its outlet could never deliver.
+
+    >>> from tarry.testing import ListOutlet
+    >>> check_delivery(ListOutlet(), {}, b"I agree.")
+    """
+    if len(content) > _MOST_CONTENT:
+        raise BadInput(f"content must have at most 16 MiB, not {len(content)} bytes")
+    outlet.check(options)
+    outlet.check_content(options, content)
 
 
 def content_fields(content: bytes) -> dict[str, str]:

@@ -12,10 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Row, Snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Kind, Row, SystemClock
 
 if TYPE_CHECKING:
     import psycopg

@@ -1,34 +1,144 @@
-"""The records that go in and out: a post, its receipt, its status, and the release that leaves.
+"""The records that go in and out: a post, its state, its receipt, its status, and the release that leaves.
 
 `Release` is the only one that the world sees. It has no arrival, no actor and no number of ours. A status
 tells when a post will leave, as far as that is known: at one tick, or at one of two of which the label
 chooses.
+
+A post's state is one value in one column. The ways from one to the next:
+
+    accept ──▶ WAITING ──claim──▶ DELIVERING ──it arrived──▶ RELEASED
+                 ▲  │                │  │  └──refused, or given up──▶ PARKED
+                 │  │                │  │
+                 │  │   nothing sent │  │ cut off, or no answer:
+                 └──┼────────────────┘  │ it may have left
+                    │                   ▼
+                    │               IN_DOUBT ──claim──▶ DELIVERING_IN_DOUBT ──it arrived──▶ RELEASED
+                    │                   ▲                   │  └──refused, or given up──▶ PARKED_IN_DOUBT
+                    │                   └── nothing is known ┘
+                    └──withdraw──▶ WITHDRAWN
+
+    PARKED           ──a person puts it back──▶ WAITING      ──withdraw──▶ WITHDRAWN
+    PARKED_IN_DOUBT  ──a person puts it back──▶ IN_DOUBT     ──withdraw──▶ WITHDRAWN
+    WITHDRAWN (by an operator) ──its author puts something else in its place──▶ WAITING
+
+`TRANSITIONS` has every arrow, with those of rare days: a delivery that must not happen twice and was cut
+off is parked in doubt, until its worker tells after all; what depends on a parked post in one person's own
+store is parked with it; what was due while a store was away is parked in doubt.
+
+Once a post is in doubt nobody may act as if it had not left. Only a delivery, or a person, ends the doubt.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tarry.core.release import Draws, after_parents, release_ticks
-from tarry.keep.rows import PostRow, Timing, post_by_key
-from tarry.keep.states import PublicState, State
-from tarry.keep.store import StoreSettings, Transaction
+
+if TYPE_CHECKING:
+    from tarry.keep.sharing import StoreSettings
+    from tarry.keep.store import Row
 
 __all__ = [
+    "GROUPS",
+    "TRANSITIONS",
     "Post",
+    "PostRow",
     "Prospect",
+    "PublicState",
     "Receipt",
     "Release",
+    "State",
     "Status",
-    "behind_parents",
+    "Timing",
     "prospect",
     "prospect_of",
-    "status_of",
+    "timing_of",
 ]
 
 #: What its author is told of a post in doubt while it waits.
 IN_DOUBT = "its delivery has begun, and how it ended is not known yet: it may have left, a later try shows"
+
+#: What people are told: whether it is also in doubt is said beside it.
+PublicState = Literal["waiting", "released", "withdrawn", "parked"]
+
+
+class State(StrEnum):
+    """What has become of a post, as the store has it.
+
+    >>> State.DELIVERING_IN_DOUBT.public, State.DELIVERING_IN_DOUBT.in_doubt
+    ('waiting', True)
+    """
+
+    #: It waits for its tick, or to be tried again. It has not left.
+    WAITING = "waiting"
+    #: A worker is delivering it, and no earlier try is in doubt.
+    DELIVERING = "delivering"
+    #: It waits to be tried again, and may have left: a try was cut off, or was sent and not answered.
+    IN_DOUBT = "in_doubt"
+    #: A worker is delivering it, and an earlier try may have come through.
+    DELIVERING_IN_DOUBT = "delivering_in_doubt"
+    #: It could not be delivered, and a person has to look. It has not left.
+    PARKED = "parked"
+    #: A person has to look, and it may have left.
+    PARKED_IN_DOUBT = "parked_in_doubt"
+    #: It has left: its content is gone from the store.
+    RELEASED = "released"
+    #: It was taken back: its content is gone, and its tick and draws stay for labels and for a repost.
+    WITHDRAWN = "withdrawn"
+
+    @property
+    def public(self) -> PublicState:
+        """What people are told of it."""
+        return _PUBLIC[self]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it may have left although it waits or is parked."""
+        return self in _IN_DOUBT
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it is still to leave, without anybody's help."""
+        return _PUBLIC[self] == "waiting"
+
+
+_PUBLIC: Mapping[State, PublicState] = {
+    State.WAITING: "waiting",
+    State.DELIVERING: "waiting",
+    State.IN_DOUBT: "waiting",
+    State.DELIVERING_IN_DOUBT: "waiting",
+    State.PARKED: "parked",
+    State.PARKED_IN_DOUBT: "parked",
+    State.RELEASED: "released",
+    State.WITHDRAWN: "withdrawn",
+}
+_IN_DOUBT = frozenset({State.IN_DOUBT, State.DELIVERING_IN_DOUBT, State.PARKED_IN_DOUBT})
+
+#: The states that statements name together: `{ready}` in an .sql file is the first of these.
+GROUPS: Mapping[str, tuple[State, ...]] = {
+    "ready": (State.WAITING, State.IN_DOUBT),
+    "delivering": (State.DELIVERING, State.DELIVERING_IN_DOUBT),
+    "on_its_way": (State.WAITING, State.IN_DOUBT, State.DELIVERING, State.DELIVERING_IN_DOUBT),
+    "parked": (State.PARKED, State.PARKED_IN_DOUBT),
+    "unfinished": tuple(state for state, public in _PUBLIC.items() if public in ("waiting", "parked")),
+    "done": (State.RELEASED, State.WITHDRAWN),
+}
+
+#: Every change of the column that may happen; a new post is WAITING.
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.WAITING: frozenset({State.DELIVERING, State.WITHDRAWN, State.PARKED, State.PARKED_IN_DOUBT}),
+    State.DELIVERING: frozenset(
+        {State.RELEASED, State.WAITING, State.IN_DOUBT, State.PARKED, State.PARKED_IN_DOUBT}
+    ),
+    State.IN_DOUBT: frozenset({State.DELIVERING_IN_DOUBT, State.PARKED_IN_DOUBT}),
+    State.DELIVERING_IN_DOUBT: frozenset({State.RELEASED, State.IN_DOUBT, State.PARKED_IN_DOUBT}),
+    State.PARKED: frozenset({State.WAITING, State.WITHDRAWN}),
+    State.PARKED_IN_DOUBT: frozenset({State.IN_DOUBT, State.WITHDRAWN, State.RELEASED, State.PARKED}),
+    State.RELEASED: frozenset(),
+    State.WITHDRAWN: frozenset({State.WAITING}),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +221,75 @@ class Release:
     attempt: int = 1  # above 1 it may have been delivered before
 
 
+class Timing(NamedTuple):
+    """When a post leaves, as far as the store knows: its release, or its arrival with its draws.
+
+    >>> Timing(id=7, release=None, arrival=10, unbatched=0, batched=7).shift
+    0
+    """
+
+    id: int
+    release: int | None
+    arrival: int | None = None  # None once it is erased, and so is all that follows
+    unbatched: int = 0  # ticks, as drawn
+    batched: int = 0
+    deadline: int | None = None
+    shift: int = 0  # ticks by which an outage has moved it
+    label: int | None = None  # 1 batched, 0 not, None not known yet
+
+
+class PostRow(NamedTuple):
+    """A post as the store has it, without its content.
+
+    >>> PostRow(id=7, state=State.WAITING, target="paper 3", outlet="feed", timing=Timing(7, 60)).parent
+    """
+
+    id: int  # its random key
+    state: State
+    target: str
+    outlet: str
+    timing: Timing
+    parent: int | None = None  # the post that goes first
+    pseudonym: bytes | None = None  # under its receipt, but for one person's own store
+    problem: str | None = None  # why it is parked, or why the last try failed
+    body: bytes | None = None  # hash of a request that may come again
+
+    @classmethod
+    def of(cls, row: "Row") -> "PostRow":
+        """What `by_id` and its like answer."""
+        return cls(
+            id=row["id"],
+            state=State(row["state"]),
+            target=row["target"],
+            outlet=row["outlet"],
+            timing=timing_of(row),
+            parent=row["parent"],
+            pseudonym=None if row["pseudonym"] is None else bytes(row["pseudonym"]),
+            problem=row["problem"],
+            body=None if row["body"] is None else bytes(row["body"]),
+        )
+
+
+def timing_of(row: "Row") -> Timing:
+    """What a row tells of its timing; of one whose arrival is erased, its release alone.
+
+    >>> timing_of({"id": 7, "release": 60, "arrival": None})
+    Timing(id=7, release=60, arrival=None, unbatched=0, batched=0, deadline=None, shift=0, label=None)
+    """
+    if row["arrival"] is None:
+        return Timing(row["id"], row["release"])
+    return Timing(
+        id=row["id"],
+        release=row["release"],
+        arrival=row["arrival"],
+        unbatched=row["unbatched"],
+        batched=row["batched"],
+        deadline=row["deadline"],
+        shift=row["shift"],
+        label=row["label"],
+    )
+
+
 class Prospect(NamedTuple):
     """The ticks at which a post may leave; None where that is not known any more.
 
@@ -154,10 +333,11 @@ class Prospect(NamedTuple):
         return Status(state.public, self.earliest, self.latest, tick, why, state.in_doubt)
 
 
-def prospect(timing: Timing, settings: StoreSettings) -> Prospect:
+def prospect(timing: Timing, settings: "StoreSettings") -> Prospect:
     """What the store knows of a post's release.
 
     >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.sharing import StoreSettings
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11s", window="5s"))
     >>> prospect(Timing(id=7, release=None, arrival=10, unbatched=0, batched=7), settings)
     Prospect(earliest=15, latest=22)
@@ -169,11 +349,12 @@ def prospect(timing: Timing, settings: StoreSettings) -> Prospect:
 
 
 def prospect_of(
-    arrival: int, draws: Draws[int], label: int | None, settings: StoreSettings, deadline: int | None
+    arrival: int, draws: Draws[int], label: int | None, settings: "StoreSettings", deadline: int | None
 ) -> Prospect:
     """What an arrival and its draws tell of the release.
 
     >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.sharing import StoreSettings
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11s", window="5s"))
     >>> prospect_of(10, Draws(0, 7), None, settings, None), prospect_of(10, Draws(0, 7), 1, settings, None)
     (Prospect(earliest=15, latest=22), Prospect(earliest=22, latest=22))
@@ -187,38 +368,3 @@ def prospect_of(
         return Prospect(lone, lone)
     batched = release_ticks(arrival, draws, batched=1, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
-
-
-def status_of(transaction: Transaction, settings: StoreSettings, post: PostRow) -> Status:
-    """What the author of a post may know of it.
-
-    >>> from tarry.core.policy import Policy
-    >>> from tarry.testing import memory_store
-    >>> policy = Policy(epsilon="1", gap="11m")
-    >>> post = PostRow(id=1, state=State.RELEASED, target="", outlet="list", timing=Timing(1, 7))
-    >>> with memory_store(policy).transaction("reading") as transaction:
-    ...     status_of(transaction, StoreSettings.of(policy), post).release_at
-    Fraction(7, 1)
-    """
-    ticks = prospect(post.timing, settings)
-    if post.state.is_on_its_way and post.parent is not None:
-        ticks = behind_parents(transaction, settings, ticks, post_by_key(transaction, post.parent))
-    return ticks.status(post.state, settings.tick, post.problem)
-
-
-def behind_parents(
-    transaction: Transaction, settings: StoreSettings, ticks: Prospect, parent: PostRow | None
-) -> Prospect:
-    """A post leaves no earlier than the waiting post it depends on, all the way up.
-
-    >>> from tarry.core.policy import Policy
-    >>> from tarry.testing import memory_store
-    >>> policy = Policy(epsilon="1", gap="11m")
-    >>> with memory_store(policy).transaction("working") as transaction:
-    ...     behind_parents(transaction, StoreSettings.of(policy), Prospect(3, 9), None)
-    Prospect(earliest=3, latest=9)
-    """
-    while parent is not None and parent.state.is_on_its_way:
-        ticks = ticks.after(prospect(parent.timing, settings))
-        parent = None if parent.parent is None else post_by_key(transaction, parent.parent)
-    return ticks

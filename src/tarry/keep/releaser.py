@@ -18,14 +18,12 @@ from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
-from tarry.keep.clock import MICROS
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
 from tarry.keep.rows import Claimed, post_by_key, read_all
-from tarry.keep.store import Transaction, snapshot
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Transaction, Vault, snapshot
 
 __all__ = [
     "LEASE_S",
@@ -183,8 +181,7 @@ class Releaser:
     def renew(self, token: int) -> None:
         """Keep a claim while its delivery takes long."""
         with self.vault.store.transaction("working") as transaction:
-            until = self.vault.now(transaction) + LEASE_S * MICROS
-            transaction.tell("renew", claim=token, until=until)
+            transaction.tell("renew", claim=token, until=self.vault.now(transaction) + LEASE_S * MICROS)
 
     def mark(self, claim: Claim, outcomes: list[Outcome]) -> None:
         """Write down how the deliveries ended."""
@@ -199,14 +196,11 @@ class Releaser:
                 if outcome.post in locked:
                     self._mark_locked_out(transaction, claim.token, outcome, locked[outcome.post])
                 elif outcome.problem:
-                    self._mark_failed(transaction, claim.token, outcome)
+                    # In one person's own store it holds up the rest until it has left, as all that is late.
+                    until = self.vault.now(transaction) + retry_delay(outcome.attempt, self._entropy)
+                    _write_failure(transaction, claim.token, outcome, until)
             if any(outcome.parked for outcome in outcomes):
                 self.vault.settings.sharing.park_children(transaction)
-
-    def _mark_failed(self, transaction: Transaction, token: int, outcome: Outcome) -> None:
-        # In one person's own store it holds up the rest until it has left, as whatever is late does there.
-        until = self.vault.now(transaction) + retry_delay(outcome.attempt, self._entropy)
-        _write_failure(transaction, token, outcome, until)
 
     def _kin(self, claim: Claim, outcomes: list[Outcome]) -> dict[int, Kin]:
         """Of the posts whose accounts cannot get in: what else waits for the same account."""

@@ -12,8 +12,9 @@ from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
 from tarry.keep.keys import post_key, receipt_hash
-from tarry.keep.states import GROUPS, State
-from tarry.keep.store import Row, Transaction
+from tarry.keep.posts import GROUPS, PostRow, Prospect, Status, Timing, prospect, timing_of
+from tarry.keep.sharing import StoreSettings
+from tarry.keep.store import Transaction
 
 __all__ = [
     "KEEPER",
@@ -24,10 +25,9 @@ __all__ = [
     "Legacy",
     "LegacyAccount",
     "Payload",
-    "PostRow",
     "StoredPayload",
-    "Timing",
     "WaitingPost",
+    "behind_parents",
     "find_heirloom",
     "has_answer",
     "migrations",
@@ -38,6 +38,7 @@ __all__ = [
     "queries",
     "read_all",
     "read_one",
+    "status_of",
     "unfinished_posts",
 ]
 
@@ -127,70 +128,6 @@ def has_answer(transaction: Transaction, name: str, /, **values: object) -> bool
     return row is not None and bool(row["answer"])
 
 
-class Timing(NamedTuple):
-    """When a post leaves, as far as the store knows: its release, or its arrival with its draws.
-
-    >>> Timing(id=7, release=None, arrival=10, unbatched=0, batched=7).shift
-    0
-    """
-
-    id: int
-    release: int | None
-    arrival: int | None = None  # None once it is erased, and so is all that follows
-    unbatched: int = 0  # ticks, as drawn
-    batched: int = 0
-    deadline: int | None = None
-    shift: int = 0  # ticks by which an outage has moved it
-    label: int | None = None  # 1 batched, 0 not, None not known yet
-
-
-class PostRow(NamedTuple):
-    """A post as the store has it, without its content.
-
-    >>> PostRow(id=7, state=State.WAITING, target="paper 3", outlet="feed", timing=Timing(7, 60)).parent
-    """
-
-    id: int  # its random key
-    state: State
-    target: str
-    outlet: str
-    timing: Timing
-    parent: int | None = None  # the post that goes first
-    pseudonym: bytes | None = None  # under its receipt, but for one person's own store
-    problem: str | None = None  # why it is parked, or why the last try failed
-    body: bytes | None = None  # hash of a request that may come again
-
-    @classmethod
-    def of(cls, row: Row) -> "PostRow":
-        """What `by_id` and its like answer."""
-        return cls(
-            id=row["id"],
-            state=State(row["state"]),
-            target=row["target"],
-            outlet=row["outlet"],
-            timing=_timing(row),
-            parent=row["parent"],
-            pseudonym=None if row["pseudonym"] is None else bytes(row["pseudonym"]),
-            problem=row["problem"],
-            body=None if row["body"] is None else bytes(row["body"]),
-        )
-
-
-def _timing(row: Row) -> Timing:
-    if row["arrival"] is None:
-        return Timing(row["id"], row["release"])
-    return Timing(
-        id=row["id"],
-        release=row["release"],
-        arrival=row["arrival"],
-        unbatched=row["unbatched"],
-        batched=row["batched"],
-        deadline=row["deadline"],
-        shift=row["shift"],
-        label=row["label"],
-    )
-
-
 def post_by_key(transaction: Transaction, post: int) -> PostRow | None:
     """The post with this key.
 
@@ -237,6 +174,42 @@ def unfinished_posts(transaction: Transaction) -> list[PostRow]:
     return [PostRow.of(row) for row in transaction.all("not_done")]
 
 
+def status_of(transaction: Transaction, settings: StoreSettings, post: PostRow) -> Status:
+    """What the author of a post may know of it.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.keep.posts import State
+    >>> from tarry.testing import memory_store
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> post = PostRow(id=1, state=State.RELEASED, target="", outlet="list", timing=Timing(1, 7))
+    >>> with memory_store(policy).transaction("reading") as transaction:
+    ...     status_of(transaction, StoreSettings.of(policy), post).release_at
+    Fraction(7, 1)
+    """
+    ticks = prospect(post.timing, settings)
+    if post.state.is_on_its_way and post.parent is not None:
+        ticks = behind_parents(transaction, settings, ticks, post_by_key(transaction, post.parent))
+    return ticks.status(post.state, settings.tick, post.problem)
+
+
+def behind_parents(
+    transaction: Transaction, settings: StoreSettings, ticks: Prospect, parent: PostRow | None
+) -> Prospect:
+    """A post leaves no earlier than the waiting post it depends on, all the way up.
+
+    >>> from tarry.core.policy import Policy
+    >>> from tarry.testing import memory_store
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> with memory_store(policy).transaction("working") as transaction:
+    ...     behind_parents(transaction, StoreSettings.of(policy), Prospect(3, 9), None)
+    Prospect(earliest=3, latest=9)
+    """
+    while parent is not None and parent.state.is_on_its_way:
+        ticks = ticks.after(prospect(parent.timing, settings))
+        parent = None if parent.parent is None else post_by_key(transaction, parent.parent)
+    return ticks
+
+
 def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Timing | None:
     """The withdrawn post, still alive, that a repost inherits from.
 
@@ -245,7 +218,7 @@ def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Ti
     ...     find_heirloom(transaction, bytes(16), closed=0)
     """
     row = transaction.one("heirloom", pseudonym=pseudonym, closed=closed)
-    return None if row is None else _timing(row)
+    return None if row is None else timing_of(row)
 
 
 def newly_labelled(transaction: Transaction, labelled: int, ripe: int) -> list[Timing]:
@@ -256,7 +229,7 @@ def newly_labelled(transaction: Transaction, labelled: int, ripe: int) -> list[T
     ...     newly_labelled(transaction, labelled=0, ripe=9)
     []
     """
-    return [_timing(row) for row in transaction.all("newly_labelled", labelled=labelled, ripe=ripe)]
+    return [timing_of(row) for row in transaction.all("newly_labelled", labelled=labelled, ripe=ripe)]
 
 
 class Payload(NamedTuple):

@@ -18,10 +18,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Self
 
-from tarry.keep.clock import Clock, SystemClock
 from tarry.keep.errors import Unavailable
 from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
-from tarry.keep.store import Kind, Row, Snapshot
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Kind, Row, SystemClock
 
 __all__ = ["SqliteStore"]
 
@@ -182,17 +182,23 @@ class SqliteStore:
                 self._make_file()
             connection = self.connection()
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
+            if not self._missing(connection):
+                return
             connection.execute("BEGIN IMMEDIATE")
-            done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
-            for number, script in migrations("sqlite", self.rooms).items():
-                if number not in done:
-                    for statement in _statements(script):
-                        connection.execute(statement)
-                    connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
+            # Looked up again: another process may have been quicker.
+            for number, script in self._missing(connection).items():
+                for statement in _statements(script):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO migrations (number) VALUES (?)", (number,))
             connection.execute("COMMIT")
         except BaseException as error:
             self.give_up(connection, error, f"store {self.path!r}")  # who opens it has just named it
             raise
+
+    def _missing(self, connection: _Connection) -> dict[int, str]:
+        done = {row["number"] for row in connection.execute("SELECT number FROM migrations")}
+        scripts = migrations("sqlite", self.rooms)
+        return {number: scripts[number] for number in scripts if number not in done}
 
 
 class SqliteTransaction:

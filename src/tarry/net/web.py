@@ -258,7 +258,7 @@ def _ask_once(request: WebRequest) -> Response:
             "hung up": "hung up before its answer was whole: try again",
             "half an answer": "hung up before its answer was whole: try again",
             "unreachable": f"cannot be reached ({error.reason[:80]}): check the address",
-            "certificate": f"has a certificate that this machine does not trust ({error.reason[:80]}): check the address",
+            "certificate": f"has an untrusted certificate ({error.reason[:80]}): check the address",
             "too long": f"answered more than {request.most} bytes: ask for less at once",
             "not HTTP": "answered something that is not HTTP: check the address",
         }

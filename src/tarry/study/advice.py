@@ -8,8 +8,8 @@ from statistics import fmean
 import numpy as np
 
 from tarry.core.calibrate import LearnedGap, learned_gap
-from tarry.core.durations import Duration, Number, format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import Duration, Number, format_duration, parse_duration, parse_number
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.study.batching import measure_batching, null_gaps

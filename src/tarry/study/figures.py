@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import PureWindowsPath
 
 from tarry.core import plugins
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 
 __all__ = ["day", "number", "percent", "seconds", "shown_names"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from tarry.core.durations import format_duration, parse_duration
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, parse_duration
 from tarry.core.history import History
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import Policy

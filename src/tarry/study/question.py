@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tarry.core.durations import Number, parse_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import Number, parse_duration
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, attack
 from tarry.study.baselines import baseline

@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from tarry.core.durations import format_duration
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
+from tarry.core.exact import format_duration
 from tarry.core.history import History
 from tarry.core.lanes import stable_codes
 from tarry.core.plan_release import Labelled, label_history, plan_release

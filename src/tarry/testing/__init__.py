@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import NotPossible
 from tarry.core.policy import Policy
-from tarry.keep.clock import MICROS, Clock, Reading
 from tarry.keep.keys import Keys
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
-from tarry.keep.vault import Vault
+from tarry.keep.store import MICROS, Clock, Reading, Vault
 
 if TYPE_CHECKING:
     from tarry.testing.attacks import AttackCase, AttackSuite

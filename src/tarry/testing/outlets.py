@@ -19,7 +19,7 @@ import pytest
 
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
-from tarry.keep import candidates
+from tarry.keep import admission
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Refused
 from tarry.keep.gate import Gate
@@ -131,7 +131,7 @@ class OutletKeeping:
             options=self.world.options,
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(candidates, "new_receipt", lambda: "always the same")
+            patch.setattr(admission, "new_receipt", lambda: "always the same")
             self.receipt = self.gate.admit(post)
 
     def tick(self, ticks: int = 1) -> None:

@@ -26,8 +26,9 @@ from tarry.gateway.middleware.held import OUTLET, HeldCall, Hold, ViewOutlet, pa
 from tarry.keep.errors import Paused, Refused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.releaser import LEASE_S, Releaser
+from tarry.keep.sharing import StoreSettings, begin_store
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import StoreSettings, begin_store
+from tarry.keep.store import snapshot
 from tarry.testing.outlets import OutletCase, OutletSuite
 
 #: A user id that would be found again in any encoding.
@@ -271,6 +272,21 @@ def test_another_policy_waits_until_nothing_is_on_its_way(tmp_path):
     Hold(other, lambda call, release: 200)
     with pytest.raises(Paused, match="the app's policy has changed"):
         hold.admit(some_call(), "/posts")
+
+
+def test_a_policy_in_other_words_is_the_same(tmp_path):
+    """A store whose policy an earlier version wrote down, with other comments, goes on."""
+    settings = settings_in(tmp_path / "a")
+    store = Hold(settings, lambda call, release: 200).vault.store
+    with store.transaction("closing") as transaction:
+        here = snapshot(transaction)
+        ticks = {"tick": str(here.settings.tick), "window_ticks": here.settings.window_ticks}
+        text = f"# as an earlier version wrote it\n{here.policy}"
+        transaction.tell("change_settings", **ticks, labels=here.settings.labels, policy=text)
+    again = Hold(settings, lambda call, release: 200)
+    again.admit(some_call(), "/posts")
+
+    assert len(again.gate.posts()) == 1
 
 
 def test_an_operator_can_stop_admission_and_let_out_what_waits(tmp_path):

@@ -24,12 +24,12 @@ from contracts.review_world import (
 )
 from contracts.scripted_entropy import Script
 from tarry.core.errors import BadInput
-from tarry.keep.clock import MICROS
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.gate import Gate
 from tarry.keep.posts import Post, Release
 from tarry.keep.releaser import Releaser
+from tarry.keep.store import MICROS
 from tarry.places.accounts import Accounts
 from tarry.places.openreview.outlet import OpenReview
 from tarry.testing import ManualClock, memory_vault

@@ -17,7 +17,7 @@ from tarry.study.baselines import baseline
 from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.replay import replay
 from tarry.study.table import event_table
-from tarry.testing import AttackCase, AttackSuite
+from tarry.testing.attacks import AttackCase, AttackSuite
 
 ATTACKS = names("attack")
 POLICY = Policy(epsilon="1", gap="11m")

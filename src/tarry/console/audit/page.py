@@ -20,12 +20,12 @@ from tarry.console.audit.process import ChildLimits
 from tarry.console.audit.upload import drain, receive
 from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
-from tarry.core.durations import parse_duration, parse_number
 from tarry.core.errors import BadInput, TarryError
+from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy import Policy, needs_labels
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.gateway.http_service import HttpService
-from tarry.keep.clock import moment
+from tarry.keep.store import moment
 
 __all__ = ["HABITS", "ROUTES", "UNITS", "USUAL", "add_audits", "for_pages", "read_choices"]
 

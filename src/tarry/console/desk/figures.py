@@ -11,14 +11,13 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from tarry.console.pages import texts
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
 from tarry.gateway.upkeep import ParkedPost, parked_posts
-from tarry.keep.clock import MICROS, Clock, advance, last_past_tick, moment
 from tarry.keep.closing import hour_ticks
-from tarry.keep.store import Row, Transaction, snapshot
+from tarry.keep.store import MICROS, Clock, Row, Transaction, advance, last_past_tick, moment, snapshot
 
 __all__ = [
     "Card",

@@ -19,8 +19,8 @@ from tarry.core.promise import promise
 from tarry.gateway.catalog import SCOPES, Space, find_token
 from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
-from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
+from tarry.keep.store import moment
 
 __all__ = ["ROUTES"]
 

@@ -14,7 +14,7 @@ from altair.utils.schemapi import debug_mode
 from tarry.console.pages import texts
 from tarry.console.workbench.evening import PEOPLE, Evening, Side, watch
 from tarry.console.workbench.figures import MASSES, Choices, Figures, figures
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 from tarry.study.charts.style import DARK, LIGHT, hints, note, percent_axis, plot, styled
 from tarry.study.figures import percent, seconds
 

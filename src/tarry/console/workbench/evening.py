@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tarry.console.workbench.figures import Choices
-from tarry.core.durations import parse_duration
 from tarry.core.entropy import Seeded, Stream
+from tarry.core.exact import parse_duration
 from tarry.core.history import History
 from tarry.core.plan_release import label_history, plan_release
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound
-from tarry.core.durations import format_duration, parse_duration, parse_number
 from tarry.core.errors import BadInput
+from tarry.core.exact import format_duration, parse_duration, parse_number
 from tarry.core.law import Law
 from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
 from tarry.core.policy import Policy

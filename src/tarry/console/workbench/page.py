@@ -33,8 +33,8 @@ from tarry.console.workbench.figures import (
     read_choices,
 )
 from tarry.core.calibrate import power_bound
-from tarry.core.durations import format_duration
 from tarry.core.errors import TarryError
+from tarry.core.exact import format_duration
 from tarry.core.plan import Point
 from tarry.core.policy_file import write_policy
 from tarry.gateway.http_service import HttpService

@@ -14,9 +14,8 @@ from itertools import product
 from math import exp, inf
 from typing import Protocol
 
-from tarry.core.durations import ticks_up
 from tarry.core.errors import BadInput
-from tarry.core.exact import exceeds_exp, log_of
+from tarry.core.exact import exceeds_exp, log_of, ticks_up
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.law import Law

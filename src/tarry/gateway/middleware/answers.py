@@ -14,9 +14,9 @@ from urllib.parse import parse_qs
 
 from tarry.core.errors import TarryError
 from tarry.gateway.middleware.held import HeldCall, Hold
-from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost, Paused, TooLate, Unavailable
 from tarry.keep.posts import Status
+from tarry.keep.store import moment
 
 __all__ = [
     "MOST_FORM_BYTES",

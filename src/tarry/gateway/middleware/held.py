@@ -28,18 +28,18 @@ from urllib.parse import SplitResult, urlsplit
 import tarry
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
-from tarry.core.policy_file import read_policy, write_policy
+from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.gateway.database import make_key, open_store, read_key
-from tarry.keep.adopt import adopt
-from tarry.keep.clock import Clock
+from tarry.keep.changes import adopt
 from tarry.keep.errors import Paused, Refused
 from tarry.keep.gate import Gate
 from tarry.keep.keeper import Keeper
+from tarry.keep.keys import Sealed
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Post, Receipt, Release
 from tarry.keep.rows import KEEPER
-from tarry.keep.store import StoreSettings, Transaction, begin_store, snapshot
-from tarry.keep.vault import Sealed, Vault
+from tarry.keep.sharing import StoreSettings, begin_store
+from tarry.keep.store import Clock, Transaction, Vault, snapshot
 
 __all__ = [
     "OUTLET",
@@ -297,7 +297,6 @@ class Hold:
 
     def __init__(self, settings: HoldSettings, call: Callable[[HeldCall, str], int]) -> None:
         self.settings, self.policy = settings, policy_of(settings.policy)
-        self._text = write_policy(self.policy)
         store = open_store(str(settings.database), KEEPER)
         clock = settings.clock or store.clock()
         with store.transaction("reading") as transaction:
@@ -305,7 +304,9 @@ class Hold:
         keys = make_key(settings.key_file) if is_new else read_key(settings.key_file)
         Sealed(keys.seal)  # says what is missing before anything is stored
         with store.transaction("closing") as transaction:
-            begin_store(transaction, StoreSettings.of(self.policy, sealed=True), clock, self._text)
+            begin_store(
+                transaction, StoreSettings.of(self.policy, sealed=True), clock, write_policy(self.policy)
+            )
             _check_store(transaction)
             adopt(transaction, keys, clock, self.policy)
         self.vault = Vault(store, keys, {OUTLET: ViewOutlet(call)}, clock)
@@ -317,7 +318,7 @@ class Hold:
         if not self.settings.accepting:
             raise Paused("nothing is accepted at the moment: try again later")
         with self.vault.store.transaction("reading") as transaction:
-            if snapshot(transaction).policy != self._text:  # another process, started since, has another
+            if not describes(snapshot(transaction).policy, self.policy):  # of a process that started since
                 raise Paused("the app's policy has changed and it is being restarted: try again later")
         return self.gate.admit(Post(actor=call.user, target=target, outlet=OUTLET, content=pack(call)))
 

@@ -23,8 +23,8 @@ from tarry.gateway.http_service import MAX_NUMBER, HttpService, is_number, json_
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
 from tarry.gateway.routes.spaces import space_out
-from tarry.keep.clock import moment
 from tarry.keep.errors import NoSuchPost
+from tarry.keep.store import moment
 
 __all__: list[str] = []
 

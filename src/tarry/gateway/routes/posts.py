@@ -15,8 +15,8 @@ from tarry.gateway.gateway import Submission
 from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.limits import Limits, check_nesting
 from tarry.gateway.operations import operation
-from tarry.keep.clock import moment
 from tarry.keep.posts import Post, Status
+from tarry.keep.store import moment
 
 __all__: list[str] = []
 

@@ -15,8 +15,8 @@ from tarry.gateway.feed_formats import TOGETHER, ItemFrame, atom_feed, item_out,
 from tarry.gateway.http_service import MAX_NUMBER, HttpService, is_number, json_response, query_number
 from tarry.gateway.operations import operation
 from tarry.gateway.problems import BadRequest
-from tarry.keep.candidates import Adoption
-from tarry.keep.clock import moment
+from tarry.keep.admission import Adoption
+from tarry.keep.store import moment
 
 __all__: list[str] = []
 

@@ -1,4 +1,4 @@
--- Every statement of the keeper, by name. `:name` is a parameter, `{name}` a group of states (states.py). What
+-- Every statement of the keeper, by name. `:name` is a parameter, `{name}` a group of states (posts.py). What
 -- PostgreSQL says differently stands in postgres.sql, what SQLite does in sqlite.sql.
 
 -- name: snapshot

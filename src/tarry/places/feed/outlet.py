@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
+from tarry.keep.store import moment
 
 __all__ = ["FeedFile"]
 

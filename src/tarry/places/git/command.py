@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.cli.acts import options_in
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate, shown_id
+from tarry.cli.queue import options_in
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.gate import Gate
 from tarry.keep.store import Row

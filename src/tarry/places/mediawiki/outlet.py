@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import moment
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
+from tarry.keep.store import moment
 from tarry.places.checks import check_options, is_one_line, read_path, read_utf8
 from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address

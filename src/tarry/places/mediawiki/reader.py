@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.keep.clock import moment
+from tarry.keep.store import moment
 from tarry.net.address import read_address
 from tarry.net.http_call import one_line
 from tarry.net.web import get_json

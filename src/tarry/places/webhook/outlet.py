@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.clock import moment
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
+from tarry.keep.store import moment
 from tarry.net.address import read_address
 from tarry.net.http_call import Response
 from tarry.places.checks import check_timeout

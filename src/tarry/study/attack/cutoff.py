@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tarry.core.durations import parse_number
 from tarry.core.errors import BadInput
+from tarry.core.exact import parse_number
 from tarry.core.lanes import IntArray
 from tarry.study.attack import Attack, AttackKind, Observed, Truth, no_parameter
 from tarry.study.pairs import (

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from tarry.core.calibrate import power_bound
-from tarry.core.durations import Number, parse_number
 from tarry.core.errors import BadInput
+from tarry.core.exact import Number, parse_number
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import Attack, AttackKind, Observed
 from tarry.study.practice import MICROSECONDS

@@ -12,8 +12,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tarry.core import plugins
-from tarry.core.durations import LONGEST, format_duration, parse_duration
 from tarry.core.errors import BadInput
+from tarry.core.exact import LONGEST, format_duration, parse_duration
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.study.practice import MICROSECONDS, Practice

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import altair as alt
 import vl_convert
 
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 
 __all__ = [
     "DARK",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from importlib.metadata import version
 
-from tarry.core.durations import format_duration
+from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.promise import MEANINGLESS, promise

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tarry.core.entropy import Secure
 from tarry.core.policy import Policy
-from tarry.keep.candidates import Terms, prepare
+from tarry.keep.admission import Terms, prepare
 from tarry.keep.posts import Post
 from tarry.testing import memory_vault
 

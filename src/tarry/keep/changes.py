@@ -1,20 +1,29 @@
-"""Sealing anew all that waits in a store: when it is to be encrypted, or gets another key.
+"""What may change in a store that is in use: its policy, its key, and whether it is encrypted.
 
-All of it happens in one transaction, so that whoever is killed meanwhile has changed nothing. Programs that
-have the store open notice at their next transaction, and refuse to go on until they are started again.
+Posts drawn under one policy and posts drawn under another may be told apart while both are on their way,
+so in one person's own store the old ones must have left, and nothing may have left for as long as the
+promise reaches.
+
+When a store is to be encrypted, or gets another key, all that waits is sealed anew in one transaction, so
+that whoever is killed meanwhile has changed nothing. Programs that have the store open notice at their next
+transaction, and refuse to go on until they are started again.
 """
 
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil
 from typing import NamedTuple
 
-from tarry.core.errors import NotPossible
-from tarry.keep.clock import Clock
-from tarry.keep.closing import close_ticks
-from tarry.keep.keys import Keys
-from tarry.keep.rows import StoredPayload, has_answer, read_all
-from tarry.keep.store import Snapshot, Store, Transaction, snapshot
-from tarry.keep.vault import Open, Seal, Sealed, own_key
+from tarry.core.errors import BadInput, NotPossible
+from tarry.core.policy import Policy
+from tarry.core.policy_file import describes, read_policy, write_policy
+from tarry.keep.closing import close_ticks, erased_at
+from tarry.keep.keys import Keys, Open, Seal, Sealed
+from tarry.keep.rows import Busy, StoredPayload, has_answer, read_all, read_one, status_of, unfinished_posts
+from tarry.keep.sharing import Snapshot
+from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, own_key, snapshot
 
-__all__ = ["change_key", "encrypt_store"]
+__all__ = ["adopt", "change_key", "encrypt_store"]
 
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _ARRIVALS = (
@@ -30,6 +39,86 @@ _ACCOUNTS = (
     "the ledger and the choices of accounts are known by hashes of this key, which cannot be made anew: "
     "with --forget-accounts they are erased, counts begin at 0, and every account has its space's default"
 )
+
+
+def adopt(
+    transaction: Transaction, keys: Keys, clock: Clock, policy: Policy, *, instead: str = "give that one"
+) -> bool:
+    """Make this the store's policy, inside a closing transaction; whether that changed anything.
+
+    `instead` tells whoever is refused how to go on under the policy that holds.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock, old = ManualClock(), Policy(epsilon="1", gap="11m")
+    >>> with memory_store(old, clock, personal=True).transaction("closing") as transaction:
+    ...     adopt(transaction, Keys(bytes(32)), clock, Policy(epsilon="2", gap="11m"))
+    True
+    """
+    own_key(transaction, keys)
+    if describes(snapshot(transaction).policy, policy):
+        return False
+    close_ticks(transaction, keys, clock)
+    now = snapshot(transaction)
+    _check_nothing_is_on_its_way(transaction, now, policy, instead)
+    if policy.tick != now.settings.tick:
+        anchor = advance(now.anchor, clock.read(now.now))
+        closed = last_past_tick(anchor.time, policy.tick)
+        transaction.tell("forget_done")  # their release ticks are of another length
+        transaction.tell("recount_parked", closed=closed)
+        transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
+        transaction.tell("tick", **anchor.columns, closed=closed)
+    transaction.tell("forget_heirs")
+    transaction.tell(
+        "change_settings",
+        tick=str(policy.tick),
+        window_ticks=policy.window_ticks,
+        labels=policy.labels,
+        policy=write_policy(policy),
+    )
+    return True
+
+
+def _check_nothing_is_on_its_way(
+    transaction: Transaction, now: Snapshot, policy: Policy, instead: str
+) -> None:
+    busy, tick = read_one(transaction, Busy, "busy_until") or Busy(), now.settings.tick
+    old = now.policy and read_policy(now.policy)
+    reach = max(each.start_ticks(gap) * each.tick for each in (policy, old) if each for gap in each.gaps)
+    counted = _counted_until(now)
+    if busy.waiting:
+        at = _local_time(max(_last_waiting(transaction, now) * tick + reach + tick, counted))
+        raise BadInput(
+            "the policy cannot change while posts wait under another one",
+            f"{instead}, or withdraw them, or wait for them: it changes after {at}, and later if an outage "
+            "moves them",
+        )
+    last = busy.last_release
+    quiet = Fraction(0) if last is None else last * tick + reach + tick
+    if busy.arrivals or now.closed * tick < quiet:
+        gone = "while acts that were taken back or parked under another one count for labels"
+        left = "so soon after posts have left under another one"
+        raise BadInput(
+            f"the policy cannot change {left if quiet >= counted else gone}",
+            f"{instead}, or try again after {_local_time(max(quiet, counted))}",
+        )
+
+
+def _counted_until(now: Snapshot) -> Fraction:
+    """When the last arrival is erased: until then labels look at it, whatever became of its post."""
+    tick = 0 if now.latest is None else erased_at(now.settings, now.latest)
+    return tick * now.settings.tick
+
+
+def _last_waiting(transaction: Transaction, now: Snapshot) -> int:
+    """The last tick at which anything that waits may leave, as far as that is known."""
+    waiting = [post for post in unfinished_posts(transaction) if post.state.is_on_its_way]
+    known = [status_of(transaction, now.settings, post).latest for post in waiting]
+    return max(now.closed, *(tick or 0 for tick in known))
+
+
+def _local_time(at: Fraction) -> str:
+    """In local time; of a moment between seconds, the second after it."""
+    return f"{datetime.fromtimestamp(ceil(at), tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def encrypt_store(store: Store, keys: Keys) -> int | None:
@@ -63,7 +152,7 @@ def change_key(
     whoever posts again what was withdrawn draws afresh, once.
 
     >>> from tarry.core.policy import Policy
-    >>> from tarry.keep.vault import check_key
+    >>> from tarry.keep.store import check_key
     >>> from tarry.testing import memory_vault
     >>> vault, new = memory_vault(Policy(epsilon="1", gap="11m")), Keys(bytes(range(32)))
     >>> change_key(vault.store, vault.clock, vault.keys, new)
