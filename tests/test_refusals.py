@@ -20,7 +20,7 @@ BAD = [
     ("NotPossible", "the policy is wrong: epsilon", "does not say what to do"),
     ("BadInput", "epsilon must be above 0\nnot -1", "has several lines"),
     ("BadInput", "words " * 200 + "must end", "is too long to be read"),
-    ("Unreachable", "the server took " + "ab" * 32, "shows a secret"),
+    ("Unreachable", "the server took " + "a1" * 32, "shows a secret"),
     ("Refused", "the login owls-eat-mice failed", "shows a secret"),
 ]
 

@@ -96,7 +96,7 @@ def test_what_is_not_there_yet_is_made_by_adding_a_space(operator):
         ),
         (
             ["backup", "no/where"],
-            "tarry backup: no backup can be written to 'no/where': there is no such folder",
+            "tarry backup: no backup can be written to 'no/where': make its folder first",
         ),
         (
             ["restore", "none"],

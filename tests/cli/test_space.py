@@ -270,7 +270,7 @@ def test_the_secret_of_a_webhook_is_what_signs_it(operator):
             ["pause", "talk", "--accept-straddle"],
             "unrecognized arguments: --accept-straddle (see tarry space",
         ),
-        (["secret", "talk"], "space 'talk' releases to a feed: only a webhook has a signing secret"),
+        (["secret", "talk"], "space 'talk' releases to a feed, which has no signing secret: name a space"),
         (["secret", "none"], "this gateway has no space 'none': check its name"),
         (["add", "Talk", "--policy", "talk.toml"], "the name of a space must be 1 to 63 small letters"),
         (["add", "talk", "--policy", "talk.toml"], "space 'talk' already exists"),

@@ -35,7 +35,7 @@ REPORTS = {
 _VERB = re.compile(
     r"("
     r"add|allow|ask|begin|call|change|check|chmod|choose|collect|convert|copy|"
-    r"correct|delete|did|do|end|export|give|go|install|leave|let|load|look|make|"
+    r"correct|delete|did|do|end|export|git|give|go|if|install|leave|let|load|look|make|"
     r"mark|mend|move|name|open|pause|pip|push|put|reach|read|remove|rename|renew|"
     r"repair|repeat|run|save|say|see|send|set|show|sign|start|stop|take|tarry|try|"
     r"uninstall|unpack|upload|use|wait|withdraw|write"
@@ -44,7 +44,7 @@ _VERB = re.compile(
 _PARTS = re.compile(r": |; |, or |, then |, and |\. ")
 _LONGEST = 600
 #: A token, a receipt or a key, whole. Transactions and commits have public names of that length.
-_SECRET = re.compile(r"[0-9a-f]{48}")
+_SECRET = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{48}")
 _HAVE_LONG_NAMES = ("places/bitcoin/", "places/git/", "paper/")
 _SHORTEST_SECRET = 6
 

@@ -158,7 +158,7 @@ def test_a_backup_is_never_written_over_another_file(house, tmp_path):
 
 
 def test_where_nothing_can_be_written_it_says_so_and_leaves_nothing(house, tmp_path):
-    with pytest.raises(Exception, match="there is no such folder"):
+    with pytest.raises(Exception, match="make its folder first"):
         back_up(house.store, tmp_path / "none" / "b.db")
     assert not (tmp_path / "none").exists()
 

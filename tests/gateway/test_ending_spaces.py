@@ -45,7 +45,7 @@ def test_an_ended_space_takes_nothing_in_and_lets_out_what_waits(house):
     house.jump(ALL_GONE)
 
     assert isinstance(refusal, Paused)
-    assert str(refusal) == "space 'talk' has ended: it takes no more posts"
+    assert str(refusal) == "space 'talk' has ended and takes no more posts: use another space"
     assert house.state(receipt) == "released"
     assert house.feed() == [b"before"]
     assert isinstance(hand_in(house, space="reviews"), list)

@@ -103,7 +103,7 @@ BODIES = {
     [
         ("a lone surrogate", "surrogate"),
         ("a lone surrogate in a name", "surrogate"),
-        ("an actor twice", "a name twice: 'actor'"),
+        ("an actor twice", "not twice: 'actor'"),
         ("half of it", "truncated"),
         ("a pair of surrogates, cut off", "truncated"),
         ("a pair of surrogates beside NaN", "invalid character"),

@@ -62,7 +62,7 @@ def test_a_space_that_has_ended_says_so_and_goes_on_telling_what_it_released(sit
 
     assert (refusal.status_code, refusal.json()["detail"]) == (
         409,
-        "space 'talk' has ended: it takes no more posts",
+        "space 'talk' has ended and takes no more posts: use another space",
     )
     assert site.http.get("/v1/spaces/talk").json()["has_ended"]
     assert [item["content"] for item in site.feed()["items"]] == ["before"]

@@ -427,7 +427,7 @@ def test_what_cannot_be_opened_is_parked_and_told(home):
 
     assert home.state(receipt) == "parked"
     (told,) = home.told
-    assert told.startswith("1 deliveries by list failed (its content cannot be opened: ")
+    assert told.startswith("1 deliveries by list failed (its content cannot be opened, ")
     assert told.endswith(": parked")
 
 

@@ -209,7 +209,7 @@ def test_of_a_store_that_many_share_nothing_of_the_old_key_is_left(reopen):
     world.pass_ticks(2 * WINDOW + 1)
     world.gate.withdraw(receipts["p2"].secret)
     world.gate.withdraw_post(receipts["p3"].post)
-    with pytest.raises(NotPossible, match="with --forget-accounts they are erased"):
+    with pytest.raises(NotPossible, match="use --forget-accounts to erase them"):
         rekey(world)
     rekey(world, forget=True)
 

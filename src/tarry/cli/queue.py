@@ -204,7 +204,7 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> show_content(Gate(memory_vault(policy), policy), {"id": 7}, as_json=True)
     Traceback (most recent call last):
-    tarry.keep.errors.NoSuchPost: no post has this receipt: it is mistyped, or the post left long ago
+    tarry.keep.errors.NoSuchPost: no post has this receipt: check it, or the post left long ago
     """
     try:
         content, options = gate.content_of(row["id"]), gate.options_of(row["id"])

@@ -290,7 +290,10 @@ def _secret(call: _Call) -> None:
     with call.store.transaction("reading") as transaction:
         space: Space = read_catalog(transaction).space(name)
     if (kind := space.outlet.get("kind")) != "webhook":
-        raise BadInput(f"space {name!r} releases to a {kind}", "only a webhook has a signing secret")
+        raise BadInput(
+            f"space {name!r} releases to a {kind}, which has no signing secret",
+            "name a space with a webhook",
+        )
     secret = space_secret(keys_of(call.config, call.store), space).hex()
     call.answer(secret, space=name, secret_hex=secret)
 

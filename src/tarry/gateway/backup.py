@@ -52,7 +52,7 @@ def back_up(store: Store, path: str | Path) -> dict[str, int]:
     if path.exists():
         raise BadInput(f"{str(path)!r} already exists", "write the backup to a new file")
     if not path.parent.is_dir():
-        raise NotPossible(f"no backup can be written to {str(path)!r}: there is no such folder")
+        raise NotPossible(f"no backup can be written to {str(path)!r}: make its folder first")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         counts = _write(store, draft)

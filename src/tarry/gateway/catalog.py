@@ -55,7 +55,7 @@ class NoSuchSpace(TarryError):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"this gateway has no space {name!r}: check its name")
+        super().__init__(f"this gateway has no space {name[:100]!r}: check its name")
 
 
 class NoSuchToken(BadInput):

@@ -279,7 +279,8 @@ def make_key(path: str | Path) -> Keys:
     try:
         write_private(Path(path), f"{new_key().hex()}\n".encode())
     except OSError as error:
-        raise NotPossible(f"no key file can be made at {str(path)!r}: {error.strerror}") from None
+        problem = f"no key file can be made at {str(path)!r} ({error.strerror})"
+        raise NotPossible(f"{problem}: name another place") from None
     return read_key(path)
 
 

@@ -272,5 +272,5 @@ class Gateway:
 def _or_ended(catalog: Catalog, submission: Submission, outcome: Outcome) -> Outcome:
     """A space that has ended accepts nothing later either; what it has accepted it still recognises."""
     if isinstance(outcome, Paused) and catalog.space(submission.space).has_ended:
-        return Paused(f"space {submission.space!r} has ended: it takes no more posts")
+        return Paused(f"space {submission.space!r} has ended and takes no more posts: use another space")
     return outcome

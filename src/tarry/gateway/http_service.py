@@ -104,8 +104,8 @@ def check_host(request: Request, hosts: Collection[str]) -> None:
     >>> check_host(Request({"type": "http", "headers": [(b"host", b"127.0.0.1:8420")]}), ())
     >>> check_host(Request({"type": "http", "headers": [(b"host", b"evil.example")]}), ["forum.example"])
     Traceback (most recent call last):
-    tarry.gateway.problems.BadRequest: this gateway does not answer to the host name in this address: its \
-operator can add it to the setting hosts
+    tarry.gateway.problems.BadRequest: this gateway does not answer to the host name in this address: let \
+its operator add it to the setting hosts
     """
     if "host" not in request.headers:  # no browser leaves it out
         return
@@ -115,7 +115,7 @@ operator can add it to the setting hosts
     if not match or not (match["ip"] or is_ours):
         raise BadRequest(
             421,
-            "this gateway does not answer to the host name in this address: its operator can add it to the "
+            "this gateway does not answer to the host name in this address: let its operator add it to the "
             "setting hosts",
         )
 

@@ -172,7 +172,7 @@ def end_space(transaction: Transaction, clock: Clock, name: str) -> Space:
     """
     space = read_catalog(transaction).space(name)
     if space.has_ended:
-        raise NotPossible(f"space {name!r} has ended already: nothing was changed")
+        raise NotPossible(f"space {name!r} has ended already: there is nothing to change")
     tick = arrival_tick(snapshot(transaction), clock)
     transaction.tell("end_space", name=name, tick=tick)
     transaction.tell("count_change")
@@ -222,8 +222,8 @@ def remove_space(transaction: Transaction, clock: Clock, name: str) -> None:
     for version in space.versions:
         transaction.tell("forget_period", period=space.period(version))
     _limit_tokens(transaction, read_catalog(transaction), name)
-    for rows in ("receipts", "releases", "versions", "space"):
-        transaction.tell(f"forget_{rows}", space=name)
+    for statement in ("forget_receipts", "forget_releases", "forget_versions", "forget_space"):
+        transaction.tell(statement, space=name)
     transaction.tell("count_change")
 
 

@@ -37,7 +37,7 @@ _TRIED = (
 _LOCKED_OUT = "an account cannot get in at the moment, and is known by a hash of this key: try again later"
 _ACCOUNTS = (
     "the ledger and the choices of accounts are known by hashes of this key, which cannot be made anew: "
-    "with --forget-accounts they are erased, counts begin at 0, and every account has its space's default"
+    "use --forget-accounts to erase them: counts begin at 0, and every account has its space's default"
 )
 
 

@@ -29,11 +29,11 @@ class NoSuchPost(TarryError):
     """No post has this receipt: it never had, or the post left long ago.
 
     >>> print(NoSuchPost())
-    no post has this receipt: it is mistyped, or the post left long ago
+    no post has this receipt: check it, or the post left long ago
     """
 
     def __init__(
-        self, sentence: str = "no post has this receipt: it is mistyped, or the post left long ago"
+        self, sentence: str = "no post has this receipt: check it, or the post left long ago"
     ) -> None:
         super().__init__(sentence)
 

@@ -44,7 +44,7 @@ _LONGEST_DELAY_S = 300
 _MOST_TEXT = 500
 _NOT_IN = "its account cannot get in now"
 #: What a person reads of a post that cannot be opened.
-SHUT = "its content cannot be opened: the key is another one, or the store was changed"
+SHUT = "its content cannot be opened, by another key or after a change of the store: put the right key back"
 #: What a person reads of a delivery whose worker died, where it must not be tried again.
 CUT_OFF = "its delivery was cut off and may or may not have happened: look, then withdraw or repeat it"
 

@@ -49,6 +49,7 @@ def in_outlet_words(ask: Callable[P, Response]) -> Callable[P, Response]:
     Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
     see `only_asking`.
 
+    >>> from tarry.net.address import Address
     >>> nowhere = Address(tls=False, host="127.0.0.1", port=9, path="/")
     >>> in_outlet_words(http_call.call)(nowhere, {}, b"", timeout_s=5, who="the wiki")
     Traceback (most recent call last):

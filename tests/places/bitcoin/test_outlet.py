@@ -168,7 +168,7 @@ def test_one_that_came_in_while_it_was_refused_is_done(world):
 def test_one_that_was_mined_and_spent_is_for_a_person_where_no_node_can_tell(world):
     """And the person is told that this may be so."""
     world.node.mine(RAW, spent=True)
-    with pytest.raises(Refused, match="spent by this one long ago, which a node tells only with txindex"):
+    with pytest.raises(Refused, match="this one spent it long ago, which a node tells only with txindex"):
         world.outlet.deliver(release_of(world))
 
 

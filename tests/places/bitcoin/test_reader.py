@@ -178,7 +178,7 @@ def test_a_busy_node_is_asked_again():
 @pytest.mark.parametrize("modern", [True, False])
 def test_a_block_that_was_pruned_is_told(modern):
     """In our words: the node's may show more."""
-    with pytest.raises(NotPossible, match="refused getblock with code -1: it may have pruned") as caught:
+    with pytest.raises(NotPossible, match="refused getblock with code -1: read later blocks") as caught:
         read(PretendedNode([[], None], modern=modern), blocks="0-1")
     assert "Ann" not in str(caught.value)
 
@@ -194,7 +194,7 @@ def test_blocks_that_are_not_there_yet_are_refused():
     [
         (
             says({"error": {"code": -28, "message": "Loading"}}, status=500),
-            "code -28: it is still starting",
+            "code -28: try again",
         ),
         (says({"error": {"code": -32601}}, status=404), "code -32601: use a node of Bitcoin Core 23"),
         (says({"error": "no"}), "something that is no answer of a node"),

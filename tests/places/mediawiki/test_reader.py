@@ -160,7 +160,7 @@ def test_a_wiki_that_lags_is_left_alone_and_asked_again():
     [
         (
             says({"error": {"code": "readapidenied", "info": "Ann"}}),
-            r"\(readapidenied\): it shows its pages to",
+            r"\(readapidenied\): use another wiki",
         ),
         (
             says({"error": {"code": "internal_api_error", "info": "Ann"}}),

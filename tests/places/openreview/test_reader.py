@@ -282,7 +282,7 @@ def test_nothing_is_asked_before_somebody_reads(api):
     [
         (
             None,
-            "OpenReview answered 403 Forbidden: it does not let this reader in: without a login it shows",
+            "OpenReview answered 403 Forbidden: it does not let this reader in: give a login",
         ),
         ((ANN[0], "another"), "OpenReview refuses the login: check the user and the password"),
     ],

@@ -73,8 +73,8 @@ _READINGS = (
     (
         MISSING,
         (
-            "a coin that it spends is gone or unknown: spent by another transaction (look for your own), "
-            "never sent by whoever made it, or spent by this one long ago, which a node tells only with "
+            "a coin that it spends is gone or unknown: look for a transaction of your own that spent it; "
+            "it may never have been sent, or this one spent it long ago, which a node tells only with "
             "txindex"
         ),
     ),
@@ -330,7 +330,7 @@ def explain(code: int, reason: str) -> Refused | Unreachable:
     >>> type(explain(-28, "Loading block index..."))
     <class 'tarry.keep.errors.Unreachable'>
     """
-    words = _LONG_DIGITS.sub("...", reason)  # ids of transactions are what waits here
+    words = _LONG_DIGITS.sub("...", one_line(reason))  # ids of transactions are what waits here
     if code == _UNREADABLE:
         return Refused(f"the node cannot read it ({words}): make another one")
     if code not in _ABOUT_IT:  # it warms up, is busy, or does not know what is asked

@@ -26,7 +26,7 @@ __all__ = ["HOW", "Clue", "clues_of", "look", "refuse_clues"]
 _MOMENT = 500_000_000
 #: How to make a transaction without any of them, in one line.
 HOW = (
-    "in Bitcoin Core: walletcreatefundedpsbt with locktime 0, replaceable false and a round fee_rate, "
+    "use, in Bitcoin Core, walletcreatefundedpsbt with locktime 0, replaceable false and a round fee_rate, "
     "then walletprocesspsbt; for Sparrow and Electrum see docs: Bitcoin"
 )
 _NOT_REPLACEABLE = 0xFFFFFFFE

@@ -208,7 +208,7 @@ class NotesApi:
             except BadStatus as error:
                 if self.login or error.status != 403:
                     raise
-                raise NotPossible(f"{error}: without a login it shows hardly anything, give one") from None
+                raise NotPossible(f"{error}: give a login, without one it shows hardly anything") from None
             notes = page.get("notes") if isinstance(page, dict) else None
             if not isinstance(notes, list):
                 raise BadInput("the answer of OpenReview holds no notes", f"use {_API}")
