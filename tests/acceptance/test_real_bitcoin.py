@@ -105,7 +105,7 @@ def test_one_that_was_mined_and_spent_is_done_where_the_node_has_an_index(prepar
 
 def test_one_that_was_mined_and_spent_is_for_a_person_where_the_node_has_no_index(node, outlet):
     """Nobody can tell it from one whose coin was spent elsewhere, and the sentence says so."""
-    with pytest.raises(Refused, match="spent by this one long ago, which a node tells only with txindex"):
+    with pytest.raises(Refused, match="this one spent it long ago, which a node tells only with txindex"):
         deliver(outlet, mined_and_spent(node))
 
 

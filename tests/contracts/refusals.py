@@ -6,8 +6,10 @@ source makes in any test is read; what a test makes itself is its own business.
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -46,7 +48,6 @@ _LONGEST = 600
 #: A token, a receipt or a key, whole. Transactions and commits have public names of that length.
 _SECRET = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{48}")
 _HAVE_LONG_NAMES = ("places/bitcoin/", "places/git/", "paper/")
-_SHORTEST_SECRET = 6
 
 
 class Refusals:
@@ -66,8 +67,9 @@ class Refusals:
             refusals._note(error, sys._getframe(1))
 
         self._patch.setattr(TarryError, "__init__", note)
-        self._hear_secrets(Account, lambda account: account.password)
-        self._hear_secrets(Post, lambda post: post.content)
+        self._hear_secrets(Account, lambda account: account.password, shortest=6)
+        # A short one may be any word of a sentence.
+        self._hear_secrets(Post, lambda post: post.content, shortest=20)
 
     def stop(self) -> None:
         """Listen no longer."""
@@ -93,14 +95,14 @@ class Refusals:
         if path.is_relative_to(_SOURCE):
             self._made[type(error).__name__, str(error)] = str(path.relative_to(_SOURCE))
 
-    def _hear_secrets(self, kind: type, read: object) -> None:
+    def _hear_secrets(self, kind: type, read: Callable[[Any], str | bytes], *, shortest: int) -> None:
         make = kind.__init__
 
         def made(thing: object, *values: object, **named: object) -> None:
             make(thing, *values, **named)
             secret = read(thing)
             text = secret if isinstance(secret, str) else bytes(secret).decode(errors="ignore")
-            if len(text) >= _SHORTEST_SECRET:
+            if len(text) >= shortest:
                 self._secrets.add(text)
 
         self._patch.setattr(kind, "__init__", made)

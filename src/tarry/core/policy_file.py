@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from tarry.core.errors import BadInput
@@ -106,7 +107,13 @@ def describes(text: str | None, policy: Policy) -> bool:
     >>> describes('gap = "660s"  # or longer' + chr(10) + "epsilon = 1.0", Policy(epsilon="1", gap="11m"))
     True
     """
-    return text is not None and (text == write_policy(policy) or read_policy(text) == policy)
+    return text is not None and _said(text) == policy
+
+
+@lru_cache(maxsize=16)
+def _said(text: str) -> Policy:
+    """A store is asked at every admission, and its text hardly ever changes."""
+    return read_policy(text)
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import ticks_up
 from tarry.core.policy import Policy
-from tarry.core.policy_file import describes, write_policy
+from tarry.core.policy_file import write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
@@ -77,7 +77,7 @@ def next_version(
     check_not_ended(space)
     here = snapshot(transaction)
     here.settings.check(policy)
-    if describes(space.version.text, policy):
+    if space.version.policy == policy:
         raise BadInput(f"space {name!r} has this policy already", "give another one")
     tick = arrival_tick(here, clock)
     first = tick if accept_straddle else max(first_quiet(space, policy, tick), space.version.first_tick)

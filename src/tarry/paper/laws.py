@@ -153,7 +153,7 @@ def solve(objective: FloatArray, **constraints: Any) -> Any:
     """
     result = linprog(objective, method="highs", **constraints)
     if not result.success:
-        raise NotPossible(f"the linear program has no optimum: {result.message}")
+        raise NotPossible(f"the linear program has no optimum ({result.message}): choose other constraints")
     return result
 
 
