@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from datetime import datetime
@@ -28,6 +29,7 @@ from tarry_mastodon import client
 from tarry_mastodon import outlet as plugin
 from tarry_mastodon.reader import read_mastodon
 
+ROOT = Path(__file__).resolve().parents[2]
 POST = b"POST /api/v1/statuses"
 
 
@@ -406,25 +408,46 @@ def test_the_reader_goes_on_from_page_to_page_and_stops_at_since(server, line):
 
 
 @pytest.fixture(scope="session")
+def fresh(tmp_path_factory):
+    """A fresh environment, with tarry and the plugin in it as their wheels have them.
+
+    What both need besides is that of the tests, by its path: no name of tarry's comes from there.
+    """
+    folder = tmp_path_factory.mktemp("fresh")
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    offline = ["--no-index", "--no-deps"]
+    build = [*pip, "wheel", *offline, "--no-build-isolation", "-w", folder / "wheels", ROOT, PACKAGE]
+    run_quietly(build)
+    run_quietly([sys.executable, "-m", "venv", "--without-pip", folder / "venv"])
+    (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    run_quietly([*pip, "install", *offline, "--target", site, *(folder / "wheels").glob("*.whl")])
+    (site / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    return SimpleNamespace(python=folder / "venv" / "bin" / "python", site=site)
+
+
+@pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """The plugin as pip installs it, in a folder of its own."""
+    """The plugin alone, as pip installs it, in a folder of its own: the gateway is this checkout's."""
     site = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-index"]
-    command = [*pip, "--no-deps", "--no-build-isolation", "--target", site, PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_quietly([*pip, "--no-deps", "--no-build-isolation", "--target", site, PACKAGE])
     return site
 
 
+def run_quietly(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.fixture
-def program(installed, tmp_path):
-    """Runs a program of Python's where the plugin is installed: all that it says."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TARRY_")}
-    path = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))
-    environment |= {"PYTHONPATH": path, "TARRY_HOME": str(tmp_path / "home")}
+def program(fresh, tmp_path):
+    """Runs a program of Python's in the fresh environment: all that it says."""
+    alien = ("TARRY_", "PYTHON")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(alien)}
+    environment["TARRY_HOME"] = str(tmp_path / "home")
 
     def run(*words, code=0):
-        command = [sys.executable, "-m", *map(str, words)]
+        command = [fresh.python, *map(str, words)]
         done = subprocess.run(
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
         )
@@ -437,7 +460,14 @@ def program(installed, tmp_path):
 @pytest.fixture
 def tarry(program):
     """Runs a command of tarry's there."""
-    return partial(program, "tarry")
+    return partial(program, "-m", "tarry")
+
+
+def test_the_environment_is_a_fresh_one(program, fresh):
+    """Both packages are those of the wheels, and neither is this checkout."""
+    for package in ("tarry", "tarry_mastodon"):
+        place = Path(program("-c", f"import {package}; print({package}.__file__)").strip())
+        assert place.is_relative_to(fresh.site)
 
 
 def test_an_installed_plugin_joins_the_commands(server, tarry, tmp_path):
@@ -470,8 +500,12 @@ def test_an_installed_plugin_joins_the_commands(server, tarry, tmp_path):
 
 def test_the_plugins_own_tests_and_examples_pass(program):
     """As its author runs them."""
-    program("pytest", "-q", "-p", "no:cacheprovider", "-c", PACKAGE / "pyproject.toml", PACKAGE / "tests")
-    program("pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", "--pyargs", "tarry_mastodon")
+    program(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", PACKAGE / "pyproject.toml", PACKAGE / "tests"
+    )
+    program(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", "--pyargs", "tarry_mastodon"
+    )
 
 
 def test_batched_statuses_pass_a_kill_and_an_outage_once_and_at_their_ticks(
