@@ -80,7 +80,7 @@ def serve(where: str, items: int, talk: Connection, *, planted: bool) -> None:
     app = create_app(gateway, limits=Limits(rate_per_s=1e6, burst=10**6))
     if planted:
         plant_a_stall(gateway)
-    door, keeper = Listener(app, bind("127.0.0.1", 0), app.state.service), Keeper(gateway.vault)
+    door, keeper = Listener(app, bind("127.0.0.1", 0)), Keeper(gateway.vault)
     threads = [threading.Thread(target=door.run), threading.Thread(target=keeper.run)]
     for thread in threads:
         thread.start()
