@@ -3,8 +3,9 @@
 import io
 import sys
 
-from contracts.shell import ALL_GONE
+from contracts.shell import ALL_GONE, SLOW
 from tarry.cli.main import main
+from tarry.core import plugins
 from tarry.keep.errors import LockedOut, Unreachable
 from tarry.places.command.outlet import CommandOutlet
 
@@ -33,6 +34,21 @@ def test_a_table_tells_id_target_outlet_and_moment(quiet):
     assert line.split()[:4] == [told["id"][:8], "paper-3", "command", "true"]
     assert rest == "no keeper runs: nothing leaves until one does (tarry keeper)"
     assert encrypted == f"What waits is encrypted, with the key in {quiet.home.key_path}."
+
+
+def test_an_act_whose_draws_are_not_told_leaves_in_between(quiet, monkeypatch):
+    """Under a law that is not coupled: receipt and queue say so, in words and as JSON."""
+    monkeypatch.setitem(plugins._OURS["law"], "loose", "contracts.keeping:loose")
+    quiet.write_policy(SLOW + 'law = "loose"\n')
+    _, receipt, _ = quiet.say("run", "--target", "paper-3", "--", "true")
+    told = quiet.ask("run", "--target", "paper-4", "--", "true")
+    _, table, _ = quiet.say("queue")
+    posts = quiet.ask("queue")["posts"]
+
+    assert receipt.startswith("leaves     between 20")
+    assert table.count("  between 20") == 2
+    assert (told["in_between"], told["release_at"]) == (True, None)
+    assert [post["in_between"] for post in posts] == [True, True]
 
 
 def test_with_a_keeper_nothing_is_complained_of(quiet):

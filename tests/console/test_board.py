@@ -8,6 +8,8 @@ from starlette.testclient import TestClient
 
 from tarry.console.board import EVENING, fill_with_an_evening, name_on
 from tarry.console.site import create_site
+from tarry.core import plugins
+from tarry.core.policy import Policy
 from tarry.gateway.config import Config
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Submission
@@ -256,6 +258,23 @@ def test_a_post_that_may_have_appeared_says_so_and_cannot_be_changed(gateway, vi
     assert "may have appeared" in page
     assert "<form" not in page.partition("<main")[2]
     assert "hung up" not in page
+
+
+def test_a_receipt_page_says_between_which_moments_a_post_appears(monkeypatch):
+    """Where its draws must not be told before its label is decided; then it says when."""
+    monkeypatch.setitem(plugins._OURS["law"], "loose", "contracts.keeping:loose")
+    gateway = small_gateway(Policy(epsilon="1", gap="60s", window="10s", law="loose"))
+    site = create_site(gateway, config=Config(boards="talk"))
+    with TestClient(site, "http://localhost", follow_redirects=False) as http:
+        where = hand_in(http).headers["location"]
+        before = http.get(where).text
+        pass_ticks(gateway, 10)
+        status = gateway.receipts.status(where[-64:])
+
+    assert re.search(r"Your post appears between <strong>.*</strong> and <strong>.*</strong>", before)
+    assert "one of two moments" not in before
+    assert "When exactly is told once" in before
+    assert (status.latest - status.earliest, status.in_between) == (74, True)
 
 
 def test_nobody_is_told_about_a_post_without_its_receipt(visitor):

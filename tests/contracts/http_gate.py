@@ -185,7 +185,13 @@ class HttpGate:
     def _status(self, told: dict[str, Any]) -> Status:
         tick = self._world.policy.tick
         earliest, latest = (_tick(told[name], tick) for name in ("earliest_at", "latest_at"))
-        status = Status(state=told["state"], earliest=earliest, latest=latest, tick=tick)
+        status = Status(
+            state=told["state"],
+            earliest=earliest,
+            latest=latest,
+            tick=tick,
+            in_between=told.get("in_between", False),
+        )
         assert told["release_at"] == (told["latest_at"] if status.release_at is not None else None)
         return status
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
@@ -28,6 +29,8 @@ __all__ = [
     "World",
     "as_long_as",
     "lively_policy",
+    "loose",
+    "loose_policy",
     "stiff_policy",
 ]
 
@@ -62,6 +65,13 @@ def _stiff_and_label_free(ask: Ask) -> LawPair:
     return LawPair(batched=law, unbatched=law, start=ask.start)
 
 
+def loose(ask: Ask) -> LawPair:
+    """Both labels draw for themselves, and may draw the same: 0 to G + 4 ticks, or most often G."""
+    unbatched = Law.of_masses([Fraction(1, ask.start + 5)] * (ask.start + 5))
+    batched = Law.of_masses([0] * ask.start + [Fraction(1, 2)] + [Fraction(1, 8)] * 4)
+    return LawPair(batched=batched, unbatched=unbatched, start=ask.start)
+
+
 def stiff_policy(labels: LabelRule = "held", **others: object) -> Policy:
     """A policy whose draws are always the same, in ticks of a second."""
     law = _stiff_and_label_free if labels == "none" else _stiff
@@ -71,6 +81,11 @@ def stiff_policy(labels: LabelRule = "held", **others: object) -> Policy:
 def lively_policy(labels: LabelRule = "held", **others: object) -> Policy:
     """The same with laws that are really random."""
     return _policy(labels, law="label-free" if labels == "none" else "zero-inflated-uniform", **others)
+
+
+def loose_policy(labels: LabelRule = "held", **others: object) -> Policy:
+    """One whose laws are not coupled: what is drawn for one label says nothing of the other."""
+    return _policy(labels, law=loose, **others)
 
 
 def _policy(labels: LabelRule, **others: object) -> Policy:

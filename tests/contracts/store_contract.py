@@ -23,6 +23,7 @@ from contracts.requests_contract import RequestsContract
 from contracts.rule_contract import RuleContract
 from contracts.shared_contract import SharedContract
 from contracts.standstill_contract import StandstillContract
+from contracts.telling_contract import TellingContract
 
 __all__ = ["StoreContract"]
 
@@ -40,6 +41,7 @@ class StoreContract(
     RecordingContract,
     SharedContract,
     RuleContract,
+    TellingContract,
 ):
     """What every store's test class inherits; `reopen` is all it adds."""
 

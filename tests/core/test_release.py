@@ -1,6 +1,7 @@
 """The two pure steps: draws that follow both laws exactly, and a release that nothing can shorten."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
-from tarry.core.law import Law
+from tarry.core.law import Law, Run
 from tarry.core.laws import LAWS
-from tarry.core.mechanism import Ask, LawPair
+from tarry.core.mechanism import Ask, LawPair, shifted_pair
 from tarry.core.plugins import load
 from tarry.core.policy import Policy
 from tarry.core.release import (
@@ -22,6 +23,7 @@ from tarry.core.release import (
     draw_pair,
     needs_second_draw,
     release_ticks,
+    told_span,
 )
 
 ASK = Ask(share=Fraction(1, 2), start=3, weight=Fraction(1, 4), delta=Fraction(1, 20))
@@ -205,3 +207,51 @@ def test_an_arrival_after_the_deadline_is_refused():
     """Nothing is released before it arrived."""
     with pytest.raises(BadInput, match=r"must come by the deadline, tick 110, not at tick 120"):
         release_ticks(120, Draws(0, 0), batched=False, deadline=110)
+
+
+ENDLESS = Law((), (Run(1, Fraction(1, 2)),), Fraction(2))
+
+
+@pytest.mark.parametrize(
+    ("batched", "unbatched", "span"),
+    [
+        (QUARTERS.batched, QUARTERS.unbatched, (0, 4)),
+        (Law.of_masses([0, 0, 0, 1]), Law.of_masses([0, 0, 0, 0, 0, 0, 1]), (3, 6)),
+        # 2^-20 < 10^-6 < 2^-19: of delays of 0 to 19 ticks all but one in a million are made
+        (Law.of_masses([0, 0, 0, 1]), ENDLESS, (0, 19)),
+        (shifted_pair(ENDLESS, 3).batched, ENDLESS.from_tick(1), (1, 22)),
+    ],
+)
+def test_the_span_of_a_pair_holds_every_delay_of_either_law(batched, unbatched, span):
+    """From the shortest to the longest; where there is no longest, all but one in a million."""
+    assert LawPair(batched=batched, unbatched=unbatched, start=3).span == span
+
+
+def test_the_span_of_a_law_without_an_end_is_never_one_tick():
+    """Nearly all of it at one tick is not all of it: the release is not certain."""
+    nearly = Law((Run(1, 1 - Fraction(1, 10**9)),), (Run(1, Fraction(1, 2 * 10**9)),), Fraction(2))
+
+    assert LawPair(batched=nearly, unbatched=replace(nearly), start=0).span == (0, 1)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_draws_of_our_laws_may_be_told(name):
+    """They are coupled, or need no label: nothing is told instead of them."""
+    free = {"labels": "none", "delta": "0.1"} if name == "label-free" else {}
+    pair = Policy(epsilon="1", gap="8s", law=name, window="0s", **free).mechanism().pair
+
+    assert pair.coupled or pair.label_free
+    assert told_span(Policy(epsilon="1", gap="8s", law=name, window="0s", **free), "p1", None) is None
+
+
+def test_a_span_is_that_of_the_events_own_gap():
+    """A track or target with a gap of its own has laws of its own."""
+    policy = Policy(
+        epsilon="1",
+        gap="3s",
+        window="0s",
+        target_gaps={"p2": "7s"},
+        law=lambda ask: shifted_pair(Law.of_masses([1]), ask.start),
+    )
+
+    assert [told_span(policy, target, None) for target in ("p1", "p2")] == [(0, 3), (0, 7)]

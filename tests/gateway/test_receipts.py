@@ -1,6 +1,15 @@
 """What a receipt allows, and that nothing else allows it."""
 
+from datetime import datetime
+
+import msgspec
 import pytest
+
+from tarry.core import plugins
+from tarry.core.policy import Policy
+from tarry.core.release import Draws
+from tarry.gateway.bodies import ReceiptOut, StatusOut
+from tarry.keep import admission
 
 LONGEST = 60
 
@@ -17,6 +26,58 @@ def test_the_moment_is_known_once_the_window_has_passed(site):
     site.pass_ticks(LONGEST)
 
     assert site.ask(told["receipt"]).json() == {**known, "state": "released"}
+
+
+@pytest.fixture
+def loose_site(new_site, monkeypatch):
+    """A gateway whose law is not coupled, and the draws that its posts make, one after the other."""
+    monkeypatch.setitem(plugins._OURS["law"], "loose", "contracts.keeping:loose")
+    draws = []
+    monkeypatch.setattr(admission, "draw_pair", lambda *_: draws.pop(0))
+    return new_site(policy=Policy(epsilon="1", gap="8s", window="3s", law="loose")), draws
+
+
+def test_no_answer_tells_a_draw_before_the_label_is_decided(loose_site):
+    """Posts of one tick, whatever they drew, are answered in the same bytes but for the receipt."""
+    site, draws = loose_site
+    drawn = [Draws(0, 11), Draws(15, 15), Draws(15, 11), Draws(4, 12)]
+    draws += drawn
+    posted = [site.post(f"author {number}", f"p{number}") for number in range(len(drawn))]
+    receipts = [answer.json()["receipt"] for answer in posted]
+    first = site.ask(receipts[0]).json()
+
+    assert len({answer.text.replace(answer.json()["receipt"], "") for answer in posted}) == 1
+    assert first == {
+        "state": "waiting",
+        "release_at": None,
+        "earliest_at": posted[0].json()["earliest_at"],
+        "latest_at": posted[0].json()["latest_at"],
+        "in_between": True,
+    }
+    for _ in range(3):
+        assert len({site.ask(each).content for each in receipts}) == 1
+        assert len({site.ask(each, "PUT", json={"content": "I do not."}).content for each in receipts}) == 1
+        site.pass_ticks(1)
+    assert site.ask(receipts[3], "DELETE").json() == {**first, "state": "withdrawn"}
+
+    site.pass_ticks(1)
+    known = [site.ask(each).json() for each in receipts]
+    moments = [datetime.fromisoformat(each["release_at"]).timestamp() for each in known]
+
+    assert [at - moments[0] for at in moments] == [draws.unbatched for draws in drawn]
+    assert known[0]["release_at"] == first["earliest_at"]
+    assert known[1]["release_at"] == first["latest_at"]
+    assert not any("in_between" in each for each in known)
+
+
+def test_a_client_knows_that_a_post_leaves_in_between(loose_site):
+    """It reads what the API says, with its receipt and without."""
+    site, draws = loose_site
+    draws.append(Draws(4, 12))
+    told = site.post()
+
+    assert msgspec.json.decode(told.content, type=ReceiptOut).in_between
+    assert msgspec.json.decode(site.ask(told.json()["receipt"]).content, type=StatusOut).in_between
 
 
 def test_asking_changes_nothing(site):

@@ -3,7 +3,9 @@
 import pytest
 
 from contracts.house import ALL_GONE, KINDS, House, new_database
+from tarry.core import plugins
 from tarry.core.errors import NotPossible
+from tarry.core.policy import Policy
 from tarry.gateway.backup import back_up, may_have_left, resume
 
 
@@ -74,6 +76,21 @@ def test_what_had_no_label_yet_may_have_left_as_well(house, bring_back):
     old.jump(ALL_GONE)
     assert old.feed() == []
     assert [old.state(receipt) for receipt in receipts] == ["parked"] * 3
+
+
+def test_what_may_have_left_is_told_without_a_draw(request, tmp_path, bring_back, monkeypatch):
+    """Of a law that is not coupled: whatever was drawn, it is listed from its earliest moment on."""
+    monkeypatch.setitem(plugins._OURS["law"], "loose", "contracts.keeping:loose")
+    policy = Policy(epsilon="1", gap="30s", window="10s", law="loose")
+    house = House(new_database(request, "sqlite", tmp_path, "loose"), policy=policy)
+    receipts = [house.admit(f"a{n}", f"p{n}") for n in range(6)]
+    (earliest,) = {each.status.earliest for each in receipts}
+    old = bring_back(house)
+    house.jump(ALL_GONE)
+    house.store.close()
+
+    assert {each.at for each in listed(old)} == {earliest}  # ticks of a second
+    assert len(listed(old)) == 6 == resumed(old)
 
 
 def test_what_is_still_to_come_leaves_at_its_tick(house, bring_back):

@@ -55,6 +55,7 @@ def test_a_receipt_does_not_print_its_secret():
 
 
 TICKS = st.integers(0, 10**6)
+DRAWN = st.builds(Draws, TICKS, TICKS)
 SETTINGS = StoreSettings.of(lively_policy())
 
 
@@ -112,3 +113,35 @@ def test_a_chain_of_waiting_parents_counts_all_the_way_up(rule):
     assert early.latest == head.status.latest
     assert alone == Prospect(0, 0)
     assert head.status.latest - head.status.earliest in (0, BATCHED[rule] - UNBATCHED[rule])
+
+
+@given(TICKS, TICKS, TICKS, st.none() | TICKS.map(lambda tick: tick + 10**6), DRAWN)
+def test_a_span_is_told_instead_of_the_draws_of_an_open_label(arrival, shortest, more, deadline, draws):
+    """From the shortest delay to the longest, by the deadline; a known label is told as ever."""
+    span = (shortest, shortest + more)
+    ends = [arrival + SETTINGS.hold_ticks + delay for delay in span]
+    ends = ends if deadline is None else [min(end, deadline) for end in ends]
+
+    open_label = prospect_of(arrival, draws, None, SETTINGS, deadline, span=span)
+    assert open_label == Prospect(*ends, in_between=ends[0] < ends[1])
+    for label in (0, 1):
+        alone = prospect_of(arrival, draws, label, SETTINGS, deadline)
+        assert prospect_of(arrival, draws, label, SETTINGS, deadline, span=span) == alone
+
+
+def test_a_row_that_must_not_tell_its_draws_does_not():
+    """While it has neither label nor release; then these are told."""
+    row = Timing(id=7, release=None, arrival=10, unbatched=0, batched=7, shift=5, earliest=18, latest=99)
+
+    assert prospect(row, SETTINGS) == Prospect(18, 99, in_between=True)
+    assert prospect(row._replace(label=1), SETTINGS) == Prospect(25, 25)
+    assert prospect(row._replace(release=25), SETTINGS) == Prospect(25, 25)
+
+
+def test_behind_a_post_that_leaves_in_between_others_do_too():
+    """Unless they leave after it in any case."""
+    above = Prospect(5, 9, in_between=True)
+
+    assert Prospect(3, 7).after(above) == Prospect(5, 9, in_between=True)
+    assert Prospect(9, 9).after(above) == Prospect(9, 9)
+    assert above.after(Prospect(3, 3)) == above.later(0) == above

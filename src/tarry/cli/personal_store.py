@@ -28,6 +28,7 @@ __all__ = [
     "find_post",
     "hand_in",
     "how_it_died",
+    "in_between",
     "introduction",
     "open_gate",
     "print_receipt",
@@ -155,6 +156,8 @@ def release_text(status: Status) -> str:
     if status.between is None:
         return "soon"
     early, late = map(_local, status.between)
+    if status.in_between:
+        return f"between {early} and {late}"
     return early if early == late else f"{early} or {late}"
 
 
@@ -239,7 +242,17 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "release_at": status.release_at,
         "earliest_at": early,
         "latest_at": late,
+        **in_between(status),
     }
+
+
+def in_between(status: Status) -> dict[str, bool]:
+    """What JSON has beside two moments if an act may leave at any moment between them, too.
+
+    >>> in_between(Status(state="waiting", earliest=3, latest=9, tick=Fraction(1), in_between=True))
+    {'in_between': True}
+    """
+    return {"in_between": True} if status.in_between else {}
 
 
 def _start_keeper(home: Home) -> None:

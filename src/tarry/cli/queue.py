@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tarry.cli.personal_store import (
     encryption_note,
     find_post,
+    in_between,
     print_receipt,
     release_text,
     revive_keeper,
@@ -151,6 +152,7 @@ def _act_json(act: _Act) -> dict[str, object]:
         "account": account_in(act.options),
         "earliest_at": early,
         "latest_at": late,
+        **in_between(act.status),
         "problem": act.status.problem,
         "holds_up": act.holds_up,
     }

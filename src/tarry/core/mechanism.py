@@ -19,6 +19,7 @@ from tarry.core.sampler import Sampler
 __all__ = ["Ask", "Family", "LabelFree", "LawPair", "Mechanism", "shifted_pair"]
 
 _BITS = 62
+_ALMOST_ALL = 1 - Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +69,21 @@ class LawPair(Final):
         if not self.unbatched.period and not self.unbatched.cumulative(self.start - 1) < 1:
             return False
         return self.batched.same_as(self.unbatched.from_tick(self.start))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The shortest and the longest delay of either law, in ticks.
+
+        Of a law without an end the longest is the one that all but one in a million events stay within.
+
+        >>> shifted_pair(Law.of_masses([Fraction(1, 2), Fraction(1, 2)]), start=5).span
+        (0, 6)
+        """
+        laws = (self.unbatched, self.batched)
+        shortest = min(law.minimum for law in laws)
+        longest = [law.quantile(_ALMOST_ALL) if law.maximum is None else law.maximum for law in laws]
+        # A law without an end always has a longer delay: the two must not read as one certain delay.
+        return shortest, max(*longest, shortest + any(law.maximum is None for law in laws))
 
     @property
     def label_free(self) -> bool:

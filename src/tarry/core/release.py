@@ -19,7 +19,15 @@ from tarry.core.policy import Policy
 if TYPE_CHECKING:
     from tarry.core.lanes import IntArray
 
-__all__ = ["Draws", "after_parents", "coupled_draws", "draw_pair", "needs_second_draw", "release_ticks"]
+__all__ = [
+    "Draws",
+    "after_parents",
+    "coupled_draws",
+    "draw_pair",
+    "needs_second_draw",
+    "release_ticks",
+    "told_span",
+]
 
 #: Ticks of one event, or of many in an array.
 T = TypeVar("T", int, "IntArray")
@@ -66,6 +74,18 @@ def draw_pair(policy: Policy, target: object, track: object, entropy: Entropy) -
         return (mechanism.unbatched if law is pair.unbatched else mechanism.batched).draw(entropy)
 
     return coupled_draws(pair, draw)
+
+
+def told_span(policy: Policy, target: object, track: object) -> tuple[int, int] | None:
+    """The shortest and longest delay to tell instead of an event's draws while its label is open.
+
+    None where the draws may be told. Where the laws are not coupled they must not be: both are drawn apart,
+    and whoever has seen them would read the label off the release.
+
+    >>> told_span(Policy(epsilon="1", gap="300s", window="0s"), "paper 3", None)
+    """
+    pair = policy.mechanism(policy.gap_for(target, track)).pair
+    return None if pair.label_free or pair.coupled else pair.span
 
 
 def coupled_draws(pair: LawPair, draw: Callable[[Law], int]) -> Draws[int]:

@@ -99,6 +99,10 @@ class StatusOut(Struct, kw_only=True, omit_defaults=True):
     in_doubt: Annotated[
         bool, Meta(description="a delivery has begun and nobody knows how it ended: it may have left")
     ] = False
+    in_between: Annotated[
+        bool,
+        Meta(description="it may leave at any moment from the earlier one to the later one"),
+    ] = False
 
 
 class ReceiptOut(StatusOut, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from tarry.core.entropy import Entropy
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.policy import Policy
-from tarry.core.release import Draws, after_parents, draw_pair
+from tarry.core.release import Draws, after_parents, draw_pair, told_span
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import AlreadyUsed, Paused
 from tarry.keep.keys import new_receipt, post_key, receipt_hash
@@ -73,6 +73,7 @@ class Candidate(NamedTuple):
     pseudonym: bytes
     sealed: bytes  # the pseudonym as it is stored while the post waits
     draws: Draws[int]
+    span: tuple[int, int] | None  # delays to tell instead of the draws while the label is open
     content: bytes
     options: bytes
     body: bytes | None  # hash of a request that may come again
@@ -117,6 +118,7 @@ def prepare(
         pseudonym,
         vault.settings.sharing.seal_pseudonym(secret, pseudonym),
         draw_pair(terms.policy, post.target, post.track, entropy),
+        told_span(terms.policy, post.target, post.track),
         vault.seal.shut(number, "content", post.content),
         vault.seal.shut(number, "options", options),
         body,
@@ -314,9 +316,10 @@ class _Clerk:
             deadline = max(deadline - shift, arrival)  # a public one stays where it is
         label = None if self._settings.waits_for_label else self._label(each, arrival)
         if each.terms.adoption == "everyone" or self._delayed(each, arrival):
-            ticks = prospect_of(arrival, each.draws, label, self._settings, deadline)
+            ticks = prospect_of(arrival, each.draws, label, self._settings, deadline, span=each.span)
         else:
             ticks = Prospect(arrival, arrival)
+        ticks = ticks.later(shift)
         self._arrivals.append(
             {
                 "id": each.id,
@@ -330,9 +333,10 @@ class _Clerk:
                 "shift": shift if shift and ticks.release is None else 0,
                 "label": label,
                 "period": each.terms.period,
+                **_instead_of_draws(ticks),
             }
         )
-        return ticks.later(shift) if shift else ticks
+        return ticks
 
     def _lockout(self, post: Post) -> Standstill | None:
         """The lockout of the account that a post needs."""
@@ -362,13 +366,23 @@ class _Clerk:
 
     def _inherit(self, each: Candidate, old: Timing) -> Prospect:
         """A repost takes over tick and draws of the withdrawn post, so that nobody shops for short ones."""
-        ticks = prospect(old, self._settings)
+        ticks, shift = prospect(old, self._settings), 0
+        drawn = prospect(old._replace(earliest=None, latest=None), self._settings)
         lockout = None if self._now.lockout is None else self._lockout(each.post)
-        shift = 0 if lockout is None or ticks.earliest is None else lockout.behind(ticks.earliest)
+        if lockout is not None and drawn.earliest is not None:
+            shift = lockout.behind(drawn.earliest)
+            # By how much it moves depends on the draws: where these are not told, that is not told either.
+            ticks = lockout.around(ticks) if ticks.in_between else ticks.later(shift)
         self._transaction.tell("bequeath_post", id=old.id, closed=self._now.closed)
         kept = {"id": old.id, "ticks": shift if ticks.release is None else 0}
-        self._transaction.tell("bequeath_arrival", **kept, heir=each.id)
-        return ticks.later(shift)
+        self._transaction.tell("bequeath_arrival", **kept, heir=each.id, **_instead_of_draws(ticks))
+        return ticks
+
+
+def _instead_of_draws(ticks: Prospect) -> dict[str, int | None]:
+    """The columns that are told of an arrival while its label is open, if its draws must not be."""
+    told = ticks if ticks.in_between else Prospect(None, None)
+    return {"earliest": told.earliest, "latest": told.latest}
 
 
 def _waiting_parent(transaction: Transaction, sharing: Sharing, child: Candidate) -> PostRow | None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from tarry.core.entropy import Entropy
 from tarry.core.exact import ticks_up
 from tarry.keep.outlet import Outlet
-from tarry.keep.posts import Timing
+from tarry.keep.posts import Prospect, Timing
 from tarry.keep.rows import LegacyAccount, WaitingPost, read_all, read_one
 from tarry.keep.sharing import PERSONAL
 from tarry.keep.store import MICROS, Transaction, Vault, arrival_tick, snapshot
@@ -64,6 +64,17 @@ class Standstill(NamedTuple):
     def behind(self, release: int) -> int:
         """By how much a post moves that has not moved with the others: all that moved are due later."""
         return 0 if release >= self.until else max(self.until - self.since, self.until - release)
+
+    def around(self, ticks: Prospect) -> Prospect:
+        """All that `behind` may make of a release that lies somewhere between these ticks.
+
+        >>> Standstill(since=100, until=400, resumes=402).around(Prospect(350, 600, in_between=True))
+        Prospect(earliest=400, latest=900, in_between=True)
+        """
+        if ticks.earliest is None or ticks.latest is None:
+            return ticks
+        latest = ticks.latest + self.behind(ticks.earliest)
+        return Prospect(max(ticks.earliest, self.until), latest, ticks.in_between)
 
     def again(self, now: int, first: int, until: int) -> "Standstill":
         """The clock stands still once more, and what was to leave first, at tick `first`, waits until then.

@@ -2,7 +2,7 @@
 
 `Release` is the only one that the world sees. It has no arrival, no actor and no number of ours. A status
 tells when a post will leave, as far as that is known: at one tick, or at one of two of which the label
-chooses.
+chooses; or, where these two would give the label away, from which tick to which.
 
 A post's state is one value in one column. The ways from one to the next:
 
@@ -170,11 +170,12 @@ class Status(NamedTuple):
     """
 
     state: PublicState
-    earliest: int | None  # ticks; the release lies at one of the two
+    earliest: int | None  # ticks; the release lies at one of the two, or in between
     latest: int | None
     tick: Fraction  # seconds
     problem: str | None = None  # why it is parked, or why the last try failed
     in_doubt: bool = False  # whether it may have left although it waits or is parked
+    in_between: bool = False  # whether the release may lie anywhere from the earliest to the latest
 
     @property
     def release_at(self) -> Fraction | None:
@@ -183,7 +184,7 @@ class Status(NamedTuple):
 
     @property
     def between(self) -> tuple[Fraction, Fraction] | None:
-        """The two moments of which the release is one; the same one twice once it is known."""
+        """The two moments at or between which it is released; the same one twice once it is known."""
         if self.earliest is None or self.latest is None:
             return None
         return self.earliest * self.tick, self.latest * self.tick
@@ -236,6 +237,8 @@ class Timing(NamedTuple):
     deadline: int | None = None
     shift: int = 0  # ticks by which an outage has moved it
     label: int | None = None  # 1 batched, 0 not, None not known yet
+    earliest: int | None = None  # ticks to tell instead of the draws, while there is no label
+    latest: int | None = None
 
 
 class PostRow(NamedTuple):
@@ -273,8 +276,8 @@ class PostRow(NamedTuple):
 def timing_of(row: "Row") -> Timing:
     """What a row tells of its timing; of one whose arrival is erased, its release alone.
 
-    >>> timing_of({"id": 7, "release": 60, "arrival": None})
-    Timing(id=7, release=60, arrival=None, unbatched=0, batched=0, deadline=None, shift=0, label=None)
+    >>> timing_of({"id": 7, "release": 60, "arrival": None}) == Timing(id=7, release=60)
+    True
     """
     if row["arrival"] is None:
         return Timing(row["id"], row["release"])
@@ -287,11 +290,13 @@ def timing_of(row: "Row") -> Timing:
         deadline=row["deadline"],
         shift=row["shift"],
         label=row["label"],
+        earliest=row["earliest"],
+        latest=row["latest"],
     )
 
 
 class Prospect(NamedTuple):
-    """The ticks at which a post may leave; None where that is not known any more.
+    """The ticks at which, or between which, a post may leave; None where that is not known any more.
 
     >>> Prospect(3, 3).release, Prospect(3, 9).release
     (3, None)
@@ -299,6 +304,7 @@ class Prospect(NamedTuple):
 
     earliest: int | None
     latest: int | None
+    in_between: bool = False  # whether it may leave anywhere from the one to the other
 
     @property
     def release(self) -> int | None:
@@ -309,60 +315,78 @@ class Prospect(NamedTuple):
         """Not before the other one.
 
         >>> Prospect(3, 9).after(Prospect(5, 5))
-        Prospect(earliest=5, latest=9)
+        Prospect(earliest=5, latest=9, in_between=False)
         """
         if self.earliest is None or self.latest is None or other.earliest is None or other.latest is None:
             return self
-        return Prospect(
-            after_parents(self.earliest, other.earliest), after_parents(self.latest, other.latest)
-        )
+        earliest = after_parents(self.earliest, other.earliest)
+        latest = after_parents(self.latest, other.latest)
+        return Prospect(earliest, latest, earliest < latest and (self.in_between or other.in_between))
 
     def later(self, ticks: int) -> "Prospect":
         """Moved, where it is known.
 
         >>> Prospect(3, 9).later(5)
-        Prospect(earliest=8, latest=14)
+        Prospect(earliest=8, latest=14, in_between=False)
         """
         if self.earliest is None or self.latest is None:
             return self
-        return Prospect(self.earliest + ticks, self.latest + ticks)
+        return Prospect(self.earliest + ticks, self.latest + ticks, self.in_between)
 
     def status(self, state: State, tick: Fraction, problem: str | None = None) -> Status:
         """What the author of a post in this state is told."""
         why = IN_DOUBT if state.in_doubt and state.is_on_its_way else problem
-        return Status(state.public, self.earliest, self.latest, tick, why, state.in_doubt)
+        return Status(state.public, self.earliest, self.latest, tick, why, state.in_doubt, self.in_between)
 
 
 def prospect(timing: Timing, settings: "StoreSettings") -> Prospect:
-    """What the store knows of a post's release.
+    """What may be told of a post's release.
 
     >>> from tarry.core.policy import Policy
     >>> from tarry.keep.sharing import StoreSettings
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11s", window="5s"))
     >>> prospect(Timing(id=7, release=None, arrival=10, unbatched=0, batched=7), settings)
-    Prospect(earliest=15, latest=22)
+    Prospect(earliest=15, latest=22, in_between=False)
     """
     if timing.release is not None or timing.arrival is None:
         return Prospect(timing.release, timing.release)
+    if timing.label is None and timing.earliest is not None:
+        return Prospect(timing.earliest, timing.latest, in_between=True)
     draws = Draws(timing.unbatched, timing.batched)
     return prospect_of(timing.arrival, draws, timing.label, settings, timing.deadline).later(timing.shift)
 
 
 def prospect_of(
-    arrival: int, draws: Draws[int], label: int | None, settings: "StoreSettings", deadline: int | None
+    arrival: int,
+    draws: Draws[int],
+    label: int | None,
+    settings: "StoreSettings",
+    deadline: int | None,
+    *,
+    span: tuple[int, int] | None = None,
 ) -> Prospect:
-    """What an arrival and its draws tell of the release.
+    """What an arrival and its draws tell of the release; or a span of delays, while the label is open.
 
     >>> from tarry.core.policy import Policy
     >>> from tarry.keep.sharing import StoreSettings
     >>> settings = StoreSettings.of(Policy(epsilon="1", gap="11s", window="5s"))
-    >>> prospect_of(10, Draws(0, 7), None, settings, None), prospect_of(10, Draws(0, 7), 1, settings, None)
-    (Prospect(earliest=15, latest=22), Prospect(earliest=22, latest=22))
+    >>> prospect_of(10, Draws(0, 7), None, settings, None)
+    Prospect(earliest=15, latest=22, in_between=False)
+    >>> prospect_of(10, Draws(0, 7), 1, settings, None)
+    Prospect(earliest=22, latest=22, in_between=False)
+    >>> prospect_of(10, Draws(0, 7), None, settings, None, span=(0, 20))
+    Prospect(earliest=15, latest=35, in_between=True)
     """
     hold = settings.hold_ticks
     if label is not None:
         one = release_ticks(arrival, draws, batched=label, hold=hold, deadline=deadline)
         return Prospect(one, one)
+    if span is not None:
+        earliest, latest = (
+            release_ticks(arrival, Draws(delay, delay), batched=0, hold=hold, deadline=deadline)
+            for delay in span
+        )
+        return Prospect(earliest, latest, earliest < latest)
     lone = release_ticks(arrival, draws, batched=0, hold=hold, deadline=deadline)
     if draws.settled:
         return Prospect(lone, lone)

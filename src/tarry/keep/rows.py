@@ -202,7 +202,7 @@ def behind_parents(
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> with memory_store(policy).transaction("working") as transaction:
     ...     behind_parents(transaction, StoreSettings.of(policy), Prospect(3, 9), None)
-    Prospect(earliest=3, latest=9)
+    Prospect(earliest=3, latest=9, in_between=False)
     """
     while parent is not None and parent.state.is_on_its_way:
         ticks = ticks.after(prospect(parent.timing, settings))

@@ -55,6 +55,16 @@ def test_an_author_is_told_the_moment_or_the_two_it_may_be(ticks, moments, words
     assert "s3cret" in page.body.decode()
 
 
+def test_an_author_is_told_between_which_moments_it_will_appear():
+    """Where its draws must not be told, programs find that beside the moments, and people in words."""
+    hold = a_hold(Receipt("s3cret", 7, status(1, 2, in_between=True)))
+    told = json.loads(admit(hold, some_call(), "/posts").body)
+    page = admit(hold, some_call(), "/posts", html=True).body.decode()
+
+    assert (told["release_at"], told["in_between"]) == (None, True)
+    assert "It will appear between 1970-01-01 00:01:00 UTC and 1970-01-01 00:02:00 UTC; your other" in page
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -147,13 +147,14 @@ def _refused(error: TarryError, *, html: bool) -> HeldAnswer:
     return refusal(_STATUS.get(type(error), 422), str(error), html=html)
 
 
-def _status_fields(status: Status) -> dict[str, str | None]:
+def _status_fields(status: Status) -> dict[str, str | bool | None]:
     """The author may know all of it."""
     earliest, latest = status.between or (None, None)
     times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
     moments = {name: None if at is None else moment(at) for name, at in times.items()}
     problem = {"problem": status.problem} if status.problem else {}
-    return {"state": status.state, **moments, **problem}
+    in_between = {"in_between": True} if status.in_between else {}
+    return {"state": status.state, **moments, **in_between, **problem}
 
 
 def _when(status: Status) -> str:
@@ -162,6 +163,8 @@ def _when(status: Status) -> str:
     earliest, latest = map(_clock_time, status.between)
     if status.release_at is not None:
         return f"at {latest}"
+    if status.in_between:
+        return f"between {earliest} and {latest}; your other posts decide, and then the moment is told"
     return f"at {earliest} or at {latest}; which of them, your other posts decide"
 
 

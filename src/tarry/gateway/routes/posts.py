@@ -106,7 +106,8 @@ def _known(status: Status) -> dict[str, Any]:
     earliest, latest = status.between or (None, None)
     times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
     moments = {name: None if at is None else moment(at) for name, at in times.items()}
-    return {"state": status.state, "in_doubt": status.in_doubt, **moments}
+    flags = {"in_doubt": status.in_doubt, "in_between": status.in_between}
+    return {"state": status.state, **flags, **moments}
 
 
 async def _admit(

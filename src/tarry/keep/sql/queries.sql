@@ -58,7 +58,7 @@ UPDATE posts SET release = :closed WHERE state IN {parked}
 -- name: heirloom
 -- A withdrawn post of the same actor on the same target, still alive: a repost takes over its tick
 -- and draws. Of several the latest: nobody gains by handing in more than one.
-SELECT p.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+SELECT p.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM legacies l JOIN posts p ON p.id = l.id LEFT JOIN arrivals a ON a.id = p.id
 WHERE l.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
 ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.id LIMIT 1
@@ -83,7 +83,7 @@ DELETE FROM legacies WHERE id = :id
 UPDATE posts SET release = :closed, fresh = 1 WHERE id = :id
 
 -- name: bequeath_arrival
-UPDATE arrivals SET id = :heir, shift = shift + :ticks WHERE id = :id
+UPDATE arrivals SET id = :heir, shift = shift + :ticks, earliest = :earliest, latest = :latest WHERE id = :id
 
 -- name: follows
 -- Whether an earlier admitted event of the actor on another target lies within the window.
@@ -102,26 +102,28 @@ INSERT INTO posts (id, state, target, outlet, options, content, release, parent,
 VALUES (:id, 'waiting', :target, :outlet, :options, :content, :release, :parent, :receipt, :pseudonym, :body)
 
 -- name: insert_arrival
-INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, shift, label, period)
-VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :deadline, :shift, :label, :period)
+INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, shift, label, period,
+                      earliest, latest)
+VALUES (:id, :actor, :pseudonym, :arrival, :declared, :unbatched, :batched, :deadline, :shift, :label, :period,
+        :earliest, :latest)
 
 -- name: by_receipt
 -- A post, and what is still known of its arrival.
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
-       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id AND p.receipt = :receipt
 
 -- name: by_id
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
-       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id = :id
 
 -- name: not_done
 -- Every post that waits or is parked, in no order that tells anything.
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
-       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.state IN {unfinished}
 ORDER BY p.id
@@ -218,7 +220,7 @@ WHERE arrival > :labelled AND arrival <= :ripe AND label IS NULL
 
 -- name: newly_labelled
 -- Posts whose release the label has just fixed.
-SELECT a.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+SELECT a.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM arrivals a JOIN posts p ON p.id = a.id
 WHERE a.arrival > :labelled AND a.arrival <= :ripe AND p.release IS NULL
 
@@ -237,7 +239,7 @@ UPDATE posts SET release = release + :ticks
 WHERE release IS NOT NULL AND (state IN {on_its_way} OR state = 'withdrawn' AND release > :closed)
 
 -- name: shift_pending
-UPDATE arrivals SET shift = shift + :ticks
+UPDATE arrivals SET shift = shift + :ticks, earliest = earliest + :ticks, latest = latest + :ticks
 WHERE id IN (SELECT id FROM posts WHERE release IS NULL)
 
 -- name: shift_lockouts
@@ -278,7 +280,7 @@ WHERE id = :id AND state IN {on_its_way} AND release IS NOT NULL
 UPDATE posts SET fresh = 1 WHERE state IN {on_its_way} AND outlet = :outlet AND fresh = 0
 
 -- name: shift_arrival
-UPDATE arrivals SET shift = shift + :ticks
+UPDATE arrivals SET shift = shift + :ticks, earliest = earliest + :ticks, latest = latest + :ticks
 WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.release IS NULL)
 
 -- name: shift_heirloom

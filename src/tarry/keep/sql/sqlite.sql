@@ -29,6 +29,6 @@ RETURNING id
 -- name: by_ids
 -- Several posts at once, as by_id.
 SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.problem, p.body,
-       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label
+       a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id IN (SELECT value FROM json_each(:ids))
