@@ -221,3 +221,69 @@ def test_an_impossible_budget_gets_one_sentence(words, sentence, capsys):
     budget = words if "p.toml" in words else [*words, *THREE_HUNDRED]
 
     assert refusal(capsys, *budget).startswith(f"tarry plan: {sentence}")
+
+
+# --- a season -------------------------------------------------------------------------------------
+
+PLACE = ["--gap", "11m", "--window", "5m"]
+
+
+def test_a_season_is_planned_and_the_older_law_beside_it(capsys):
+    """200 pairs within 2.3 nats but for one in a hundred people: eight hours instead of a day."""
+    told = figures(capsys, "--season", "200", "--total", "2.3", "--delta", "0.01", *PLACE)
+    season, hold = told["season"], told["hold_ticks"]
+
+    assert (told["law"], season["blocks"], season["acts"]) == ("cosine", 58, 400)
+    assert 2.5 <= season["order"] <= 3.25
+    assert season["costs"] <= 2.3
+    assert told["batched"]["mean_s"] - hold == pytest.approx(7 * 3600 + 52 * 60, abs=30)
+    other = season["other"]
+    assert other["law"] == "zero-inflated-uniform"
+    assert other["batched"]["max_s"] - hold == pytest.approx(46 * 3600 + 19 * 60, abs=31)
+    assert other["batched"]["mean_s"] - hold == pytest.approx(23 * 3600 + 17 * 60, abs=31)
+
+
+def test_the_policy_of_a_season_is_printed_as_a_file(capsys):
+    """For a few pairs the older law is better, and taken; the file reads back."""
+    few = answer(capsys, "--season", "2", "--total", "1", "--delta", "0.01", *PLACE, "--toml")
+    many = answer(capsys, "--season", "30", "--total", "4", "--delta", "0.01", *PLACE, "--toml")
+
+    assert read_policy(few).law == "zero-inflated-uniform"
+    assert read_policy(few).season.acts == 4
+    assert (read_policy(many).law, read_policy(many).season.acts) == ("cosine", 60)
+
+
+def test_a_season_is_told_in_words(capsys):
+    told = answer(capsys, "--season", "30", "--total", "4", "--delta", "0.01", *PLACE)
+
+    assert "season: 60 acts (30 pairs) cost 3." in told
+    assert "the zero-inflated-uniform law would need" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--total", "2"], "--season must have --total and --delta: try --total 2.3 --delta 0.01"),
+        (
+            ["--total", "2", "--delta", "0.01", "--epsilon", "1"],
+            "--season finds the law, and --epsilon is given",
+        ),
+        (
+            ["--total", "2", "--delta", "0.01", "--law", "uniform"],
+            "--season finds the law, and --law is given",
+        ),
+        (["--total", "0", "--delta", "0.01"], "the epsilon of a season must be above 0, not 0"),
+        (
+            ["--total", "4", "--delta", "0.01", "--max-delay", "1h"],
+            "13 blocks are needed, with a longest delay of 3h32m59s, and at most 1h is allowed: allow more",
+        ),
+    ],
+)
+def test_a_season_that_cannot_be_planned_is_refused(words, sentence, capsys):
+    assert sentence in refusal(capsys, "--season", "30", *words, *PLACE)
+
+
+def test_a_season_needs_a_gap(capsys):
+    words = ["--season", "30", "--total", "4", "--delta", "0.01"]
+
+    assert "no gap is given: use --gap 11m" in refusal(capsys, *words)

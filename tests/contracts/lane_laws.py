@@ -1,5 +1,6 @@
 """Laws on which vectors are compared with single draws: all of ours, and some that redraw a lot."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -12,11 +13,18 @@ from tarry.core.plugins import load
 LAWS = {
     f"{name}, {label}": getattr(
         load("law", name)(
-            Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 20))
+            Ask(
+                share=Fraction(1, 2),
+                start=start,
+                weight=Fraction(1, 4),
+                delta=Fraction(1, 20),
+                blocks=9,
+                order=Decimal(3),
+            )
         ),
         label,
     )
-    for name, start in zip(OURS, (25, 40, 31, 60, 17), strict=True)
+    for name, start in zip(OURS, (25, 40, 31, 60, 12, 17), strict=True)
     for label in ("batched", "unbatched")
 }
 LAWS |= {

@@ -47,6 +47,7 @@ class LawCase:
     asks: Sequence[Ask]
     small: Sequence[Ask]  # few ticks: every mutant of these is tried
     label_free: bool = False
+    coupled: bool = True  # one draw serves both labels
 
 
 def grid(epsilons: str, starts: str, weights: str = "1", deltas: str = "0", split: int = 2) -> list[Ask]:
@@ -151,8 +152,11 @@ def check_pair(case: LawCase, ask: Ask, pair: LawPair) -> None:
 def check_together(case: LawCase, ask: Ask, pair: LawPair) -> None:
     """The two laws belong together: one given the other, or both the same."""
     assert pair.label_free is case.label_free
-    if not case.label_free:
+    if case.coupled and not case.label_free:
         check_coupling(pair, ask)
+    elif not case.coupled:
+        assert not pair.coupled
+        assert pair.batched.minimum >= ask.start
 
 
 class LawContract:
@@ -263,4 +267,5 @@ def _one_law(law: Law, start: int) -> LawPair:
 
 def _name(ask: Ask) -> str:
     delta = f"-d{float(ask.delta):g}" if ask.delta else ""
-    return f"s{float(ask.share):g}-G{ask.start}-w{float(ask.weight):g}{delta}"
+    blocks = f"-n{ask.blocks}-a{ask.order}" if ask.blocks else ""
+    return f"s{float(ask.share):g}-G{ask.start}-w{float(ask.weight):g}{delta}{blocks}"

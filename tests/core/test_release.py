@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -25,8 +26,16 @@ from tarry.core.release import (
     release_ticks,
     told_span,
 )
+from tarry.core.season import Season
 
-ASK = Ask(share=Fraction(1, 2), start=3, weight=Fraction(1, 4), delta=Fraction(1, 20))
+ASK = Ask(
+    share=Fraction(1, 2),
+    start=3,
+    weight=Fraction(1, 4),
+    delta=Fraction(1, 20),
+    blocks=4,
+    order=Decimal(2),
+)
 QUARTERS = LawPair(
     batched=Law.of_masses([0, 0, 0, Fraction(1, 4), Fraction(3, 4)]),
     unbatched=Law.of_masses([Fraction(1, 4)] * 4),
@@ -234,7 +243,16 @@ def test_the_span_of_a_law_without_an_end_is_never_one_tick():
     assert LawPair(batched=nearly, unbatched=replace(nearly), start=0).span == (0, 1)
 
 
-@pytest.mark.parametrize("name", LAWS)
+def test_the_draws_of_a_season_law_are_not_told():
+    """It is not coupled: until the label is decided only the span of the law is."""
+    season = Season(acts=2, epsilon=Fraction(4), delta=Fraction(1, 100))
+    policy = Policy(gap="8s", window="0s", law="cosine", blocks=5, order="2", season=season)
+
+    assert not policy.mechanism().pair.coupled
+    assert told_span(policy, "p1", None) == (0, 39)
+
+
+@pytest.mark.parametrize("name", sorted(set(LAWS) - {"cosine"}))
 def test_the_draws_of_our_laws_may_be_told(name):
     """They are coupled, or need no label: nothing is told instead of them."""
     free = {"labels": "none", "delta": "0.1"} if name == "label-free" else {}

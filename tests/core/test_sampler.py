@@ -1,6 +1,7 @@
 """The sampler's distribution, enumerated: every path a draw can take, with its exact chance."""
 
 from collections import defaultdict
+from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
@@ -22,7 +23,14 @@ CLOSE = Fraction(1, 1 << 200)
 SMALL = {
     f"{name}, {label}, G={start}": getattr(
         load("law", name)(
-            Ask(share=Fraction(1, 2), start=start, weight=Fraction(1, 4), delta=Fraction(1, 10))
+            Ask(
+                share=Fraction(1, 2),
+                start=start,
+                weight=Fraction(1, 4),
+                delta=Fraction(1, 10),
+                blocks=4,
+                order=Decimal(2),
+            )
         ),
         label,
     )

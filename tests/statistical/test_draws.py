@@ -5,6 +5,7 @@ sampler would have been unlucky with its seed. For the secure source the bound i
 (Dvoretzky, Kiefer, Wolfowitz, Massart), so that a right sampler fails once in 1 / `ALPHA_SECURE` runs.
 """
 
+from decimal import Decimal
 from fractions import Fraction
 from math import log, sqrt
 
@@ -29,7 +30,14 @@ EXPECTED = 10  # cells of a chi-square test have at least so many expected draws
 LAWS = {
     f"{name}, {label}": getattr(
         load("law", name)(
-            Ask(share=Fraction(1, 2), start=20, weight=Fraction(1, 4), delta=Fraction(1, 50))
+            Ask(
+                share=Fraction(1, 2),
+                start=20,
+                weight=Fraction(1, 4),
+                delta=Fraction(1, 50),
+                blocks=6,
+                order=Decimal(3),
+            )
         ),
         label,
     )

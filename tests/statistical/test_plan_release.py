@@ -13,10 +13,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
+from contracts.policies import policy_with
 from tarry.core.entropy import Secure, Seeded
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
-from tarry.core.policy import Policy
 
 ERROR_RATE = 1e-9
 DRAWS = 60_000
@@ -27,7 +27,7 @@ LABELS = (True, False)
 
 def policy_of(law, **more):
     """A policy with a hold, small enough for every tick to be drawn often."""
-    return Policy(**{"epsilon": "2", "gap": "40s", "window": "10s", "weight": "0.25", "law": law, **more})
+    return policy_with(law, **{"epsilon": "2", "gap": "40s", "window": "10s", "weight": "0.25", **more})
 
 
 def label_free(**more):
@@ -75,7 +75,7 @@ def apart(law, other):
 
 
 @pytest.mark.parametrize("batched", LABELS, ids=["batched", "unbatched"])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [*LAWS, "cosine"])
 def test_delays_follow_the_exact_law(law, batched):
     """Seeded delays of batched and of unbatched events have the law of their label, for every law."""
     policy = policy_of(law)
@@ -93,7 +93,7 @@ def test_label_free_delays_follow_one_law(batched):
 
 
 @pytest.mark.parametrize("batched", LABELS, ids=["batched", "unbatched"])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [*LAWS, "cosine"])
 @pytest.mark.needs_real_draws("this test is about how they are spread")
 def test_secure_delays_follow_the_exact_law(law, batched):
     """Delays from the secure source have the same laws."""

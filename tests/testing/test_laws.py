@@ -1,5 +1,6 @@
 """Our laws join the suite of laws; laws that break their promise, or do not add up, fail it."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -12,7 +13,7 @@ from tarry.core.plugins import load
 from tarry.testing.laws import LawCase, LawSuite
 
 ASKS = [
-    Ask(share=Fraction(share), start=start, weight=Fraction(weight))
+    Ask(share=Fraction(share), start=start, weight=Fraction(weight), blocks=12, order=Decimal(6))
     for share, start, weight in (("1/2", 1, "1"), ("1", 4, "1/2"), ("2", 7, "1"))
 ]
 FREE = [Ask(share=Fraction(1), start=start, weight=Fraction(1), delta=Fraction(1, 10)) for start in (1, 5)]
@@ -26,7 +27,7 @@ class TestOurs(LawSuite):
 
     @pytest.fixture(autouse=True)
     def _take(self, law):
-        self.case = LawCase(family=load("law", law), asks=ASKS)
+        self.case = LawCase(family=load("law", law), asks=ASKS, coupled=law != "cosine")
 
 
 class TestLabelFree(LawSuite):

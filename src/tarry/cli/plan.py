@@ -1,27 +1,32 @@
 """What a policy costs: how long batched and unbatched acts wait.
 
 Choose epsilon, or a longest or mean delay (--max-delay, --mean-delay) to find the smallest epsilon for it.
+Or choose a season: so many batched pairs of one person may together cost --total, but for a chance of
+--delta. The law with the shortest delays for it is found, within the longest or mean delay if one is given.
 
   tarry plan policy.toml
   tarry plan --epsilon 1 --gap 11m --window 5m
   tarry plan --max-delay 2h --gap 11m --window 5m --toml > policy.toml
+  tarry plan --season 200 --total 2.3 --delta 0.01 --gap 11m --window 5m --toml > policy.toml
 """
 
 import argparse
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
-from tarry.cli.show import print_json, print_sentences, print_table, rounded
+from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
-from tarry.core.exact import format_duration, parse_duration
+from tarry.core.exact import format_duration, parse_duration, parse_number
 from tarry.core.plan import DelayPlan, Delays, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.promise import coarse_tick, promise
+from tarry.core.season import Season
+from tarry.core.season_plan import SeasonPlan, plan_season
 
-__all__ = ["Explain", "Frontier", "add_arguments", "policy_json", "run"]
+__all__ = ["Budget", "Explain", "Frontier", "add_arguments", "policy_json", "run"]
 
 _NEARLY_ALL = Fraction(995, 1000)
 
@@ -35,12 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"
     )
+    parser.add_argument(
+        "--season", metavar="PAIRS", type=int, help="find the law for so many batched pairs of one person"
+    )
+    parser.add_argument("--total", metavar="NATS", help="--season: what all of them may cost together")
     parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the delays of a policy, or its file."""
-    policy = _policy(arguments)
+    found = None if arguments.season is None else _season(arguments)
+    policy = _policy(arguments) if found is None else found.policy
     if arguments.toml and arguments.json:
         raise BadInput("--toml and --json are two forms of one answer", "leave out one of them")
     if not arguments.json:
@@ -52,9 +62,12 @@ def run(arguments: argparse.Namespace) -> None:
         other_gaps = [{"gap_s": gap, **_costs_json(policy, plan(policy, gap))} for gap in policy.gaps[1:]]
         notes = list(filter(None, [coarse_tick(policy)]))
         costs = _costs_json(policy, plan(policy))
-        print_json({**policy_json(policy), **costs, "own_gaps": other_gaps, "notes": notes})
+        planned = {} if found is None else {"season": _season_json(found)}
+        print_json({**policy_json(policy), **costs, **planned, "own_gaps": other_gaps, "notes": notes})
     else:
         _print(policy)
+        if found is not None:
+            _print_season(found)
 
 
 def policy_json(policy: Policy) -> dict[str, Any]:
@@ -78,13 +91,7 @@ def policy_json(policy: Policy) -> dict[str, Any]:
 
 
 def _policy(arguments: argparse.Namespace) -> Policy:
-    budget = {
-        name: None if text is None else parse_duration(text, flag)
-        for name, flag, text in (
-            ("mean", "--mean-delay", arguments.mean_delay),
-            ("maximum", "--max-delay", arguments.max_delay),
-        )
-    }
+    budget = _budget(arguments)
     if budget["mean"] is None and budget["maximum"] is None:
         return policy_from(arguments)
     if arguments.epsilon is not None or policy_paths(arguments):
@@ -95,6 +102,79 @@ def _policy(arguments: argparse.Namespace) -> Policy:
         )
     return policy_from(
         arguments, epsilon=least_epsilon(policy_from(arguments, epsilon=Fraction(1)), **budget)
+    )
+
+
+class Budget(TypedDict):
+    """Delays in seconds that must not be exceeded, where they are given.
+
+    >>> Budget(mean=None, maximum=Fraction(60))["maximum"]
+    Fraction(60, 1)
+    """
+
+    mean: Fraction | None
+    maximum: Fraction | None
+
+
+def _budget(arguments: argparse.Namespace) -> Budget:
+    mean, maximum = (
+        None if text is None else parse_duration(text, flag)
+        for flag, text in (("--mean-delay", arguments.mean_delay), ("--max-delay", arguments.max_delay))
+    )
+    return Budget(mean=mean, maximum=maximum)
+
+
+def _season(arguments: argparse.Namespace) -> SeasonPlan:
+    """The best law for a season; the other options say the rest of the policy."""
+    given = [name for name in ("epsilon", "weight", "cover", "law") if getattr(arguments, name) is not None]
+    if policy_paths(arguments) or given:
+        wrong = f"--{given[0]}" if given else "a policy file"
+        raise BadInput(f"--season finds the law, and {wrong} is given too", f"leave out {wrong}")
+    if arguments.total is None or arguments.delta is None:
+        raise BadInput("--season must have --total and --delta", "try --total 2.3 --delta 0.01")
+    season = Season(
+        acts=2 * arguments.season,
+        epsilon=parse_number(arguments.total, "--total"),
+        delta=parse_number(arguments.delta, "--delta"),
+    )
+    choices = {
+        name: value
+        for name in ("gap", "window", "tick", "labels")
+        if (value := getattr(arguments, name)) is not None
+    }
+    if "gap" not in choices:
+        raise BadInput("no gap is given", "use --gap 11m or the gap of your people (tarry learn)")
+    budget = _budget(arguments)
+    with progress_on_terminal("blocks") as progress:
+        return plan_season(season, choices, **budget, progress=progress)
+
+
+def _season_json(found: SeasonPlan) -> dict[str, Any]:
+    season, other = found.policy.season, found.other
+    return {
+        "acts": season.acts if season else None,
+        "epsilon": season.epsilon if season else None,
+        "delta": season.delta if season else None,
+        "costs": found.epsilon,
+        "blocks": found.policy.blocks,
+        "order": None if found.policy.order is None else float(found.policy.order),
+        "other": {"law": other.law_name, "blocks": other.blocks, **_costs_json(other, plan(other))},
+    }
+
+
+def _print_season(found: SeasonPlan) -> None:
+    if (season := found.policy.season) is None:
+        return
+    shape = f" ({found.policy.blocks} blocks, order {found.policy.order})" if found.policy.blocks else ""
+    print(
+        f"\nseason: {season.acts} acts ({float(season.pairs):g} pairs) cost {float(found.epsilon):.3f} of "
+        f"{float(season.epsilon):g} nats, but for a chance of {float(season.delta):g}{shape}"
+    )
+    delays = plan(found.other).batched
+    longest = "no end" if delays.maximum is None else rounded(delays.maximum)
+    print(
+        f"the {found.other.law_name} law would need {longest} at the longest and {rounded(delays.mean)} on "
+        "average for batched acts"
     )
 
 

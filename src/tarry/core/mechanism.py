@@ -6,6 +6,7 @@ own is one function (see `docs/own-law.md`).
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import log
@@ -16,7 +17,7 @@ from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Final, Law, Run
 from tarry.core.sampler import Sampler
 
-__all__ = ["Ask", "Family", "LabelFree", "LawPair", "Mechanism", "shifted_pair"]
+__all__ = ["Ask", "Family", "LabelFree", "LawPair", "Mechanism", "SeasonLaw", "shifted_pair"]
 
 _BITS = 62
 _ALMOST_ALL = 1 - Fraction(1, 10**6)
@@ -34,6 +35,8 @@ class Ask:
     start: int  # G: batched delays begin here, the promise covers moves of 0..G ticks
     weight: Fraction  # of batched against unbatched delay, 0..1
     delta: Fraction = Fraction(0)  # chance that the promise of a label-free law fails
+    blocks: int | None = None  # of a law for a season: how many of `start` ticks,
+    order: Decimal | None = None  # and its shape
 
     @cached_property
     def ratio(self) -> Fraction:
@@ -90,6 +93,24 @@ class LawPair(Final):
         """Whether both labels share one law, so that labels do not matter."""
         return self.batched is self.unbatched
 
+    @cached_property
+    def largest_ratio(self) -> Fraction | None:
+        """The largest b(k) / u(k - l) over every delay k and shift l of 0..start; None if there is none.
+
+        For laws with an end alone: `verify` decides about the others.
+
+        >>> law = Law.of_masses([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
+        >>> LawPair(batched=law.from_tick(1), unbatched=law, start=1).largest_ratio
+        Fraction(2, 1)
+        """
+        ratios = [
+            (mass.exact, low.exact)
+            for first, last, mass in self.batched.steps(self.batched.tail_start)
+            if mass.coefficient
+            for _, low in self.unbatched.lows(first - self.start, last)
+        ]
+        return None if not all(low for _, low in ratios) else max(mass / low for mass, low in ratios)
+
 
 class Family(Protocol):
     """A law's way in: any callable that turns an `Ask` into a `LawPair`."""
@@ -114,6 +135,26 @@ class LabelFree(Final):
 
     def __call__(self, ask: Ask, /) -> LawPair:
         """The pair of laws that keeps the ask's promise."""
+        return self.family(ask)
+
+
+@dataclass(frozen=True)
+class SeasonLaw(Final):
+    """A family made of blocks: `blocks` and `order` shape it, and what one act costs is what comes out.
+
+    A policy with it needs a season (`tarry.core.season`).
+
+    >>> pair = LawPair(
+    ...     batched=Law.of_masses([0, 1]), unbatched=Law.of_masses([Fraction(1, 2)] * 2), start=1
+    ... )
+    >>> SeasonLaw(lambda ask: pair)(Ask(share=Fraction(1), start=1, weight=Fraction(1))).largest_ratio
+    Fraction(2, 1)
+    """
+
+    family: Family
+
+    def __call__(self, ask: Ask, /) -> LawPair:
+        """The pair of laws of the asked blocks and order."""
         return self.family(ask)
 
 

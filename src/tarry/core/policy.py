@@ -6,10 +6,12 @@ policy that exists is one that can be kept.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
+from tarry.core.accountant import ln_above
 from tarry.core.errors import BadInput
 from tarry.core.exact import (
     Duration,
@@ -20,8 +22,9 @@ from tarry.core.exact import (
     ticks_up,
 )
 from tarry.core.law import Final
-from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism
+from tarry.core.mechanism import Ask, Family, LabelFree, LawPair, Mechanism, SeasonLaw
 from tarry.core.plugins import load
+from tarry.core.season import Accountant, Season
 
 __all__ = [
     "COVERS",
@@ -86,7 +89,7 @@ class Policy(Final):
     (960, 300)
     """
 
-    epsilon: Fraction  # the budget of the promise, per batched pair
+    epsilon: Fraction  # the budget of the promise, per batched pair; with a season it is what comes out
     gap: Fraction  # seconds two acts would plausibly be apart had they not been batched
     window: Fraction  # seconds within which acts of one person count as batched
     tick: Fraction  # seconds in the clock's unit
@@ -100,11 +103,14 @@ class Policy(Final):
     starts_at: Fraction | None  # seconds since 1970 from which the policy holds
     ends_at: Fraction | None  # and until when
     deadline_at: Fraction | None  # everything is released by then
+    season: Season | None  # what all acts of a person together may cost
+    blocks: int | None  # of a law for a season: how many,
+    order: Decimal | None  # and how they are shaped
 
     def __init__(
         self,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         gap: Duration,
         window: Duration | None = None,
         tick: Duration = "1s",
@@ -118,11 +124,16 @@ class Policy(Final):
         starts_at: Number | None = None,
         ends_at: Number | None = None,
         deadline_at: Number | None = None,
+        season: Season | None = None,
+        blocks: int | None = None,
+        order: Number | None = None,
     ) -> None:
         if window is None:
             window = "0s" if labels in ("simultaneous", "none") else DEFAULT_WINDOW
+        if epsilon is None and season is None:
+            raise BadInput("the policy has no epsilon", "give it, or a season")
         fields = {
-            "epsilon": parse_number(epsilon, "epsilon"),
+            "epsilon": Fraction(0) if epsilon is None else parse_number(epsilon, "epsilon"),
             "gap": parse_duration(gap, "gap"),
             "window": parse_duration(window, "window"),
             "tick": parse_duration(tick, "tick"),
@@ -136,12 +147,17 @@ class Policy(Final):
             "starts_at": _moment(starts_at, "from"),
             "ends_at": _moment(ends_at, "until"),
             "deadline_at": _moment(deadline_at, "deadline"),
+            "season": season,
+            "blocks": blocks,
+            "order": None if order is None else _order(order),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._check_choices()
-        self._check_numbers()
         self._check_gaps()
+        if season is not None:
+            self._keep_season(season)
+        self._check_numbers()
         self._check_period()
         for each in self.gaps:
             self.mechanism(each)  # a policy that exists is one that can be kept
@@ -151,7 +167,7 @@ class Policy(Final):
         """The law's name, also when it is a function of the user's own."""
         if isinstance(self.law, str):
             return self.law
-        family = self.law.family if isinstance(self.law, LabelFree) else self.law
+        family = self.law.family if isinstance(self.law, LabelFree | SeasonLaw) else self.law
         return getattr(family, "__name__", "own law")
 
     @property
@@ -224,7 +240,14 @@ class Policy(Final):
         return {}
 
     def _pair(self, gap: Fraction) -> LawPair:
-        ask = Ask(share=self.share, start=self.start_ticks(gap), weight=self.weight, delta=self.delta)
+        ask = Ask(
+            share=self.share,
+            start=self.start_ticks(gap),
+            weight=self.weight,
+            delta=self.delta,
+            blocks=self.blocks,
+            order=self.order,
+        )
         pair: object = _family(self.law)(ask)
         if not isinstance(pair, LawPair):
             raise BadInput(f"law {self.law_name!r} must return a LawPair, not {pair!r}")
@@ -239,6 +262,32 @@ class Policy(Final):
             )
         return replace(pair)  # without anything but its laws: whether it is coupled follows from these
 
+    def _keep_season(self, season: Season) -> None:
+        """Epsilon and all that follows from it come from the season; refuse one that does not hold."""
+        for name, value, usual in (
+            ("weight", self.weight, Fraction(1, 2)),
+            ("cover", self.cover, "pair"),
+            ("delta", self.delta, 0),
+        ):
+            if value != usual:
+                raise BadInput(f"{name} must not be given with a season", "leave it out")
+        if self.labels in ("follower", "none"):
+            raise BadInput(
+                f"labels must not be {self.labels!r} with a season", "use held, declared or simultaneous"
+            )
+        share = season.share
+        if isinstance(_family(self.law), SeasonLaw):
+            pair = self._pair(self.gap)
+            if (ratio := pair.largest_ratio) is None:
+                raise BadInput(
+                    f"law {self.law_name!r} must give every delay of a batched act to unbatched ones"
+                )
+            share = ln_above(ratio)
+            Accountant(pair, share).check(season)
+        if self.epsilon not in {0, 2 * share}:
+            raise BadInput("epsilon must not be given with a season, it follows from it", "leave it out")
+        object.__setattr__(self, "epsilon", 2 * share)
+
     def _check_choices(self) -> None:
         if self.labels not in LABEL_RULES:
             raise BadInput(f"unknown labels {self.labels!r}", f"use {', '.join(LABEL_RULES)}")
@@ -248,6 +297,16 @@ class Policy(Final):
             raise BadInput(f"cover must be 'pair' with labels {self.labels!r}, not 'bridge'")
         if not needs_labels(self.law) and self.labels != "none":
             raise BadInput(f"labels must be 'none' with law {self.law_name!r}, not {self.labels!r}")
+        is_for_season = isinstance(_family(self.law), SeasonLaw)
+        if is_for_season and (self.season is None or self.blocks is None or self.order is None):
+            raise BadInput(
+                f"law {self.law_name!r} must have a season, blocks and an order",
+                "tarry plan --season finds them",
+            )
+        if not is_for_season and (self.blocks is not None or self.order is not None):
+            raise BadInput(
+                f"law {self.law_name!r} has no blocks or order", "leave them out, or use law 'cosine'"
+            )
         if isinstance(self.law, str) and needs_labels(self.law) and self.labels == "none":
             raise BadInput(
                 f"labels must not be 'none' with law {self.law!r}",
@@ -272,10 +331,10 @@ class Policy(Final):
                 f"delta must be 0 with labels {self.labels!r}, not {_decimal(self.delta)}",
                 "leave it out, the promise of this law holds without exception",
             )
-        if self.tick == 0:
-            raise BadInput("tick must be above 0s, not 0s", "1s is usual")
 
     def _check_gaps(self) -> None:
+        if self.tick == 0:
+            raise BadInput("tick must be above 0s, not 0s", "1s is usual")
         if self.window and self.labels in ("simultaneous", "none"):
             raise BadInput(
                 f"window must be 0s with labels {self.labels!r}, not {format_duration(self.window)}",
@@ -320,6 +379,12 @@ def _family(law: str | Family) -> Family:
     if not callable(family):
         raise BadInput(f"law {law!r} must be a function that takes an Ask, not {family!r}")
     return family
+
+
+def _order(order: Number) -> Decimal:
+    """As an exact decimal: it decides the integers of a law."""
+    number = parse_number(order, "order")
+    return Decimal(number.numerator) / Decimal(number.denominator)
 
 
 def _moment(at: Number | None, key: str) -> Fraction | None:

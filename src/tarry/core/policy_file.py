@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.core.exact import format_duration
+from tarry.core.exact import format_duration, parse_number
 from tarry.core.plugins import load
 from tarry.core.policy import Policy
+from tarry.core.season import Season
 
 __all__ = ["KEYS", "describes", "read_policy", "write_policy"]
 
@@ -24,16 +25,21 @@ KEYS = {
     "tick": "the clock's unit: arrivals are rounded up to it",
     "weight": "how much batched delay counts against unbatched delay, 0 to 1",
     "labels": "how batched acts are known: held, declared, follower, simultaneous or none",
-    "law": "how delays are drawn: zero-inflated-uniform, uniform, exponential, staircase or label-free",
+    "law": "zero-inflated-uniform, uniform, exponential, staircase, cosine (for a season) or label-free",
+    "blocks": "of the law cosine: how many stretches of gap and window a delay may take",
+    "order": "of the law cosine: its shape, small for a hill, large for a plain",
     "cover": "what costs one epsilon: a pair, or a bridge (an act that joins two others)",
     "delta": "the chance with which a label-free law may fail",
     "from": "the moment from which the policy holds",
     "until": "the moment until which it stays as it is",
     "deadline": "the public moment by which everything is released",
+    "season": "table [season]: acts (or pairs) of one person, and the epsilon and delta of all together",
     "gaps": "tables [gaps.target] and [gaps.track]: gaps of their own",
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_PLACES = 40
+_NOT_WITH_SEASON = ("epsilon", "delta", "weight", "cover")
+_OF_SEASON = ("acts", "pairs", "epsilon", "delta")
 _MOMENTS = {"from": "starts_at", "until": "ends_at", "deadline": "deadline_at"}
 
 
@@ -49,7 +55,12 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     values = _parse(text)
     if unknown := [key for key in values if key not in KEYS]:
         raise BadInput(f"unknown key {unknown[0]!r} in the policy file", f"use {', '.join(KEYS)}")
-    for key in ("epsilon", "gap"):
+    given = [key for key in _NOT_WITH_SEASON if key in values]
+    if "season" in values and given:
+        raise BadInput(
+            f"{given[0]} must not stand beside a season", "leave it out, it follows from the season"
+        )
+    for key in ("gap",) if "season" in values else ("epsilon", "gap"):
         if key not in values:
             raise BadInput(f"the policy file has no {key}", f"add it, {KEYS[key]}")
     tables = _table(values.pop("gaps", {}), "gaps")
@@ -59,6 +70,8 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
         _MOMENTS.get(key, key): _seconds(key, value) if key in _MOMENTS else value
         for key, value in values.items()
     }
+    if "season" in values:
+        choices["season"] = _season(values["season"])
     for kind, table in tables.items():
         choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
     if allow_code and ":" in str(choices.get("law")):
@@ -78,6 +91,7 @@ def write_policy(policy: Policy) -> str:
             f"law {policy.law_name!r} is a function, which a policy file cannot hold",
             "install it as a package that names it under tarry.laws, or keep the policy in Python",
         )
+    season = policy.season
     values: dict[str, str] = {
         "epsilon": _decimal(policy.epsilon),
         "gap": f'"{format_duration(policy.gap)}"',
@@ -88,12 +102,19 @@ def write_policy(policy: Policy) -> str:
         "law": _quoted(policy.law),
         "cover": f'"{policy.cover}"',
     }
+    if season is not None:
+        values = {key: value for key, value in values.items() if key not in _NOT_WITH_SEASON}
+    if policy.blocks is not None and policy.order is not None:
+        values |= {"blocks": str(policy.blocks), "order": _decimal(Fraction(policy.order))}
     if policy.delta:
         values["delta"] = _decimal(policy.delta)
     for key, name in _MOMENTS.items():
         if (at := getattr(policy, name)) is not None:
             values[key] = _moment_text(at)
     lines = [f"{key} = {value}  # {KEYS[key]}" for key, value in values.items()]
+    if season is not None:
+        lines += ["", f"[season]  # {KEYS['season'].partition(': ')[2]}", f"acts = {season.acts}"]
+        lines += [f"epsilon = {_decimal(season.epsilon)}", f"delta = {_decimal(season.delta)}"]
     for kind, gaps in (("target", policy.target_gaps), ("track", policy.track_gaps)):
         if gaps:
             lines += ["", f"[gaps.{kind}]"]
@@ -116,6 +137,27 @@ def _said(text: str) -> Policy:
     return read_policy(text)
 
 
+def _season(value: Any) -> Season:
+    """The table of a season: acts or pairs, one of the two, with epsilon and delta."""
+    table = dict(_table(value, "season", "acts = 400"))
+    if unknown := [key for key in table if key not in _OF_SEASON]:
+        raise BadInput(f"unknown key {unknown[0]!r} in [season]", f"use {', '.join(_OF_SEASON)}")
+    if ("acts" in table) == ("pairs" in table):
+        raise BadInput("[season] must have acts or pairs, one of the two", "a pair is two acts")
+    if missing := [key for key in ("epsilon", "delta") if key not in table]:
+        raise BadInput(
+            f"[season] has no {missing[0]}", "add it: what all acts together may cost, and its chance"
+        )
+    count = table.get("acts", table.get("pairs"))
+    if type(count) is not int:
+        raise BadInput(f"the acts or pairs of a season must be a whole number, not {count!r}")
+    return Season(
+        acts=count if "acts" in table else 2 * count,
+        epsilon=parse_number(table["epsilon"], "the epsilon of a season"),
+        delta=parse_number(table["delta"], "the delta of a season"),
+    )
+
+
 def _parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text, parse_float=Decimal)
@@ -127,9 +169,9 @@ def _parse(text: str) -> dict[str, Any]:
         ) from None
 
 
-def _table(value: Any, name: str) -> Mapping[str, Any]:
+def _table(value: Any, name: str, line: str = '"name" = "30m"') -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadInput(f"{name} must be a table, not {value!r}", f'write [{name}] and "name" = "30m"')
+        raise BadInput(f"{name} must be a table, not {value!r}", f"write [{name}] and {line}")
     return value
 
 

@@ -5,13 +5,14 @@ and what is not promised, wherever epsilon is shown. The theorem counts ticks an
 the words are those of its corollary in real time, and `verify` checks the numbers in them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import inf, nextafter
 
 from tarry.core.exact import exp_upper, format_duration
 from tarry.core.policy import Policy
+from tarry.core.season import Accountant, Season, on_ladder
 
 __all__ = ["MEANINGLESS", "Promise", "coarse_tick", "promise"]
 
@@ -38,14 +39,18 @@ class Promise:
     delta: Fraction
     promised: tuple[str, ...]
     not_promised: tuple[str, ...]
+    season: Season | None = None
+    accountant: Accountant | None = field(default=None, compare=False, repr=False)  # of a season
 
     def loss(self, batched_events: int) -> Fraction:
-        """Nats that dissolving this many batched events may cost, at most.
+        """Nats that dissolving this many batched events may cost, at most; in a season, but for its delta.
 
         >>> promise(Policy(epsilon="0.5", gap="11m")).loss(40)  # twenty pairs: nothing is left
         Fraction(10, 1)
         """
-        return self.share * batched_events
+        if self.season is None or self.accountant is None:
+            return self.share * batched_events
+        return self.accountant.epsilon(on_ladder(batched_events), self.season.delta)
 
     def odds(self, batched_events: int) -> float:
         """The factor by which an observer's odds may move, rounded up."""
@@ -67,13 +72,16 @@ def promise(policy: Policy) -> Promise:
         near=_near(policy),
         reach=reach,
         delta=policy.delta,
-        promised=_promised(policy, reach),
+        season=policy.season,
+        accountant=None if policy.season is None else Accountant(policy.mechanism().pair, policy.share),
+        promised=(*_season(policy, reach), *_promised(policy, reach)),
         not_promised=(
             *_worthless(policy),
             *filter(None, (coarse_tick(policy),)),
             *_NOT_BY_RULE[policy.labels],
             *(() if policy.labels == "none" else _WITH_LABELS),
             *_near_the_end(policy, reach),
+            _LONG_WATCH if policy.season is None else _BEYOND.format(acts=policy.season.acts),
             *_NEVER,
         ),
     )
@@ -125,6 +133,27 @@ def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
         f"and k acts on two targets (m + k) x {each}."
     )
     return (pair,) if follower else (pair, more)
+
+
+def _season(policy: Policy, reach: Fraction) -> tuple[str, ...]:
+    """What is promised for all acts of a season together."""
+    if (season := policy.season) is None:
+        return ()
+    factor = exp_upper(season.epsilon)
+    moves = ", ".join(f"1:{against} to {_rounded_up(factor / against)}:1" for against in (1, 9, 99))
+    odds = (
+        f"For a season: compare what happened with any story in which up to {season.acts} acts of one "
+        f"person ({float(season.pairs):g} pairs) were not batched and arrived up to "
+        f"{format_duration(reach)} later, each as below. Whatever is seen moves the odds between the two "
+        f"by a factor of at most "
+        f"{_rounded_up(factor)}: from {moves}. They move further with a chance of at most "
+        f"{float(season.delta):g} for each person: {float(1000 * season.delta):g} of 1,000 people."
+    )
+    beyond = (
+        f"Whoever has more than {season.acts} batched acts stays covered against every story that changes "
+        f"at most {season.acts} of them."
+    )
+    return odds, beyond
 
 
 def _reached_by(policy: Policy) -> str:
@@ -192,11 +221,15 @@ _WITH_LABELS = (
     "An act that in truth arrived later than in the story it is compared with.",
     "Which of two batches an act belongs to, batches merged into one, or moves inside the window.",
 )
+_LONG_WATCH = (
+    "A long watch: epsilon is spent again and again; above 3 to 5 in all, for one person, nothing "
+    "meaningful is promised against someone who keeps watching."
+)
+_BEYOND = (
+    "A story that changes more than {acts} acts of one person. And who is active on the same days: delays "
+    "of hours do not hide that."
+)
 _NEVER = (
-    (
-        "A long watch: epsilon is spent again and again; above 3 to 5 in all, for one person, nothing "
-        "meaningful is promised against someone who keeps watching."
-    ),
     (
         "Style, content, network address, or times that a client or platform writes down itself: only "
         "the moment of release is protected."

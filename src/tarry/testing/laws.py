@@ -38,6 +38,7 @@ class LawCase:
     family: Family
     asks: Sequence[Ask]
     label_free: bool = False  # one law for both labels
+    coupled: bool = True  # else batched delays are no unbatched ones of at least `start` ticks
 
 
 class LawSuite:
@@ -77,11 +78,13 @@ class LawSuite:
                 assert law.mass(law.maximum + 1) == 0
 
     def test_the_two_laws_belong_together(self, ask: Ask) -> None:
-        """The batched law is the unbatched one from `start` ticks on, or one law serves both labels."""
+        """Batched delays begin at `start`; unless the case says not, they are unbatched ones from there on."""
         pair = self._pair(ask)
         assert pair.start == ask.start
         assert pair.label_free is self.case.label_free
-        if not pair.label_free:
+        if not self.case.coupled:
+            assert pair.batched.minimum >= ask.start
+        elif not pair.label_free:
             above = 1 - pair.unbatched.cumulative(ask.start - 1)
             for tick in range(_LOOKS):
                 expected = pair.unbatched.mass(tick) if tick >= ask.start else 0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from contracts.policies import policy_with
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
@@ -27,7 +28,7 @@ LABELLED = sorted(set(LAWS) - {"label-free"})
 def policy_of(law, epsilon="4", gap="3s", **more):
     """A small policy with any of the shipped laws."""
     labels = {"labels": "none", "delta": "0.1"} if law == "label-free" else {"labels": "simultaneous"}
-    return Policy(**{"epsilon": epsilon, "gap": gap, "law": law, **labels, **more})
+    return policy_with(law, **{"epsilon": epsilon, "gap": gap, **labels, **more})
 
 
 def masses(law, cut):
@@ -120,7 +121,7 @@ def assert_drawn_from(found, law, reach):
 def test_a_replay_draws_its_differences_from_these_laws(law):
     """Held labels, a window, two gaps: what `plan_release` does is what the attack computes."""
     rng, n = np.random.default_rng(5), 40_000
-    policy = Policy(epsilon="2", gap="40s", window="10s", law=law, target_gaps={"1": "90s"})
+    policy = policy_with(law, epsilon="2", gap="40s", window="10s", target_gaps={"1": "90s"})
     targets, sign = np.tile([0, 1], n), rng.choice([-1, 1], n)
     inside, apart = rng.integers(0, 11, n), rng.integers(0, 300, n)
     laws = pair_laws(
@@ -174,7 +175,7 @@ def test_no_ratio_exceeds_what_epsilon_and_the_null_allow(law, epsilon, null, th
     assume(chance)
     laws = pair_laws(policy.mechanism(), null=gaps, third=third)
 
-    assert laws.ratio.max() <= exp(float(epsilon)) / chance * (1 + 1e-9)
+    assert laws.ratio.max() <= exp(float(policy.epsilon)) / chance * (1 + 1e-9)
 
 
 def test_with_a_window_the_ratio_rises_before_it_falls():

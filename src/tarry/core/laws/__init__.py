@@ -11,5 +11,6 @@ LAWS = {
     "uniform": "tarry.core.laws.uniform:uniform",
     "exponential": "tarry.core.laws.exponential:exponential",
     "staircase": "tarry.core.laws.staircase:staircase",
+    "cosine": "tarry.core.laws.cosine:COSINE",
     "label-free": "tarry.core.laws.label_free:LABEL_FREE",
 }

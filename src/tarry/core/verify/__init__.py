@@ -12,8 +12,10 @@ from fractions import Fraction
 from itertools import product
 from math import inf
 
+from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.promise import Promise, promise
+from tarry.core.season import Accountant, Season
 from tarry.core.verify.laws import Verdict, Witness, verify_label_free, verify_pair
 from tarry.core.verify.rules import (
     DelayRule,
@@ -54,6 +56,7 @@ __all__ = [
     "verify_law",
     "verify_pair",
     "verify_rules",
+    "verify_season",
     "verify_sentence",
 ]
 
@@ -77,8 +80,13 @@ def verify(policy: Policy, size: Size | None = None, progress: Progress | None =
     sentence = verify_sentence(policy, size or Size(), progress=progress)
     if not sentence.holds:
         return sentence
-    parts = {
-        "laws": worst.scope,
+    parts = {"laws": worst.scope}
+    if policy.season is not None:
+        season = verify_season(policy.mechanism().pair, policy.share, policy.season)
+        if not season.holds:
+            return season
+        parts["the season"] = season.scope
+    parts |= {
         "labels, draws and releases": rules.scope,
         "the sentence that explain prints": sentence.scope,
     }
@@ -95,6 +103,36 @@ def verify_law(policy: Policy, gap: Fraction | None = None) -> Verdict:
     if policy.labels == "none":
         return verify_label_free(pair.unbatched, pair.start, policy.epsilon, policy.delta)
     return verify_pair(pair, policy.share)
+
+
+def verify_season(pair: LawPair, share: Fraction, season: Season) -> Verdict:
+    """Whether the acts of a season cost what it says, or less: added up, every rounding against us.
+
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> season = Season(acts=4, epsilon=Fraction(3, 2), delta=Fraction(1, 100))
+    >>> print(verify_season(policy.mechanism().pair, policy.share, season).witness)
+    4 acts that lose their partners move the odds by up to 1.98995 nats, and 1.5 is promised with delta 0.01
+    """
+    accountant = Accountant(pair, share)
+    cost = accountant.epsilon(season.acts, season.delta)
+    margin = float(season.epsilon - cost)
+    scope = (
+        f"{season.acts} acts, by {'their largest loss' if accountant.constant else 'their added losses'}"
+    )
+    if margin >= 0:
+        return Verdict(holds=True, scope=scope, margin=margin)
+    witness = Witness(
+        batched=f"{season.acts} acts arrive batched",
+        other=f"they arrive unbatched up to {pair.start} ticks later",
+        seen="the releases that speak for it",
+        ratio=float(accountant.delta(season.acts, season.epsilon)),
+        allowed=float(season.delta),
+        sentence=(
+            f"{season.acts} acts that lose their partners move the odds by up to {float(cost):g} nats, and "
+            f"{float(season.epsilon):g} is promised with delta {float(season.delta):g}"
+        ),
+    )
+    return Verdict(holds=False, scope=scope, margin=margin, witness=witness)
 
 
 def verify_rules(policy: Policy, size: Size, progress: Progress | None = None) -> Verdict:

@@ -22,6 +22,7 @@ from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import LabelRule, Policy
 from tarry.core.release import Draws, coupled_draws, release_ticks
+from tarry.core.season import Season
 from tarry.core.verify.laws import Verdict, Witness
 from tarry.core.verify.streams import LabelFunction, Neighbours, Size, Stream, all_streams
 
@@ -39,6 +40,10 @@ __all__ = [
     "small_rule",
     "truthful",
 ]
+
+_FEW_BLOCKS = 3
+#: One that every law keeps.
+_ANY_SEASON = Season(acts=1, epsilon=Fraction(100), delta=Fraction(1, 2))
 
 Draw = Callable[[Law], int]
 Seen = tuple[int, ...]
@@ -185,16 +190,19 @@ def _support(law: Law) -> tuple[tuple[int, Fraction], ...]:
 def small_copy(policy: Policy, tick: int = 1) -> Policy:
     """The policy with a tick of 1 s or more, a gap of 2 ticks and, where it has one, a window of 1 tick.
 
-    A law without an end gives its place to the default one, and an epsilon below 1 becomes 1 so that
-    there are few delays to follow: rules treat all laws and epsilons alike.
+    A law without an end gives its place to the default one, an epsilon below 1 becomes 1, and a law for a
+    season gets few blocks, so that there are few delays to follow: rules treat all of them alike.
 
     >>> small_copy(Policy(epsilon="1", gap="11m")).window
     Fraction(1, 1)
     """
     endless = policy.mechanism().pair.unbatched.maximum is None
+    blocks = None if policy.blocks is None else _FEW_BLOCKS
     return replace(
         policy,
-        epsilon=max(policy.epsilon, Fraction(1)),
+        epsilon=max(policy.epsilon, Fraction(1)) if blocks is None else Fraction(0),
+        season=None if blocks is None else _ANY_SEASON,
+        blocks=blocks,
         gap=Fraction(2 * tick),
         window=Fraction(tick) if policy.window else Fraction(0),
         tick=Fraction(tick),
