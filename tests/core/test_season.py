@@ -9,10 +9,11 @@ from math import log
 import pytest
 
 from tarry.core.accountant import losses_of_blocks
+from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
 from tarry.core.laws.cosine import block_law, cosine_masses
 from tarry.core.mechanism import LawPair
-from tarry.core.plan import plan
+from tarry.core.plan import frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
@@ -290,6 +291,17 @@ def test_what_is_spent_is_what_the_accountant_says():
     assert float(told.loss(400)) < 2.31
     assert float(told.loss(40)) < 0.75 < 40 * float(told.share)
     assert told.loss(0) == 0
+
+
+def test_in_a_season_no_sentence_multiplies_a_count():
+    assert not any("(m + k)" in sentence for sentence in promise(policy()).promised)
+
+
+def test_what_finds_an_epsilon_for_one_pair_refuses_a_season():
+    with pytest.raises(BadInput, match="has no weights to choose from: use tarry plan --season"):
+        frontier(policy())
+    with pytest.raises(BadInput, match="with a season has no epsilon to find: use tarry plan --season"):
+        least_epsilon(policy(), maximum=Fraction(7200))
 
 
 # --- planning -------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def _season(arguments: argparse.Namespace) -> SeasonPlan:
     """The best law for a season; the other options say the rest of the policy."""
     given = [name for name in ("epsilon", "weight", "cover", "law") if getattr(arguments, name) is not None]
     if policy_paths(arguments) or given:
-        wrong = f"--{given[0]}" if given else "a policy file"
+        wrong = f"--{given[0]}" if given else "the policy file"
         raise BadInput(f"--season finds the law, and {wrong} is given too", f"leave out {wrong}")
     if arguments.total is None or arguments.delta is None:
         raise BadInput("--season must have --total and --delta", "try --total 2.3 --delta 0.01")

@@ -155,6 +155,8 @@ def least_epsilon(
     """
     if mean is None and maximum is None:
         raise BadInput("no delay budget given", "give a mean, a maximum or both")
+    if policy.season is not None:
+        raise BadInput("a policy with a season has no epsilon to find", "use tarry plan --season")
     asked = {"the mean delay": mean, "the maximum delay": maximum}
     budget = {name: parse_duration(most, name) for name, most in asked.items() if most is not None}
     if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:

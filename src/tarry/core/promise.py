@@ -132,7 +132,8 @@ def _promised(policy: Policy, reach: Fraction) -> tuple[str, ...]:
         f"{_multiple(policy, 2)}, an act that bridges two lone ones {_multiple(policy, 3)}, bursts of m "
         f"and k acts on two targets (m + k) x {each}."
     )
-    return (pair,) if follower else (pair, more)
+    # In a season costs do not add up so simply: the accountant says what a number of acts costs.
+    return (pair,) if follower or policy.season is not None else (pair, more)
 
 
 def _season(policy: Policy, reach: Fraction) -> tuple[str, ...]:
