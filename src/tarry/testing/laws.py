@@ -78,7 +78,7 @@ class LawSuite:
                 assert law.mass(law.maximum + 1) == 0
 
     def test_the_two_laws_belong_together(self, ask: Ask) -> None:
-        """Batched delays begin at `start`; unless the case says not, they are unbatched ones from there on."""
+        """Batched delays begin at `start`; from there on they are unbatched ones, if laws are coupled."""
         pair = self._pair(ask)
         assert pair.start == ask.start
         assert pair.label_free is self.case.label_free
