@@ -94,6 +94,8 @@ def row(post: Post, release: int | None = None) -> tuple[dict, dict]:
         "shift": 0,
         "label": None,
         "period": "",
+        "earliest": None,
+        "latest": None,
     }
 
 
