@@ -134,7 +134,7 @@ class Losses:
 
     @property
     def total_variation(self) -> Fraction:
-        """How far an observer's chances may differ between the two stories: 0 nothing, 1 all is told."""
+        """How far an observer's chances may differ between the two stories: 0 not at all, 1 entirely."""
         return self.delta(Fraction(0))
 
     def chance_above(self, epsilon: Fraction) -> Fraction:

@@ -133,7 +133,7 @@ blocks, another order or fewer acts (tarry plan --season)
             )
 
     def total_variation(self, acts: int) -> Fraction:
-        """How far chances may differ between the two stories: 0 nothing, 1 all is told."""
+        """How far chances may differ between the two stories: 0 not at all, 1 entirely."""
         return self.delta(acts, Fraction(0))
 
     def chance_above(self, acts: int, epsilon: Fraction) -> Fraction:

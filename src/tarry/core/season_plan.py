@@ -148,9 +148,9 @@ def _check_delays(policy: Policy, shape: Shape, maximum: Fraction | None, mean: 
     delays = plan(policy).batched
     for name, delay, most in (("longest", delays.maximum, maximum), ("mean", delays.mean, mean)):
         if most is not None and (delay is None or delay > most):
-            told = "none" if delay is None else format_duration(Fraction(round(delay)))
+            length = "no end" if delay is None else format_duration(Fraction(round(delay)))
             raise NotPossible(
-                f"{shape.blocks} blocks are needed, with a {name} delay of {told}, and at most "
+                f"{shape.blocks} blocks are needed, with a {name} delay of {length}, and at most "
                 f"{format_duration(most)} is allowed: allow more delay, a larger epsilon or delta, or "
                 "fewer acts"
             )
