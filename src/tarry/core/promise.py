@@ -39,18 +39,31 @@ class Promise:
     delta: Fraction
     promised: tuple[str, ...]
     not_promised: tuple[str, ...]
-    season: Season | None = None
-    accountant: Accountant | None = field(default=None, compare=False, repr=False)  # of a season
+    season: Season | None
+    accountant: Accountant = field(compare=False, repr=False)  # of acts whose labels differ
 
-    def loss(self, batched_events: int) -> Fraction:
+    @property
+    def covers(self) -> int:
+        """Batched events of one person up to which something meaningful is promised for all of them.
+
+        >>> promise(Policy(epsilon="0.5", gap="11m")).covers  # six pairs
+        12
+        """
+        return self.season.acts if self.season is not None else int(MEANINGLESS // self.share)
+
+    def loss(self, batched_events: int, *, exact: bool = False) -> Fraction:
         """Nats that dissolving this many batched events may cost, at most; in a season, but for its delta.
+
+        A season's costs are worked out for the counts of a ladder, and a count counts as the next one
+        there; `exact` takes it as it is.
 
         >>> promise(Policy(epsilon="0.5", gap="11m")).loss(40)  # twenty pairs: nothing is left
         Fraction(10, 1)
         """
-        if self.season is None or self.accountant is None:
+        if self.season is None:
             return self.share * batched_events
-        return self.accountant.epsilon(on_ladder(batched_events), self.season.delta)
+        acts = batched_events if exact else on_ladder(batched_events)
+        return self.accountant.epsilon(acts, self.season.delta, rough=not exact)
 
     def odds(self, batched_events: int) -> float:
         """The factor by which an observer's odds may move, rounded up."""
@@ -73,7 +86,7 @@ def promise(policy: Policy) -> Promise:
         reach=reach,
         delta=policy.delta,
         season=policy.season,
-        accountant=None if policy.season is None else Accountant(policy.mechanism().pair, policy.share),
+        accountant=Accountant(policy.mechanism().pair, policy.share),
         promised=(*_season(policy, reach), *_promised(policy, reach)),
         not_promised=(
             *_worthless(policy),

@@ -6,17 +6,17 @@ under one pair of laws (Theorem 2, `core/proofs/season.md`).
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
 from tarry.core.errors import BadInput
 from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
-__all__ = ["LADDER", "Accountant", "Season", "block_masses", "on_ladder"]
+__all__ = ["LADDER", "Accountant", "Season", "block_masses", "composed_epsilon", "on_ladder"]
 
 MOST_ACTS = 1_000_000
 _PLACES = 10**9
@@ -75,7 +75,7 @@ class Accountant:
     """
 
     def __init__(self, pair: LawPair, share: Fraction) -> None:
-        self._share, self._one = share, _losses(pair)
+        self.share, self._one = share, _losses(pair)
 
     @property
     def constant(self) -> bool:
@@ -99,7 +99,7 @@ class Accountant:
         if not acts:
             return Fraction(0)
         if self._one is None:
-            return max(Fraction(0), acts * self._share - ln_below(1 / (1 - delta)))
+            return max(Fraction(0), acts * self.share - ln_below(1 / (1 - delta)))
         return self.losses(acts, rough=rough).epsilon(delta)
 
     def delta(self, acts: int, epsilon: Fraction) -> Fraction:
@@ -107,7 +107,7 @@ class Accountant:
         if not acts:
             return Fraction(0)
         if self._one is None:
-            over = max(Fraction(0), acts * self._share - epsilon)
+            over = max(Fraction(0), acts * self.share - epsilon)
             return 1 - Fraction(1 << 96, exp_bounds(over, 96)[1]) if over else Fraction(0)
         return self.losses(acts).delta(epsilon)
 
@@ -139,7 +139,7 @@ blocks, another order or fewer acts (tarry plan --season)
     def chance_above(self, acts: int, epsilon: Fraction) -> Fraction:
         """At most the chance that the odds move by more than e^epsilon towards the truth."""
         if self._one is None:
-            return Fraction(int(acts * self._share > epsilon))
+            return Fraction(int(acts * self.share > epsilon))
         return self.losses(acts).chance_above(epsilon) if acts else Fraction(0)
 
 
@@ -173,9 +173,38 @@ def _losses(pair: LawPair) -> Losses | None:
     return losses_of_blocks(batched, unbatched)
 
 
+def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -> Fraction:
+    """Nats that acts under several policies cost together, but for this chance; a little too much.
+
+    A season does not begin anew when a policy does: what was lost under each adds to the others.
+
+    >>> from tarry.core.policy import Policy
+    >>> policy = Policy(epsilon="1", gap="11m")
+    >>> accountant = Accountant(policy.mechanism().pair, policy.share)
+    >>> two = composed_epsilon([(accountant, 8), (accountant, 12)], Fraction("0.01"))
+    >>> two == accountant.epsilon(20, Fraction("0.01"))
+    True
+    """
+    constant, varying = Fraction(0), []
+    for accountant, acts in parts:
+        if accountant.constant:
+            constant += acts * accountant.share
+        elif acts:
+            varying.append(accountant.losses(acts, rough=True))
+    if not varying:
+        return max(Fraction(0), constant - ln_below(1 / (1 - delta)))
+    # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
+    return constant + reduce(_added, varying).epsilon(delta)
+
+
 @lru_cache(maxsize=512)
 def _composed(one: Losses, acts: int) -> Losses:
     return one.times(acts)
+
+
+@lru_cache(maxsize=512)
+def _added(one: Losses, other: Losses) -> Losses:
+    return one + other
 
 
 def _ladder() -> tuple[int, ...]:
