@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tarry.core.exact import format_duration, parse_duration
     from tarry.core.history import History
     from tarry.core.law import Law, Run
-    from tarry.core.ledger import ledger, pseudonym_ledger
+    from tarry.core.ledger import ledger, linking_cost, pseudonym_ledger
     from tarry.core.mechanism import Ask, LabelFree, LawPair, Mechanism
     from tarry.core.plan import frontier, plan
     from tarry.core.plan_release import Releases, plan_release
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tarry.core.policy_file import read_policy, write_policy
     from tarry.core.promise import Promise, promise
     from tarry.core.release import Draws, draw_pair, release_ticks
+    from tarry.core.season import Season
+    from tarry.core.season_plan import plan_season
     from tarry.core.verify import Verdict, verify
     from tarry.study.audit import Report, audit
     from tarry.study.question import Question
@@ -56,6 +58,7 @@ __all__ = [
     "Releases",
     "Report",
     "Run",
+    "Season",
     "Secure",
     "Seeded",
     "TarryError",
@@ -69,9 +72,11 @@ __all__ = [
     "learned_gap",
     "least_epsilon",
     "ledger",
+    "linking_cost",
     "parse_duration",
     "plan",
     "plan_release",
+    "plan_season",
     "posterior_batched",
     "posterior_unbatched",
     "power_bound",
@@ -94,7 +99,7 @@ _HOMES = {
     "core.exact": ("format_duration", "parse_duration"),
     "core.history": ("History",),
     "core.law": ("Law", "Run"),
-    "core.ledger": ("ledger", "pseudonym_ledger"),
+    "core.ledger": ("ledger", "linking_cost", "pseudonym_ledger"),
     "core.mechanism": ("Ask", "LabelFree", "LawPair", "Mechanism"),
     "core.plan": ("frontier", "plan"),
     "core.plan_release": ("Releases", "plan_release"),
@@ -102,6 +107,8 @@ _HOMES = {
     "core.policy_file": ("read_policy", "write_policy"),
     "core.promise": ("Promise", "promise"),
     "core.release": ("Draws", "draw_pair", "release_ticks"),
+    "core.season": ("Season",),
+    "core.season_plan": ("plan_season",),
     "core.verify": ("Verdict", "verify"),
     "study.audit": ("Report", "audit"),
     "study.question": ("Question",),

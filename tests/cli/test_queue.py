@@ -9,6 +9,20 @@ from tarry.core import plugins
 from tarry.keep.errors import LockedOut, Unreachable
 from tarry.places.command.outlet import CommandOutlet
 
+#: Four acts, and all have left after 4 blocks of 7 ticks.
+SEASON = """gap = "1h"
+window = "10m"
+tick = "10m"
+law = "cosine"
+blocks = 4
+order = 4
+
+[season]
+acts = 4
+epsilon = 3
+delta = 0.01
+"""
+
 
 def test_before_first_use_nothing_waits(shell):
     """Looking costs nothing: no policy, key or store is made by it."""
@@ -19,6 +33,7 @@ def test_before_first_use_nothing_waits(shell):
         "encrypted": None,
         "batched_acts": 0,
         "nats": 0,
+        "beyond_promise": False,
     }
     assert not shell.home.policy_path.exists()
     assert not shell.home.is_founded()
@@ -111,6 +126,27 @@ def test_a_spent_promise_is_told(quiet):
         "8 of your acts were batched and may have cost 4 nats in all: no"
     )
     assert quiet.ask("queue")["nats"] == 4
+
+
+def test_a_season_is_told_from_its_first_batched_acts(quiet):
+    """Of one's own season one sees how much is used: four acts are inside it, five are not."""
+    quiet.write_policy(SEASON)
+    for number in range(4):
+        quiet.ask("run", "--target", f"paper-{number}", "--", "true")
+    quiet.pass_ticks(ALL_GONE)
+    told = quiet.say("queue")[1].splitlines()[-1]
+
+    assert told.startswith("4 of your acts were batched and may have cost ")
+    assert told.endswith("nats in all: this is inside your season of 4 acts")
+    answer = quiet.ask("queue")
+    assert 0 < answer["nats"] <= 3
+    assert not answer["beyond_promise"]
+
+    quiet.ask("run", "--target", "paper-4", "--", "true")
+    quiet.ask("run", "--target", "paper-5", "--", "true")
+    quiet.pass_ticks(ALL_GONE)
+    assert quiet.say("queue")[1].splitlines()[-1].endswith("this is beyond your season of 4 acts")
+    assert quiet.ask("queue")["beyond_promise"]
 
 
 def test_a_target_does_not_speak_to_the_terminal(quiet):

@@ -31,7 +31,7 @@ def test_a_gateway_in_use_is_told(operator, house):
     assert (told["lag_s"], told["late_s"], told["paused"]) == (90, 0, False)
     assert told["hours"] == [{"begins_at": 1767225600, "admissions": 4}]
     assert told["ahead"][0]["posts"] == 1
-    assert told["accounts_above_3_nats"] == 0
+    assert told["accounts_beyond_promise"] == 0
 
     lines = operator.tell("status").splitlines()
     assert lines[0] == "clock     2026-01-01T01:01:50Z"

@@ -7,6 +7,7 @@ import pytest
 
 from contracts.house import KINDS, House, new_database
 from tarry.core.policy import Policy
+from tarry.core.season import Season
 from tarry.gateway.monitoring import AdmissionHour, UpcomingReleases, read_status
 from tarry.gateway.policy_changes import change_policy
 
@@ -123,6 +124,31 @@ def test_the_ledger_is_told_as_a_number_of_accounts(house):
     house.jump(3600)
     found = look(house)
     assert (found.accounts, found.spent) == (4, 1)
+
+
+def test_a_season_goes_on_under_the_next_policy(house):
+    """Six acts are inside a season of eight; six more under its second version are beyond it."""
+
+    def season(blocks):
+        allowed = Season(acts=8, epsilon=Fraction(2), delta=Fraction("0.01"))
+        law = {"law": "cosine", "blocks": blocks, "order": "4"}
+        return Policy(gap="30s", window="10s", season=allowed, **law)
+
+    def batch(actors):
+        for _ in range(3):
+            house.admit_many(actors)
+            house.admit_many(actors, "p2")
+            house.jump(200)
+
+    house.change(lambda t: change_policy(t, house.clock, "talk", season(5), accept_straddle=True))
+    batch(["ann", "bob"])
+    house.jump(HOUR)
+    assert (look(house).accounts, look(house).spent) == (2, 0)
+
+    house.change(lambda t: change_policy(t, house.clock, "talk", season(6), accept_straddle=True))
+    batch(["bob", "dee"])
+    house.jump(HOUR)
+    assert (look(house).accounts, look(house).spent) == (3, 1)
 
 
 def test_a_store_that_was_brought_back_says_so(house):

@@ -288,9 +288,9 @@ def test_practices_stand_side_by_side_with_what_they_promise(wide_page):
 
 
 def test_epsilon_that_has_added_up_is_told(page, advice, wide_page, wide_audit):
-    spent = max(cost.spent_actors for cost in wide_audit.costs if cost.spent_actors is not None)
+    spent = max(cost.spent.actors for cost in wide_audit.costs if cost.spent is not None)
 
-    assert f"{spent} of 400 people (under mine.toml) batch so often" in wide_page
+    assert f"Under mine.toml epsilon adds up: {spent} of 400 people batch so often" in wide_page
     assert advice.best.spent_actors > 0
     told = f"<li>Epsilon adds up: {advice.best.spent_actors} of {advice.actors} people in the measured part"
     assert page.count(told) == 2  # at the beginning, and beside the recommendation

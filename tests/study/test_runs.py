@@ -9,6 +9,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.promise import MEANINGLESS
+from tarry.core.season import Season
 from tarry.study.attack import Truth, attack
 from tarry.study.attack.cutoff import cutoff_attack, recipient_attack
 from tarry.study.audit import audit
@@ -130,7 +131,7 @@ def test_costs_are_delays_in_seconds():
     assert (cost.mean_s, cost.median_s, cost.longest_s) == (1.5, 1.5, 3.0)
     assert cost.high_s == pytest.approx(2.85)
     assert cost.reordered == 0.0
-    assert (cost.most_nats, cost.spent_actors) == (None, None)
+    assert cost.spent is None
 
 
 def test_costs_of_a_policy_are_those_of_its_own_draw(table):
@@ -143,8 +144,8 @@ def test_costs_of_a_policy_are_those_of_its_own_draw(table):
 
         assert (cost.mean_s, cost.longest_s) == (delay.mean(), delay.max())
         assert cost.high_s == np.quantile(delay, 0.95)
-        assert cost.most_nats == max(batched) / 2
-        assert cost.spent_actors == sum(Fraction(count, 2) > MEANINGLESS for count in batched)
+        assert cost.spent.most_nats == max(batched) / 2
+        assert cost.spent.actors == sum(Fraction(count, 2) > MEANINGLESS for count in batched)
     assert found[0].mean_s != found[1].mean_s
 
 
@@ -158,7 +159,24 @@ def test_a_promise_of_just_the_limit_is_not_spent():
     crowd = event_table(actor=[*actor, 3], target=[*target, 1], time=[*time, 0])
     [cost] = audit(crowd, Question(practices=[replay(POLICY)])).costs
 
-    assert (cost.most_nats, cost.spent_actors) == (4.0, 1)
+    assert (cost.spent.most_nats, cost.spent.actors, cost.spent.batching) == (4.0, 1, 2)
+
+
+def test_a_season_tells_who_is_inside_it():
+    """People with at most its acts are inside, one with more is beyond; and costs cancel."""
+    allowed = Season(acts=6, epsilon=Fraction(3), delta=Fraction("0.01"))
+    policy = Policy(gap="11m", law="cosine", blocks=6, order="4", season=allowed)
+    rows = [(actor, target, i * 10**11) for actor in (1, 2) for i in range(2 + actor) for target in (1, 2)]
+    actor, target, time = zip(*rows, strict=True)
+    crowd = event_table(actor=[*actor, 3], target=[*target, 1], time=[*time, 0])
+    [cost] = audit(crowd, Question(practices=[replay(policy)])).costs
+
+    assert (cost.spent.actors, cost.spent.batching, cost.spent.season) == (1, 2, allowed)
+    assert cost.spent.most_nats < 8 * policy.share
+    assert cost.spent.words(3).startswith(
+        "the season is for 6 batched acts: 1 of 2 people who batch are inside it; 1 are beyond it (up to"
+    )
+    assert cost.as_dict()["season_acts"] == 6
 
 
 def test_nothing_costs_nothing(table):

@@ -61,7 +61,7 @@ class Made(Practice):
         return [""] if self.fault == "says nothing" else ["It waits an hour at most."]
 
     def spent(self, table, shown):
-        return Spent(most_nats=0, actors=10**9 if self.fault == "spends on strangers" else 0)
+        return Spent(most_nats=0, actors=10**9 if self.fault == "spends on strangers" else 0, batching=0)
 
 
 def case_of(fault):

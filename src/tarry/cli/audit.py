@@ -110,12 +110,8 @@ def _cost_sentences(cost: "Cost", actors: int) -> list[str]:
     """What a practice costs, in words."""
     delays = f"{seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
     sentences = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
-    if cost.spent_actors is not None and cost.most_nats is not None:
-        sentences.append(
-            f"epsilon adds up: {cost.spent_actors:,} of {actors:,} actors batch so often that no "
-            "meaningful promise is left to them against somebody who watches throughout "
-            f"(up to {cost.most_nats:.3g} nats)"
-        )
+    if cost.spent is not None:
+        sentences.append(cost.spent.words(actors))
     return sentences
 
 

@@ -26,7 +26,7 @@ from tarry.cli.personal_store import (
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.plugins import load
-from tarry.core.promise import MEANINGLESS, promise
+from tarry.core.promise import promise
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.outlet import content_fields
@@ -87,20 +87,24 @@ def run(arguments: argparse.Namespace) -> None:
         revive_keeper(home, owned)
     acts = [] if owned is None else _acts(owned)
     batched = 0 if owned is None else owned.batched_acts(ME)
-    spent = Fraction(0) if owned is None else promise(owned.policy).loss(batched)
+    claim = None if owned is None else promise(owned.policy)
+    nats = Fraction(0) if claim is None else claim.loss(batched, exact=True)
+    beyond = claim is not None and batched > claim.covers
     kept = home.is_kept()
     encrypted = None if owned is None else owned.vault.settings.is_encrypted
     if arguments.json:
         answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
-        print_json({**answer, "batched_acts": batched, "nats": spent})
+        print_json({**answer, "batched_acts": batched, "nats": nats, "beyond_promise": beyond})
         return
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
         print(encryption_note(home, encrypted=bool(encrypted)))
     if not kept and any(act.state == "waiting" for act in acts):
         print("no keeper runs: nothing leaves until one does (tarry keeper)")
-    if spent > MEANINGLESS:
-        cost = f"{batched} of your acts were batched and may have cost {float(spent):g} nats in all"
+    cost = f"{batched} of your acts were batched and may have cost {float(nats):g} nats in all"
+    if claim is not None and claim.season is not None and batched:
+        print(f"{cost}: this is {'beyond' if beyond else 'inside'} your season of {claim.season.acts} acts")
+    elif beyond:
         print(f"{cost}: no meaningful promise is left against somebody who has watched all along")
 
 

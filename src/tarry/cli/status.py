@@ -2,7 +2,7 @@
 
 No figure here changes at the moment when somebody posts: admissions are counted by the hour and shown
 after it, and what waits is shown as it was when the last hour ended. Of the ledger it shows how many
-accounts have spent more than 3 nats, over all policy versions, and never which.
+accounts are beyond what is promised (3 nats, or a season), over all policy versions, and never which.
 
   tarry status
 """
@@ -43,7 +43,9 @@ def _print(summary: GatewayStatus) -> None:
         print(f"late      the first post that is due has waited {rounded(summary.late)}")
     for space, posts in sorted(summary.parked.items()):
         print(f"parked    {posts} in {space}")
-    print(f"accounts  {summary.accounts} with batched acts, {summary.spent} of them above 3 nats")
+    print(
+        f"accounts  {summary.accounts} with batched acts, {summary.spent} of them beyond what is promised"
+    )
     if summary.hours:
         print()
         print_table(
@@ -72,5 +74,5 @@ def _json(summary: GatewayStatus) -> dict[str, object]:
             {"space": each.space, "begins_at": each.at, "posts": each.posts} for each in summary.ahead
         ],
         "accounts": summary.accounts,
-        "accounts_above_3_nats": summary.spent,
+        "accounts_beyond_promise": summary.spent,
     }

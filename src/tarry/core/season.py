@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
 from tarry.core.errors import BadInput
@@ -77,6 +77,10 @@ class Accountant:
     def __init__(self, pair: LawPair, share: Fraction) -> None:
         self.share, self._one = share, _losses(pair)
 
+    @cached_property
+    def _rough(self) -> Losses | None:
+        return None if self._one is None else self._one.on_grid(_ROUGH)
+
     @property
     def constant(self) -> bool:
         """Whether each act costs the same, so that a season has no discount."""
@@ -86,7 +90,7 @@ class Accountant:
         """The losses of so many acts; only where they vary."""
         if self._one is None:
             raise BadInput("the loss of this law must vary to be added up", "ask for its epsilon or delta")
-        return _composed(self._one.on_grid(_ROUGH) if rough else self._one, acts)
+        return _composed(self._rough if rough else self._one, acts)
 
     def epsilon(self, acts: int, delta: Fraction, *, rough: bool = False) -> Fraction:
         """Nats that the odds move by at most, but for this chance; `rough` is quick and a little too much.

@@ -26,7 +26,8 @@ from types import TracebackType
 from typing import Literal, TextIO, get_args
 
 from tarry.core.errors import NotPossible
-from tarry.core.promise import MEANINGLESS
+from tarry.core.ledger import LedgerLine, total_line
+from tarry.core.promise import Promise, promise
 from tarry.gateway.catalog import NO_SPACE, Catalog, read_catalog
 from tarry.gateway.feed import Feed
 from tarry.gateway.gateway import Gateway
@@ -98,7 +99,7 @@ class GatewayStatus:
     hours: tuple[AdmissionHour, ...]  # the last ones, latest first
     ahead: tuple[UpcomingReleases, ...]
     accounts: int  # that the ledger knows
-    spent: int  # of these, with more than 3 nats over all policy versions
+    spent: int  # of these, beyond what is promised: 3 nats, or a season, over all policy versions
 
 
 def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
@@ -115,7 +116,7 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
     here = snapshot(transaction)
     tick = here.settings.tick
     now = advance(here.anchor, clock.read(here.now)).time
-    accounts = _nats(transaction, read_catalog(transaction))
+    lines = _account_lines(transaction, read_catalog(transaction))
     return GatewayStatus(
         now=Fraction(now, MICROS),
         closed_at=here.closed * tick,
@@ -126,8 +127,8 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
         parked=_parked_counts(transaction),
         hours=complete_hours(transaction, here, _HOURS),
         ahead=_upcoming(transaction, here),
-        accounts=len(accounts),
-        spent=sum(nats > MEANINGLESS for nats in accounts.values()),
+        accounts=len(lines),
+        spent=sum(line.beyond for line in lines),
     )
 
 
@@ -186,17 +187,25 @@ def _lateness(transaction: Transaction, here: Snapshot, now: int) -> Fraction:
     return max(Fraction(0), Fraction(now, MICROS) - int(row["release"]) * here.settings.tick)
 
 
-def _nats(transaction: Transaction, catalog: Catalog) -> dict[bytes, Fraction]:
+def _account_lines(transaction: Transaction, catalog: Catalog) -> list[LedgerLine]:
     """What the batched acts of each account may have cost, over all spaces and policy versions."""
-    shares = {
-        space.period(version): version.policy.share
+    promises = {
+        space.period(version): promise(version.policy)
         for space in catalog.spaces.values()
         for version in space.versions
     }
-    nats: defaultdict[bytes, Fraction] = defaultdict(Fraction)
+    accounts: defaultdict[bytes, Counter[Promise]] = defaultdict(Counter)
     for row in transaction.all("accounts"):
-        nats[bytes(row["account"])] += shares.get(row["period"], Fraction(0)) * row["batched"]
-    return nats
+        counts = accounts[bytes(row["account"])]
+        if (claim := promises.get(row["period"])) is not None:
+            counts[claim] += row["batched"]
+    lines = {counts: total_line(dict(counts)) for counts in map(_frozen, accounts.values())}
+    return [lines[_frozen(counts)] for counts in accounts.values()]
+
+
+def _frozen(counts: Mapping[Promise, int]) -> frozenset[tuple[Promise, int]]:
+    """Many accounts have the same counts: what they cost is worked out once."""
+    return frozenset(counts.items())
 
 
 # --- metrics --------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ def _choice(measured: Runs, practice: Replay, rank: int, gap: LearnedGap) -> Tri
         average_precision=average,
         mean_s=fmean(cost.mean_s for cost in costs),
         longest_s=max(cost.longest_s for cost in costs),
-        spent_actors=costs[0].spent_actors or 0,
+        spent_actors=0 if costs[0].spent is None else costs[0].spent.actors,
         note=gap.message,
     )
 

@@ -141,7 +141,7 @@ class Report:
             "linked_pairs": self.linked_pairs,
             "candidate_pairs": self.candidate_pairs,
             "attacks": [_run_as_dict(run) for run in self.runs],
-            "costs": [vars(cost) for cost in self.costs],
+            "costs": [cost.as_dict() for cost in self.costs],
             "notes": self.notes,
             "advice": (self.no_advice or None) if self.advice is None else advice_as_dict(self.advice),
             **compared,

@@ -11,6 +11,7 @@ from tarry.core.exact import format_duration, parse_duration
 from tarry.core.history import History
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import Policy
+from tarry.core.season import Season
 from tarry.study.table import EventTable
 
 __all__ = ["MICROSECONDS", "OBSERVERS", "Observer", "Practice", "Shown", "Spent", "observer"]
@@ -35,14 +36,30 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """How much of a promise a history has used up: epsilon adds up over an actor's batched events.
+    """How much of a promise a history has used up: costs add up over an actor's batched events.
 
-    >>> Spent(most_nats=4.5, actors=1).actors
-    1
+    >>> Spent(most_nats=4.5, actors=1, batching=8).words(20)[:57]
+    'epsilon adds up: 1 of 20 people batch so often that no me'
     """
 
     most_nats: float  # on the actor with most batched events
-    actors: int  # those to whom no meaningful promise is left, against a long watch
+    actors: int  # those beyond what is promised, against a long watch
+    batching: int  # those with a batched event
+    season: Season | None = None  # what is promised, if it is for a season
+
+    def words(self, people: int) -> str:
+        """How many of so many people are beyond what is promised."""
+        if self.season is None:
+            return (
+                f"epsilon adds up: {self.actors:,} of {people:,} people batch so often that no meaningful "
+                "promise is left to them against somebody who watches throughout (up to "
+                f"{self.most_nats:.3g} nats)"
+            )
+        beyond = f"; {self.actors:,} are beyond it (up to {self.most_nats:.3g} nats)" if self.actors else ""
+        return (
+            f"the season is for {self.season.acts:,} batched acts: {self.batching - self.actors:,} of "
+            f"{self.batching:,} people who batch are inside it{beyond}"
+        )
 
 
 class Practice(ABC):

@@ -15,7 +15,7 @@ from tarry.core.history import History
 from tarry.core.lanes import stable_codes
 from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
-from tarry.core.promise import MEANINGLESS
+from tarry.core.promise import promise
 from tarry.readers.columns import Columns
 from tarry.study.practice import MICROSECONDS, Practice, Shown, Spent
 from tarry.study.table import EventTable, table_of
@@ -81,22 +81,24 @@ class Replay(Practice):
         return f"epsilon {float(policy.epsilon):g}{delta}, gap {format_duration(policy.gap)}"
 
     def spent(self, table: EventTable, shown: Shown) -> Spent | None:
-        """The share of epsilon that one event costs, times an actor's batched events.
+        """What the promise says of so many batched events, and how many people are beyond it.
 
         >>> from tarry.study.table import event_table
         >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
         >>> practice = replay(Policy(epsilon="4", gap="11m"))
         >>> practice.spent(table, practice.show(table.history, Seeded(1)))
-        Spent(most_nats=4.0, actors=1)
+        Spent(most_nats=4.0, actors=1, batching=1, season=None)
         """
         if shown.batched is None or self.policy.labels == "none":
             return None  # without labels every act that moves costs: there is no count of batched ones
         batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
-        share = self.policy.share
-        # Whole events, so that no rounding decides: more than this many are beyond the limit.
-        bearable = MEANINGLESS // share
-        most, beyond = float(share * int(batched.max())), int((batched > bearable).sum())
-        return Spent(most_nats=most, actors=beyond)
+        claim = promise(self.policy)
+        return Spent(
+            most_nats=float(claim.loss(int(batched.max()))),
+            actors=int((batched > claim.covers).sum()),
+            batching=int((batched > 0).sum()),
+            season=claim.season,
+        )
 
     def notes(self, table: EventTable) -> list[str]:
         """Events outside the policy's period, and gaps of targets that are not in this history.

@@ -6,7 +6,7 @@ Then the practices side by side: what each costs and what it buys.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tarry.core.errors import NotPossible
 from tarry.study.attack import Attack, Observed, Truth
 from tarry.study.batching import reordered_share
 from tarry.study.figures import percent
-from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown, Spent
 from tarry.study.question import Question
 from tarry.study.score import Counts, Score, average_precision, crossover, precision_at, recall_at
 from tarry.study.table import EventTable
@@ -59,7 +59,7 @@ class Cost:
 
     >>> Cost(
     ...     policy="mix", draw=0, mean_s=5.0, median_s=5.0, high_s=9.0, longest_s=9.0, reordered=None
-    ... ).spent_actors is None
+    ... ).spent is None
     True
     """
 
@@ -70,8 +70,25 @@ class Cost:
     high_s: float  # 95 of 100 events wait at most this long
     longest_s: float
     reordered: float | None  # share of neighbours on one target that change places
-    most_nats: float | None = None  # what the promise has cost the actor it cost most
-    spent_actors: int | None = None  # those whom it says nothing any more, against a long watch
+    spent: Spent | None = None  # how much of its promise is used up; None where nothing adds up
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values.
+
+        >>> spent = Spent(most_nats=4.0, actors=1, batching=2)
+        >>> delays = {"mean_s": 5.0, "median_s": 5.0, "high_s": 9.0, "longest_s": 9.0}
+        >>> Cost(policy="mine", draw=0, **delays, reordered=None, spent=spent).as_dict()["spent_actors"]
+        1
+        """
+        plain = {name: value for name, value in vars(self).items() if name != "spent"}
+        used = self.spent
+        return {
+            **plain,
+            "most_nats": None if used is None else used.most_nats,
+            "spent_actors": None if used is None else used.actors,
+            "batching_actors": None if used is None else used.batching,
+            "season_acts": None if used is None or used.season is None else used.season.acts,
+        }
 
 
 class Runs(NamedTuple):
@@ -159,7 +176,6 @@ def _cutoffs(question: Question, observed: Observed) -> Sequence[int]:
 def _cost(table: EventTable, practice: Practice, draw: int, shown: Shown) -> Cost:
     delay = (shown.release - table.time) / MICROSECONDS
     median, high = np.quantile(delay, [0.5, 0.95])
-    spent = practice.spent(table, shown)
     return Cost(
         policy=practice.name,
         draw=draw,
@@ -168,8 +184,7 @@ def _cost(table: EventTable, practice: Practice, draw: int, shown: Shown) -> Cos
         high_s=float(high),
         longest_s=float(delay.max()),
         reordered=reordered_share(table, shown.release),
-        most_nats=None if spent is None else spent.most_nats,
-        spent_actors=None if spent is None else spent.actors,
+        spent=practice.spent(table, shown),
     )
 
 

@@ -166,7 +166,7 @@ class PracticeSuite:
         assert all(note and "\n" not in note for note in practice.notes(table))
         if spent is not None:
             assert spent.most_nats >= 0
-            assert 0 <= spent.actors <= table.actors
+            assert 0 <= spent.actors <= spent.batching <= table.actors
 
 
 def _histories() -> list[History]:

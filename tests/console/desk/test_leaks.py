@@ -56,4 +56,4 @@ def test_until_the_hour_is_over_no_byte_tells_of_posts(desks):
     assert seen(busy)["/desk"] != seen(quiet)["/desk"]  # what was counted is told now
     told = {line["label"]: line["words"] for line in busy.http.get("/desk/health").json()["lines"]}
     assert told["Accepted"] == "54 posts in the hour from"
-    assert told["Ledger"].startswith("1 account above 3 nats")
+    assert told["Ledger"].startswith("1 account is beyond what is promised")

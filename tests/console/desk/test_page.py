@@ -428,7 +428,7 @@ def test_a_gateway_that_is_well_says_so(desk):
         "Ticks": ("good", "close on time"),
         "Due posts": ("good", "leave on time"),
         "Accepted": ("good", "0 posts in the hour from"),
-        "Ledger": ("good", "no account above 3 nats, as counted in the hour from"),
+        "Ledger": ("good", "no account is beyond what is promised, as counted in the hour from"),
     }
 
 
@@ -501,7 +501,10 @@ def test_accounts_above_three_nats_are_counted_and_not_named(desk):
 
     assert health(desk)["Ledger"] == (
         "note",
-        "1 account above 3 nats: to its owner little is promised any more. Counted in the hour from",
+        (
+            "1 account is beyond what is promised: against a long watch its owner has little left. "
+            "Counted in the hour from"
+        ),
     )
 
 

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 from tarry.console.pages import texts
 from tarry.core.exact import format_duration
-from tarry.core.promise import MEANINGLESS
 from tarry.gateway.catalog import Space
 from tarry.gateway.monitoring import AdmissionHour, last_hour, read_status
 from tarry.gateway.upkeep import ParkedPost, parked_posts
@@ -86,7 +85,7 @@ def look(transaction: Transaction, clock: Clock) -> Standing:
 
 
 class LedgerCount:
-    """How many accounts were above 3 nats when the hour began, never which; counted once an hour.
+    """How many accounts were beyond what is promised when the hour began, never which; counted hourly.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> gateway = small_gateway()
@@ -150,7 +149,7 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
     return [
         *lines,
         HealthLine(t["admitted"], "good", admitted, moment(standing.hour.at)),
-        HealthLine(t["ledger"], "note" if spent else "good", ledger.format(most=MEANINGLESS), counted),
+        HealthLine(t["ledger"], "note" if spent else "good", ledger, counted),
     ]
 
 

@@ -10,12 +10,12 @@ from importlib.metadata import version
 from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
-from tarry.core.promise import MEANINGLESS, promise
+from tarry.core.promise import promise
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.charts import audit_charts, threats_of
 from tarry.study.figures import day, number, percent, seconds, shown_names
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, Spent
 from tarry.study.report.markup import Html, el, items, join, table, whole_page
 from tarry.study.report.sections import (
     Charts,
@@ -188,7 +188,7 @@ def _sides(report: Report) -> Html:
 
 
 def spent_words(report: Report) -> str:
-    """How many people have no meaningful promise left under each policy, in the worst draw.
+    """How many people are beyond what each policy promises, in the worst draw.
 
     Nothing where no policy counts batched acts.
 
@@ -198,24 +198,25 @@ def spent_words(report: Report) -> str:
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
     >>> report = audit(table, Question(practices=[replay(Policy(epsilon="9", gap="11m"), "mine")]))
-    >>> spent_words(report)[:58]
-    'Epsilon adds up. In this history 1 of 2 people (under mine'
+    >>> spent_words(report)[:49]
+    'Under mine epsilon adds up: 1 of 2 people batch s'
     """
-    worst: dict[str, int] = {}
+    worst: dict[str, Spent] = {}
     for cost in report.costs:
-        if cost.spent_actors is not None:
-            worst[cost.policy] = max(cost.spent_actors, worst.get(cost.policy, 0))
+        if cost.spent is not None:
+            before = worst.get(cost.policy, cost.spent)
+            worst[cost.policy] = max(before, cost.spent, key=lambda spent: (spent.actors, spent.most_nats))
     if not worst:
         return ""
-    names, actors = shown_names([cost.policy for cost in report.costs]), number(report.measures.actors)
-    people_spent = ", ".join(
-        f"{number(people)} of {actors} people (under {names[policy]})" for policy, people in worst.items()
-    )
-    return (
-        f"Epsilon adds up. In this history {people_spent} batch so often that more than "
-        f"{float(MEANINGLESS):g} is used on them: no meaningful promise is left to them against somebody "
-        "who watches throughout. Each pair by itself is covered all the same. The longer the history, the "
-        "more is used up."
+    names = shown_names([cost.policy for cost in report.costs])
+    sentences = [
+        f"Under {names[policy]} {spent.words(report.measures.actors)}." for policy, spent in worst.items()
+    ]
+    return " ".join(
+        [
+            *sentences,
+            "Each pair by itself is covered all the same. The longer the history, the more is used.",
+        ]
     )
 
 

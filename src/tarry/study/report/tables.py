@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from tarry.core.promise import MEANINGLESS
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.batching import Measures
@@ -140,7 +139,7 @@ def costs_table(report: Report) -> Html:
     True
     """
     names = shown_names([cost.policy for cost in report.costs])
-    spent = any(cost.most_nats is not None for cost in report.costs)
+    spent = any(cost.spent is not None for cost in report.costs)
     rows = [
         _cost_row(name, [cost for cost in report.costs if cost.policy == policy], spent=spent)
         for policy, name in names.items()
@@ -153,7 +152,7 @@ def costs_table(report: Report) -> Html:
         "longest",
         "reordered",
     ]
-    used = ["most epsilon used on one person", f"people above {float(MEANINGLESS):g}"] * spent
+    used = ["most epsilon used on one person", "people beyond the promise"] * spent
     return table("What each practice costs", header + used, rows)
 
 
@@ -208,9 +207,10 @@ def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
     ]
     if not spent:
         return row
-    promised = costs[0].most_nats is not None
-    most = f"{max(cost.most_nats or 0 for cost in costs):g}" if promised else "-"
-    return [*row, most, number(max(cost.spent_actors or 0 for cost in costs)) if promised else "-"]
+    used = [cost.spent for cost in costs if cost.spent is not None]
+    if not used:
+        return [*row, "-", "-"]
+    return [*row, f"{max(each.most_nats for each in used):.3g}", number(max(each.actors for each in used))]
 
 
 def _shares(values: Sequence[float | None]) -> str:
