@@ -9,7 +9,6 @@ own are given) a recommended policy: learned on the first quarter of the events,
 """
 
 import argparse
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tarry.cli.history import (
@@ -208,7 +207,7 @@ class Compare:
                     "unreadable": report.reading.unreadable_count,
                     "practices": [
                         {
-                            **asdict(line),
+                            **line.as_dict(),
                             "promise": report.promises[line.policy],
                             "stranded": report.stranded[line.policy],
                         }

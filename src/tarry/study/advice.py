@@ -241,7 +241,7 @@ def advise(
         seed=seed,
         draws=draws,
     )
-    measured = run_attacks(late, question, progress)
+    measured = run_attacks(late, question, progress, search=False)
     before, _ = _effect(measured, "nothing")
     choices = [_choice(measured, practice, *names[practice.name][1:]) for practice in practices]
     enough = [choice for choice in choices if choice.precision <= PART * before < before]

@@ -14,6 +14,7 @@ from tarry.readers.frames import read_events, read_frame
 from tarry.study.advice import Advice, TriedPolicy, advise, split
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
+from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
@@ -79,6 +80,7 @@ class Report:
     runs: Sequence[AttackRun]
     costs: Sequence[Cost]
     promises: Mapping[str, str]  # by practice, in a few words
+    yardsticks: Mapping[str, Yardsticks]  # by practice: how often pairs are one person's anyway
     stranded: Mapping[str, int]  # by practice: events it would have kept for ever
     reading: SourceAccount
     remarks: Sequence[str] = ()  # what was left out, what could not be done, and what one should know
@@ -96,7 +98,7 @@ class Report:
     @property
     def lines(self) -> list[Line]:
         """What each practice costs and buys, against each observer and attack."""
-        return compare(self.runs, self.costs)
+        return compare(self.runs, self.costs, self.yardsticks)
 
     @property
     def posteriors(self) -> list[Posterior]:
@@ -121,7 +123,9 @@ class Report:
         """
         m = self.measures
         compared = (
-            {} if self.comparison is None else {"comparison": [asdict(x) for x in self.comparison.lines]}
+            {}
+            if self.comparison is None
+            else {"comparison": [line.as_dict() for line in self.comparison.lines]}
         )
         return {
             "unreadable": self.reading.unreadable_count,
@@ -140,6 +144,7 @@ class Report:
             "posteriors": [vars(posterior) for posterior in self.posteriors],
             "linked_pairs": self.linked_pairs,
             "candidate_pairs": self.candidate_pairs,
+            "yardsticks": {name: _yardsticks_as_dict(one) for name, one in self.yardsticks.items()},
             "attacks": [_run_as_dict(run) for run in self.runs],
             "costs": [cost.as_dict() for cost in self.costs],
             "notes": self.notes,
@@ -254,10 +259,24 @@ def _measured(
         runs=tuple(attacked.runs),
         costs=tuple(attacked.costs),
         promises={practice.name: practice.promise(question.gap) for practice in question.practices},
+        yardsticks=_yardsticks(table, question),
         stranded={practice.name: practice.stranded(table.history) for practice in question.practices},
         reading=reading,
         remarks=tuple(dict.fromkeys([*table.notes, *attacked.notes])),
     )
+
+
+def _yardsticks(table: EventTable, question: Question) -> dict[str, Yardsticks]:
+    """For each practice: a batch looks like acts up to its gap and window apart, if it has a gap."""
+    measured: dict[int, Yardsticks] = {}
+    found = {}
+    for practice in question.practices:
+        gap = question.gap if practice.policy is None else min(practice.policy.gaps)
+        reach = question.window + int(gap * MICROSECONDS)
+        if reach not in measured:
+            measured[reach] = yardsticks(table, question.window, reach)
+        found[practice.name] = measured[reach]
+    return found
 
 
 def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
@@ -365,8 +384,17 @@ def advice_as_dict(advice: Advice) -> dict[str, Any]:
     }
 
 
+def _yardsticks_as_dict(found: Yardsticks) -> dict[str, Any]:
+    shares = {"reference": found.reference, "same_day": found.same_day, "base": found.base}
+    return {
+        "reach_s": found.reach / 1e6,
+        **{name: {**vars(one), "share": one.share} for name, one in shares.items()},
+    }
+
+
 def _run_as_dict(run: AttackRun) -> dict[str, Any]:
     counts = [score.counts for score in run.scores]
+    people = run.people
     return {
         "attack": run.attack,
         "observer": run.observer,
@@ -375,6 +403,9 @@ def _run_as_dict(run: AttackRun) -> dict[str, Any]:
         "average_precision": average_precision(counts),
         "error_crossover_rate": crossover(counts),
         "recall_at_half_precision": recall_at(counts, 0.5),
+        "best": None if people.best is None else _score_as_dict(people.best),
+        "best_interval": people.interval,
+        "calls": {f"{at:g}": asdict(calls) for at, calls in people.calls.items()},
         "scores": [_score_as_dict(score) for score in run.scores],
     }
 
@@ -385,8 +416,9 @@ def _score_as_dict(score: Score) -> dict[str, Any]:
         "cutoff_s": score.cutoff_s,
         **vars(counts),
         "precision": counts.precision,
+        "right_person": score.right_person,
         "recall": counts.recall,
         "false_positive_rate": counts.false_positive_rate,
     }
-    extra = {"multiple": score.multiple, "power_bound": score.power_bound}
+    extra = {"persons": score.persons, "multiple": score.multiple, "power_bound": score.power_bound}
     return {**figures, **{name: value for name, value in extra.items() if value is not None}}

@@ -3,8 +3,8 @@
 Then the practices side by side: what each costs and what it buys.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from tarry.core.errors import NotPossible
 from tarry.study.attack import Attack, Observed, Truth
 from tarry.study.batching import reordered_share
 from tarry.study.figures import percent
+from tarry.study.person import NOBODY, People, Yardsticks
 from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown, Spent
 from tarry.study.question import Question
 from tarry.study.score import Counts, Score, average_precision, crossover, precision_at, recall_at
@@ -50,6 +51,7 @@ class AttackRun:
     policy: str  # the name of the practice
     draw: int
     scores: Sequence[Score]
+    people: People = field(default=NOBODY)  # the best claims, and whom they are about
     seeks: str = "linked pairs"  # what the counts are of
 
 
@@ -104,8 +106,12 @@ class Runs(NamedTuple):
     notes: list[str]  # what could not be done, and what one should know
 
 
-def run_attacks(table: EventTable, question: Question, progress: Progress | None = None) -> Runs:
+def run_attacks(
+    table: EventTable, question: Question, progress: Progress | None = None, *, search: bool = True
+) -> Runs:
     """Replay every practice and score every attack on it.
+
+    With `search` the best cutoff is looked for among all of them, not only among those asked for.
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
@@ -136,6 +142,9 @@ def run_attacks(table: EventTable, question: Question, progress: Progress | None
                     policy=practice.name,
                     draw=draw,
                     scores=scores,
+                    people=method.people(observed, scores, thorough=draw == 0)
+                    if search
+                    else Attack.people(method, observed, scores, thorough=False),
                     seeks=method.seeks,
                 )
                 for method, scores in _attacked(question, observed, watcher, cutoffs, result.notes)
@@ -219,11 +228,17 @@ class Line:
     ...     longest_s=0.0,
     ...     reordered=None,
     ...     precision=one,
+    ...     right_person=one,
+    ...     interval=None,
+    ...     reference=0.4,
+    ...     same_day=0.3,
+    ...     base=0.1,
+    ...     called={0.5: 3},
     ...     average_precision=one,
     ...     crossover=one,
     ...     recall=one,
-    ... ).precision.mean
-    0.5
+    ... ).excess
+    0.1
     """
 
     policy: str
@@ -235,13 +250,42 @@ class Line:
     longest_s: float
     reordered: float | None  # share of neighbours on one target that change places
     # None: not known, because nothing is linked or no cutoff reaches so far
-    precision: Spread | None  # of claims that find a tenth of the linked pairs
+    precision: Spread | None  # of claims that find a tenth of the linked pairs: the share that were batched
+    right_person: Spread | None  # the share of the best such claims that are right about the person
+    interval: tuple[float, float] | None  # of that, over samples of people, in the first draw
+    reference: (
+        float | None
+    )  # pairs that arrived further apart than a batch, up to gap + window: one person's
+    same_day: float | None  # pairs of one day that are one person's
+    base: float | None  # pairs of the whole history that are one person's
+    called: Mapping[float, int]  # people with a pair claimed with this confidence, in the first draw
     average_precision: Spread | None
     crossover: Spread | None  # where misses and false alarms are equally frequent: higher is more private
     recall: Spread | None  # of claims that are right at least half the time
 
+    @property
+    def lift(self) -> float | None:
+        """How many times as often as by chance claims are right about the person; for orientation only."""
+        if self.right_person is None or not self.base:
+            return None
+        return self.right_person.mean / self.base
 
-def compare(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> list[Line]:
+    @property
+    def excess(self) -> float | None:
+        """What batching itself gives away: how much more often claims are right than the reference."""
+        if self.right_person is None or self.reference is None:
+            return None
+        return round(self.right_person.mean - self.reference, 12)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        called = {f"{confidence:g}": people for confidence, people in self.called.items()}
+        return {**asdict(self), "called": called, "lift": self.lift, "excess": self.excess}
+
+
+def compare(
+    runs: Sequence[AttackRun], costs: Sequence[Cost], measured_by: Mapping[str, Yardsticks]
+) -> list[Line]:
     """A line for each practice, observer and attack, in the order of the runs.
 
     >>> from tarry.study.audit import audit
@@ -249,13 +293,14 @@ def compare(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> list[Line]:
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
     >>> report = audit(table, Question(practices=["nothing"]))
-    >>> [line.policy for line in compare(report.runs, report.costs)]
+    >>> [line.policy for line in compare(report.runs, report.costs, report.yardsticks)]
     ['nothing']
     """
     return [
         _line(
             [run for run in runs if (run.policy, run.observer, run.attack) == kind],
             [cost for cost in costs if cost.policy == kind[0]],
+            measured_by[kind[0]],
         )
         for kind in dict.fromkeys((run.policy, run.observer, run.attack) for run in runs)
     ]
@@ -283,7 +328,7 @@ def spread_percent(share: Spread | None) -> str:
     return percent(share.mean) + ("" if low == high else f" ({low[:-2]} to {high[:-2]})")
 
 
-def _line(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> Line:
+def _line(runs: Sequence[AttackRun], costs: Sequence[Cost], measured_by: Yardsticks) -> Line:
     counts: list[list[Counts]] = [[score.counts for score in run.scores] for run in runs]
     orders = [cost.reordered for cost in costs if cost.reordered is not None]
     return Line(
@@ -296,6 +341,12 @@ def _line(runs: Sequence[AttackRun], costs: Sequence[Cost]) -> Line:
         longest_s=max(cost.longest_s for cost in costs),
         reordered=fmean(orders) if orders else None,
         precision=spread([precision_at(one) for one in counts]),
+        right_person=spread([run.people.right for run in runs]),
+        interval=runs[0].people.interval,
+        reference=measured_by.reference.share,
+        same_day=measured_by.same_day.share,
+        base=measured_by.base.share,
+        called={at: calls.called for at, calls in runs[0].people.calls.items()},
         average_precision=spread([average_precision(one) for one in counts]),
         crossover=spread([crossover(one) for one in counts]),
         recall=spread([recall_at(one, PRECISION) for one in counts]),

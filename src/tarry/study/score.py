@@ -55,8 +55,19 @@ class Score:
 
     cutoff: int  # microseconds
     counts: Counts
+    persons: int | None = None  # claims about one person's acts, batched or not; None: not asked
     multiple: float | None = None  # where the cutoff is a multiple of each recipient's gap
     power_bound: float | None = None  # where the promise bounds the recall, at this false positive rate
+
+    @property
+    def right_person(self) -> float | None:
+        """The share of claims that are right about the person; None where nothing is claimed.
+
+        >>> counts = Counts(true_positives=1, false_positives=3, false_negatives=0, true_negatives=0)
+        >>> Score(cutoff=60_000_000, counts=counts, persons=2).right_person
+        0.5
+        """
+        return None if self.persons is None else _share(self.persons, self.counts.claims)
 
     @property
     def cutoff_s(self) -> float:

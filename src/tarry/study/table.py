@@ -78,8 +78,23 @@ class EventTable:
     @property
     def candidate_pairs(self) -> int:
         """Unordered pairs of events on different targets."""
-        on_one = np.bincount(self.target_rank) if len(self) else np.zeros(0, dtype=np.int64)
-        return len(self) * (len(self) - 1) // 2 - int((on_one * (on_one - 1) // 2).sum())
+        return len(self) * (len(self) - 1) // 2 - _pairs(self.target_rank)
+
+    @cached_property
+    def pseudonym_rank(self) -> IntArray:
+        """0, 1, 2, ... for the pseudonyms: an actor on one target."""
+        order = row_order(self.actor_rank, self.target_rank)
+        new = np.zeros(len(self), dtype=np.int64)
+        for column in (self.actor_rank, self.target_rank):
+            new[1:] |= column[order][1:] != column[order][:-1]
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[order] = np.cumsum(new)
+        return ranks
+
+    @cached_property
+    def person_pairs(self) -> int:
+        """Unordered pairs of one actor's events on different targets."""
+        return _pairs(self.actor_rank) - _pairs(self.pseudonym_rank)
 
     def keep(self, which: BoolArray) -> "EventTable":
         """The events where `which` is true.
@@ -227,6 +242,12 @@ def says_yes(column: pl.Series) -> BoolArray:
             f"and {strange:,} of its values do not"
         )
     return np.asarray(words.is_in(list(_YES)).to_numpy(), dtype=np.bool_)
+
+
+def _pairs(groups: IntArray) -> int:
+    """Unordered pairs inside groups that are numbered 0, 1, 2, ..."""
+    sizes = np.bincount(groups, minlength=1)
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _column(frame: pl.DataFrame, name: str) -> object:

@@ -13,8 +13,9 @@ from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.lanes import IntArray
 from tarry.study.pairs import Near, near
+from tarry.study.person import People
 from tarry.study.practice import Observer, Practice
-from tarry.study.score import Counts, Score
+from tarry.study.score import RECALL, Counts, Score
 from tarry.study.table import EventTable
 
 __all__ = ["Attack", "AttackKind", "Observed", "Truth", "attack", "attack_kind", "no_parameter"]
@@ -112,6 +113,14 @@ class Attack(ABC):
     @abstractmethod
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         """How right its claims are, at each cutoff in microseconds."""
+
+    def people(self, observed: Observed, scores: Sequence[Score], *, thorough: bool) -> People:  # noqa: ARG002 - some look again
+        """The best of these scores: right about the person most often, of those that find a tenth.
+
+        An attack that can be asked for other cutoffs may look among all, and for whom the claims are about.
+        """
+        far = [score for score in scores if (score.counts.recall or 0) >= RECALL and score.right_person]
+        return People(best=max(far, key=lambda score: score.right_person or 0, default=None))
 
 
 @dataclass(frozen=True, kw_only=True)

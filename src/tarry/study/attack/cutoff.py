@@ -17,13 +17,8 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
 from tarry.core.lanes import IntArray
 from tarry.study.attack import Attack, AttackKind, Observed, Truth, no_parameter
-from tarry.study.pairs import (
-    LONGEST,
-    pairs_within,
-    pairs_within_groups,
-    pairs_within_own_limits,
-    side_by_side,
-)
+from tarry.study.pairs import LONGEST, pairs_within_groups, pairs_within_own_limits, side_by_side
+from tarry.study.person import People, candidates_within, people_behind, persons_within
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Score
 from tarry.study.table import EventTable
@@ -49,16 +44,14 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
     >>> cutoff_attack(Truth(table=table, window=60), table.time, [1, 60])[1].counts
     Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=1)
     """
-    everywhere, on_one_target, linked_pairs = side_by_side(
-        lambda: pairs_within(seen, cutoffs),
-        lambda: pairs_within_groups(truth.table.target_rank, seen, cutoffs),
+    claimed, linked_pairs, persons = side_by_side(
+        lambda: candidates_within(truth.table, seen, cutoffs),
         lambda: truth.near.shown_within(seen, cutoffs),
+        lambda: persons_within(truth.table, seen, cutoffs),
     )
     return [
-        Score(cutoff=cutoff, counts=truth.counts(linked, total - on_one))
-        for cutoff, linked, total, on_one in zip(
-            cutoffs, linked_pairs, everywhere, on_one_target, strict=True
-        )
+        Score(cutoff=cutoff, counts=truth.counts(linked, claims), persons=own)
+        for cutoff, linked, claims, own in zip(cutoffs, linked_pairs, claimed, persons, strict=True)
     ]
 
 
@@ -72,7 +65,7 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
     >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
     Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
     """
-    spenders, candidates = _spenders(truth.table)
+    spenders, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
     close = pairs_within_groups(truth.table.actor_rank, seen, cutoffs)
     not_candidates = pairs_within_groups(spenders, seen, cutoffs)
     linked_pairs = truth.near.shown_within(seen, cutoffs)
@@ -93,7 +86,7 @@ def informed_attack(
     >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
-    spenders, candidates = _spenders(truth.table)
+    spenders, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
     distinct, place = np.unique(gaps, return_inverse=True)
     limits = [_limits(multiple, distinct)[place] for multiple in multiples]
     close = pairs_within_own_limits(truth.table.actor_rank, seen, limits)
@@ -131,21 +124,6 @@ def recipient_gaps(table: EventTable, window: int, default: int) -> IntArray:
     return np.where(ends > starts, ordered[middle] if len(ordered) else default, default)[rank]
 
 
-def _spenders(table: EventTable) -> tuple[IntArray, int]:
-    """Rows by recipient and spender, and how many pairs of one recipient differ there: the candidates."""
-    order = np.lexsort((table.target, table.actor))
-    new = np.zeros(len(table), dtype=np.int64)
-    new[1:] = (np.diff(table.actor[order]) != 0) | (np.diff(table.target[order]) != 0)
-    both = np.empty(len(table), dtype=np.int64)
-    both[order] = np.cumsum(new)
-    return both, _pairs(table.actor_rank) - _pairs(both)
-
-
-def _pairs(groups: IntArray) -> int:
-    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
-    return int((sizes * (sizes - 1) // 2).sum())
-
-
 def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
     if multiple < 0:
         raise BadInput(f"a multiple of the gap must be at least 0, not {float(multiple):g}")
@@ -163,6 +141,18 @@ class _OneCutoff(Attack):
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         return self.claim(observed.truth, observed.seen, cutoffs)
+
+    def people(self, observed: Observed, scores: Sequence[Score], *, thorough: bool) -> People:
+        """Among all cutoffs, where claims are about people at all: those of one recipient are not."""
+        if any(score.persons is None for score in scores):
+            return People(best=None)
+        return people_behind(
+            observed.truth.table,
+            observed.seen,
+            lambda cutoffs: self.score(observed, cutoffs),
+            max((score.cutoff for score in scores), default=0),
+            thorough=thorough,
+        )
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,10 @@ def difference_attack(
     view, tick = _view(observed, neighbours=neighbours)
     thresholds = [view.laws[0, 0].threshold_at(cutoff // tick) for cutoff in cutoffs]
     linked_pairs = _linked(observed, view, thresholds)
-    flagged = [_flagged(observed, view, threshold) for threshold in thresholds]
+    flagged = [_telling(observed, view, threshold) for threshold in thresholds]
     return [
-        Score(cutoff=cutoff, counts=observed.truth.counts(linked, claimed))
-        for cutoff, linked, claimed in zip(cutoffs, linked_pairs, flagged, strict=True)
+        Score(cutoff=cutoff, counts=observed.truth.counts(linked, claimed), persons=persons)
+        for cutoff, linked, (claimed, persons) in zip(cutoffs, linked_pairs, flagged, strict=True)
     ]
 
 
@@ -130,31 +130,36 @@ def _levels_reached(
     return table
 
 
-def _flagged(observed: Observed, view: _View, threshold: float) -> int:
-    """Candidate pairs whose difference is telling enough: all such pairs but those on one target."""
+def _telling(observed: Observed, view: _View, threshold: float) -> tuple[int, int]:
+    """Candidate pairs whose difference is telling enough, and how many of them are one person's."""
+    table = observed.truth.table
+    one = np.zeros(len(table), dtype=np.int64)
+    every, on_one, own, twice = (
+        _inside(view, groups, threshold)
+        for groups in (one, table.target_rank, table.actor_rank, table.pseudonym_rank)
+    )
+    return every - on_one, own - twice
+
+
+def _inside(view: _View, groups: IntArray, threshold: float) -> int:
+    """All pairs inside groups whose difference is telling enough."""
     away = view.seen - (view.seen.min() if len(view.seen) else 0)
-    # The same moments with targets too far from each other for any difference.
+    # The same moments with groups too far from each other for any difference.
     stride = int(away.max(initial=0)) + view.laws[0, 0].reach + 1
-    if stride * observed.truth.table.targets >= 1 << 62:
+    if stride * (int(groups.max(initial=0)) + 1) >= 1 << 62:
         raise NotPossible(
             "the likelihood attack cannot keep so many targets apart over so many ticks: use a longer tick"
         )
-    by_target = away + observed.truth.table.target_rank * stride
+    apart = away + groups * stride
     total = 0
     for (i, j), law in view.laws.items():
-        first, second = view.classes == i, view.classes == j
+        first, second = np.sort(apart[view.classes == i]), np.sort(apart[view.classes == j])
         pairs = sum(
-            _between(away[first], away[second], *interval)
-            - _between(by_target[first], by_target[second], *interval)
+            int(kernels.cross_pairs(first, second, *interval))
             for interval in law.intervals_above(threshold)
         )
         total += pairs // 2 if i == j else pairs  # in one class every pair is met from both its ends
     return total
-
-
-def _between(first: IntArray, second: IntArray, low: int, high: int) -> int:
-    """Pairs (x, y) of two columns with low <= y - x <= high."""
-    return int(kernels.cross_pairs(np.sort(first), np.sort(second), low, high))
 
 
 def _lone(observed: Observed, batched: BoolArray) -> tuple[float, float]:

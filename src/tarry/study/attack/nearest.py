@@ -73,8 +73,10 @@ def nearest_test(
     _check_lengths(window_us, *cutoffs_us)
     batched = _batched(arrival, actor, own, watched, window_us)
     distance = _distances(observed[own], np.sort(observed[watched]))
+    persons = distance == _own_distances(observed, actor, own, watched)  # the nearest is the same person's
     flagged = [
-        np.searchsorted(np.sort(distance[rows]), cutoffs_us, side="right") for rows in (batched, ~batched)
+        np.searchsorted(np.sort(distance[rows]), cutoffs_us, side="right")
+        for rows in (batched, ~batched, persons)
     ]
     return [
         Score(
@@ -85,8 +87,9 @@ def nearest_test(
                 false_negatives=int(batched.sum() - hits),
                 true_negatives=int((~batched).sum() - false_hits),
             ),
+            persons=int(same),
         )
-        for cutoff, hits, false_hits in zip(cutoffs_us, *flagged, strict=True)
+        for cutoff, hits, false_hits, same in zip(cutoffs_us, *flagged, strict=True)
     ]
 
 
@@ -130,21 +133,27 @@ def nearest_mass(
 def _batched(
     arrival: IntArray, actor: IntArray, own: BoolArray, watched: BoolArray, window: int
 ) -> BoolArray:
-    """For each own row: whether its actor has a watched event at most the window away.
+    """For each own row: whether its actor has a watched event at most the window away."""
+    return _own_distances(arrival, actor, own, watched) <= window
+
+
+def _own_distances(seen: IntArray, actor: IntArray, own: BoolArray, watched: BoolArray) -> IntArray:
+    """For each own row: how far its actor's nearest watched event is; as far as can be without one.
 
     One number that sorts by actor, then by time, finds the two candidates of each row.
     """
-    times, when = np.unique(arrival, return_inverse=True)
+    times, when = np.unique(seen, return_inverse=True)
     key = np.unique(actor, return_inverse=True)[1] * (len(times) + 1) + when
     rows = np.flatnonzero(watched)[np.argsort(key[watched], kind="stable")]
     place = np.searchsorted(key[rows], key[own])
-    batched = np.zeros(len(place), dtype=np.bool_)
+    nearest = np.full(len(place), _FAR)
     for side in (place - 1, place):
-        known = (side >= 0) & (side < len(rows))
+        known = np.flatnonzero((side >= 0) & (side < len(rows)))
         here, there = np.flatnonzero(own)[known], rows[side[known]]
-        near = np.abs(arrival[here] - arrival[there]) <= window
-        batched[known] |= near & (actor[here] == actor[there])
-    return batched
+        same = actor[here] == actor[there]
+        apart = np.abs(seen[here] - seen[there])[same]
+        nearest[known[same]] = np.minimum(nearest[known[same]], apart)
+    return nearest
 
 
 def _distances(times: IntArray, pool: IntArray) -> IntArray:
