@@ -18,7 +18,7 @@ from tarry.readers.faults import Faults
 from tarry.readers.frames import read_frame
 from tarry.study.advice import advise
 from tarry.study.attack import attack
-from tarry.study.audit import SUSPECTS, advice_as_dict, audit
+from tarry.study.audit import SUSPECTS, audit
 from tarry.study.baselines import baseline
 from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.question import Question
@@ -155,7 +155,7 @@ def test_posteriors_follow_the_measured_rates(found):
 
 def test_advice_is_told_with_its_choices(table):
     advice = advise(table)
-    answer = json.loads(json.dumps(advice_as_dict(advice)))
+    answer = json.loads(json.dumps(advice.as_dict()))
 
     assert answer["sentence"] == advice.sentence
     assert (answer["learned_on"], answer["measured_on"]) == (advice.learned_on, advice.measured_on)

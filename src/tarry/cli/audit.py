@@ -95,6 +95,9 @@ def _print(report: "Report") -> None:
     print(f"{linked:,} linked pairs among {candidates:,} pairs on different targets\n")
     for run in report.runs:
         print_run(run)
+    if report.headlines:
+        print_sentences("in short", report.headlines)
+        print()
     for cost in report.costs:
         if cost.draw == 0 and cost.policy != "nothing":
             print_sentences(cost.policy, _cost_sentences(cost, m.actors))
@@ -121,8 +124,8 @@ def print_run(run: "AttackRun") -> None:
     rows = [
         [
             seconds(score.cutoff_s),
-            f"{score.counts.true_positives:,}",
-            f"{score.counts.false_positives:,}",
+            f"{score.counts.claims:,}",
+            percent(score.right_person),
             percent(score.counts.precision),
             percent(score.counts.recall),
             *([percent(score.power_bound)] if bounded else []),
@@ -131,10 +134,10 @@ def print_run(run: "AttackRun") -> None:
     ]
     header = [
         "cutoff",
-        "right",
-        "wrong",
-        "precision",
-        "recall",
+        "claims",
+        "one person's",
+        "batched",
+        "found",
         *(["bound for one pair"] if bounded else []),
     ]
     print_table(header, rows)
@@ -229,12 +232,17 @@ def _print_lines(report: "Report") -> None:
         "95 %",
         "longest",
         "reordered",
-        "right",
+        "one person's",
+        "reference",
+        "batched",
         "average",
         "crossover",
     ]
     print_table(header, [_line_row(line) for line in report.lines])
-    print("\nright: how often claims that find a tenth of the linked pairs can be right; lower is better")
+    print("\none person's: how often the best claims that find a tenth of the linked pairs are right about")
+    print("the person, with an interval over people or draws; lower is better. reference: how often acts")
+    print("further apart than the window, up to gap + window, are one person's anyway")
+    print("batched: how often claims that find a tenth of the linked pairs can be about a batch")
     print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
     print("-: nothing is linked, or no cutoff reaches so far")
     print("reordered: neighbours on one target that change places\n")
@@ -255,6 +263,8 @@ def _line_row(line: "Line") -> list[str]:
         seconds(line.high_s),
         seconds(line.longest_s),
         percent(line.reordered),
+        line.right_words,
+        percent(line.reference),
         _figure(line.precision),
         _figure(line.average_precision),
         _figure(line.crossover),

@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
     from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.audit import advice_as_dict  # noqa: PLC0415 - likewise
     from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     text = write_policy(advice.best.policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)
-    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice_as_dict(advice)}
+    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice.as_dict()}
     if arguments.json:
         print_json(answer)
     else:

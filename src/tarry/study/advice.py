@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +125,37 @@ class Advice:
             f"{seconds(self.best.mean_s)} and at most "
             f"{seconds(self.best.longest_s)}."
         )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recommendation and what else was tried, as plain values.
+
+        >>> Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None).as_dict()["choices"]
+        []
+        """
+        return {
+            "learned_on": self.learned_on,
+            "measured_on": self.measured_on,
+            "precision_before": self.before,
+            "choices": [
+                {
+                    "epsilon": float(choice.policy.epsilon),
+                    "gap_s": float(choice.policy.gap),
+                    "percentile": choice.percentile,
+                    "precision": choice.precision,
+                    "average_precision": choice.average_precision,
+                    "mean_s": choice.mean_s,
+                    "longest_s": choice.longest_s,
+                    "spent_actors": choice.spent_actors,
+                    "note": choice.note,
+                    "on_frontier": self.on_frontier(choice),
+                    "recommended": choice is self.best,
+                }
+                for choice in self.choices
+            ],
+            "sentence": self.sentence,
+            "cautions": self.cautions,
+            "linked_pairs": self.linked_pairs,
+        }
 
 
 def split(table: EventTable, share: Fraction = Fraction(1, 4)) -> tuple[EventTable, EventTable]:

@@ -1,7 +1,7 @@
 """The audit: one history, read, measured, attacked, and what a delay would change; all in one report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,15 @@ from tarry.readers.frames import read_events, read_frame
 from tarry.study.advice import Advice, TriedPolicy, advise, split
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
+from tarry.study.headline import headlines
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
-from tarry.study.score import Score, average_precision, crossover, recall_at
 from tarry.study.table import EventTable, table_of
 
-__all__ = ["SUSPECTS", "Question", "Report", "Source", "SourceAccount", "Stages", "advice_as_dict", "audit"]
+__all__ = ["SUSPECTS", "Question", "Report", "Source", "SourceAccount", "Stages", "audit"]
 
 #: How many people might have done it, in tables of posteriors.
 SUSPECTS = (2, 5, 10, 20, 50)
@@ -101,6 +101,11 @@ class Report:
         return compare(self.runs, self.costs, self.yardsticks)
 
     @property
+    def headlines(self) -> list[str]:
+        """How often claims are right about the person, before and after, in sentences."""
+        return headlines(self.lines, self.runs, self.yardsticks, self.measures.actors)
+
+    @property
     def posteriors(self) -> list[Posterior]:
         """How sure two acts together make an observer; nothing where the rates are not known."""
         same, different = self.measures.batching.rate, self.measures.different
@@ -144,11 +149,12 @@ class Report:
             "posteriors": [vars(posterior) for posterior in self.posteriors],
             "linked_pairs": self.linked_pairs,
             "candidate_pairs": self.candidate_pairs,
-            "yardsticks": {name: _yardsticks_as_dict(one) for name, one in self.yardsticks.items()},
-            "attacks": [_run_as_dict(run) for run in self.runs],
+            "yardsticks": {name: one.as_dict() for name, one in self.yardsticks.items()},
+            "headlines": self.headlines,
+            "attacks": [run.as_dict() for run in self.runs],
             "costs": [cost.as_dict() for cost in self.costs],
             "notes": self.notes,
-            "advice": (self.no_advice or None) if self.advice is None else advice_as_dict(self.advice),
+            "advice": (self.no_advice or None) if self.advice is None else self.advice.as_dict(),
             **compared,
         }
 
@@ -350,75 +356,3 @@ def _stage(progress: Stages | None, stage: str) -> Progress | None:
         return None
     progress(stage, 0, 1)
     return lambda done, total: progress(stage, done, total)
-
-
-def advice_as_dict(advice: Advice) -> dict[str, Any]:
-    """The recommendation and what else was tried, as plain values.
-
-    >>> advice_as_dict(Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None))["choices"]
-    []
-    """
-    return {
-        "learned_on": advice.learned_on,
-        "measured_on": advice.measured_on,
-        "precision_before": advice.before,
-        "choices": [
-            {
-                "epsilon": float(choice.policy.epsilon),
-                "gap_s": float(choice.policy.gap),
-                "percentile": choice.percentile,
-                "precision": choice.precision,
-                "average_precision": choice.average_precision,
-                "mean_s": choice.mean_s,
-                "longest_s": choice.longest_s,
-                "spent_actors": choice.spent_actors,
-                "note": choice.note,
-                "on_frontier": advice.on_frontier(choice),
-                "recommended": choice is advice.best,
-            }
-            for choice in advice.choices
-        ],
-        "sentence": advice.sentence,
-        "cautions": advice.cautions,
-        "linked_pairs": advice.linked_pairs,
-    }
-
-
-def _yardsticks_as_dict(found: Yardsticks) -> dict[str, Any]:
-    shares = {"reference": found.reference, "same_day": found.same_day, "base": found.base}
-    return {
-        "reach_s": found.reach / 1e6,
-        **{name: {**vars(one), "share": one.share} for name, one in shares.items()},
-    }
-
-
-def _run_as_dict(run: AttackRun) -> dict[str, Any]:
-    counts = [score.counts for score in run.scores]
-    people = run.people
-    return {
-        "attack": run.attack,
-        "observer": run.observer,
-        "policy": run.policy,
-        "draw": run.draw,
-        "average_precision": average_precision(counts),
-        "error_crossover_rate": crossover(counts),
-        "recall_at_half_precision": recall_at(counts, 0.5),
-        "best": None if people.best is None else _score_as_dict(people.best),
-        "best_interval": people.interval,
-        "calls": {f"{at:g}": asdict(calls) for at, calls in people.calls.items()},
-        "scores": [_score_as_dict(score) for score in run.scores],
-    }
-
-
-def _score_as_dict(score: Score) -> dict[str, Any]:
-    counts = score.counts
-    figures = {
-        "cutoff_s": score.cutoff_s,
-        **vars(counts),
-        "precision": counts.precision,
-        "right_person": score.right_person,
-        "recall": counts.recall,
-        "false_positive_rate": counts.false_positive_rate,
-    }
-    extra = {"persons": score.persons, "multiple": score.multiple, "power_bound": score.power_bound}
-    return {**figures, **{name: value for name, value in extra.items() if value is not None}}

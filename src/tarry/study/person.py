@@ -6,9 +6,9 @@ Beside it stands how often other pairs are one person's: those a little further 
 one day, and all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from tarry.core.errors import BadInput
 from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
-from tarry.study.pairs import common_unit, pairs_within, pairs_within_groups, side_by_side
-from tarry.study.score import RECALL, Score
+from tarry.study.best_cutoff import Scoring, best_score, longest_score
+from tarry.study.pairs import pairs_within, pairs_within_groups, side_by_side
+from tarry.study.score import Score
 from tarry.study.table import EventTable
 
 __all__ = [
@@ -28,10 +29,8 @@ __all__ = [
     "People",
     "SizeOfActivity",
     "Yardsticks",
-    "best_score",
     "calls_at",
     "candidates_within",
-    "longest_score",
     "people_behind",
     "persons_within",
     "right_interval",
@@ -39,10 +38,6 @@ __all__ = [
 ]
 
 _DAY = 86_400_000_000
-#: A best cutoff is found to within this part of all claims.
-_CLOSE = 0.001
-_ROUNDS = 64
-Scoring = Callable[[Sequence[int]], list[Score]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +68,19 @@ class Yardsticks:
     (1.0, 3)
     """
 
+    window: int  # microseconds
     reach: int  # microseconds: gap and window
-    reference: (
-        PairShare  # arrivals more than the window and at most the reach apart: what a batch looks like
-    )
+    reference: PairShare  # arrivals further apart than the window, up to the reach: what a batch looks like
     same_day: PairShare  # on one day of UTC: about what delays of hours leave
     base: PairShare  # all pairs
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        shares = {"reference": self.reference, "same_day": self.same_day, "base": self.base}
+        return {
+            "reach_s": self.reach / 1e6,
+            **{name: {**vars(one), "share": one.share} for name, one in shares.items()},
+        }
 
 
 def yardsticks(table: EventTable, window: int, reach: int) -> Yardsticks:
@@ -95,6 +97,7 @@ def yardsticks(table: EventTable, window: int, reach: int) -> Yardsticks:
     near, far = candidates_within(table, table.time, limits)
     near_own, far_own = persons_within(table, table.time, limits)
     return Yardsticks(
+        window=window,
         reach=reach,
         reference=PairShare(persons=far_own - near_own, pairs=far - near),
         same_day=_same_day(table),
@@ -147,103 +150,6 @@ def _alike(*columns: IntArray) -> int:
         new[1:] |= column[order][1:] != column[order][:-1]
     sizes = np.bincount(np.cumsum(new)) if len(order) else np.zeros(0, dtype=np.int64)
     return int((sizes * (sizes - 1) // 2).sum())
-
-
-# --- the best cutoff ------------------------------------------------------------------------------
-
-
-def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RECALL) -> Score | None:
-    """The cutoff whose claims are most often right about the person, of those that find enough.
-
-    It is searched among all cutoffs, not some: more claims can only be right if there are more right ones,
-    so between two cutoffs no precision is above right(longer) / claims(shorter). What cannot be
-    better by a tenth of a point is not looked at.
-
-    >>> from tarry.study.attack import Truth
-    >>> from tarry.study.attack.cutoff import cutoff_attack
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 90])
-    >>> truth = Truth(table=table, window=60)
-    >>> best = best_score(lambda cutoffs: cutoff_attack(truth, table.time, cutoffs), table.time, 100)
-    >>> best.persons, best.counts.claims
-    (1, 2)
-    """
-    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
-    best: Score | None = None
-    for _ in range(_ROUNDS):
-        best = max(
-            (each for each in search.scores if (each.counts.recall or 0) >= recall and each.counts.claims),
-            key=lambda each: (_right(each), -each.cutoff),
-            default=None,
-        )
-        least = -1.0 if best is None else _right(best) + _CLOSE
-        open_ones = [
-            (low, high)
-            for low, high in pairwise(search.scores)
-            if (high.counts.recall or 0) >= recall and _bound(low, high) > least
-        ]
-        if not search.split(open_ones):
-            break
-    return best
-
-
-def longest_score(score: Scoring, seen: IntArray, farthest: int, right: float) -> Score | None:
-    """The longest cutoff whose claims are right about the person at least so often; None where none is.
-
-    >>> from tarry.study.attack import Truth
-    >>> from tarry.study.attack.cutoff import cutoff_attack
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 120])
-    >>> truth = Truth(table=table, window=60)
-    >>> longest_score(
-    ...     lambda cutoffs: cutoff_attack(truth, table.time, cutoffs), table.time, 128, 0.5
-    ... ).cutoff
-    119
-    """
-    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
-    for _ in range(_ROUNDS):
-        good = [each for each in search.scores if each.counts.claims and _right(each) >= right]
-        beyond = -1 if not good else good[-1].cutoff
-        open_ones = [
-            (low, high)
-            for low, high in pairwise(search.scores)
-            if high.cutoff > beyond and _bound(low, high) >= right
-        ]
-        if not search.split(open_ones[-8:]):
-            return good[-1] if good else None
-    return good[-1] if good else None
-
-
-class _Search:
-    """Scores at some cutoffs, in rising order; more are asked for where they could matter."""
-
-    def __init__(self, score: Scoring, unit: int, farthest: int) -> None:
-        self._score, self._unit = score, unit
-        cutoffs = [0]
-        while cutoffs[-1] < farthest:
-            cutoffs.append(max(unit, 2 * cutoffs[-1]))
-        self.scores = score(cutoffs)
-
-    def split(self, between: Sequence[tuple[Score, Score]]) -> bool:
-        """Look in the middle of these; whether anything was left to look at."""
-        middles = [(low.cutoff + high.cutoff) // (2 * self._unit) * self._unit for low, high in between]
-        new = [
-            middle
-            for middle, (low, high) in zip(middles, between, strict=True)
-            if low.cutoff < middle < high.cutoff and low.counts.claims < high.counts.claims
-        ]
-        if new:
-            self.scores = sorted([*self.scores, *self._score(new)], key=lambda each: each.cutoff)
-        return bool(new)
-
-
-def _right(score: Score) -> float:
-    return score.right_person or 0.0
-
-
-def _bound(low: Score, high: Score) -> float:
-    """No cutoff between the two is right more often."""
-    return min(1.0, (high.persons or 0) / low.counts.claims) if low.counts.claims else 1.0
 
 
 # --- people ---------------------------------------------------------------------------------------

@@ -54,6 +54,24 @@ class AttackRun:
     people: People = field(default=NOBODY)  # the best claims, and whom they are about
     seeks: str = "linked pairs"  # what the counts are of
 
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        counts = [score.counts for score in self.scores]
+        people = self.people
+        return {
+            "attack": self.attack,
+            "observer": self.observer,
+            "policy": self.policy,
+            "draw": self.draw,
+            "average_precision": average_precision(counts),
+            "error_crossover_rate": crossover(counts),
+            "recall_at_half_precision": recall_at(counts, 0.5),
+            "best": None if people.best is None else people.best.as_dict(),
+            "best_interval": people.interval,
+            "calls": {f"{at:g}": asdict(calls) for at, calls in people.calls.items()},
+            "scores": [score.as_dict() for score in self.scores],
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
@@ -276,6 +294,14 @@ class Line:
         if self.right_person is None or self.reference is None:
             return None
         return round(self.right_person.mean - self.reference, 12)
+
+    @property
+    def right_words(self) -> str:
+        """How often claims are right about the person, with an interval over people, or over draws."""
+        if self.interval is None or self.right_person is None:
+            return spread_percent(self.right_person)
+        low, high = (percent(end)[:-2] for end in self.interval)
+        return f"{percent(self.right_person.mean)} ({low} to {high})"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""

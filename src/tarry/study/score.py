@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 __all__ = ["RECALL", "Counts", "Score", "average_precision", "crossover", "precision_at", "recall_at"]
 
@@ -73,6 +74,20 @@ class Score:
     def cutoff_s(self) -> float:
         """The cutoff in seconds."""
         return self.cutoff / 1_000_000
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        counts = self.counts
+        figures = {
+            "cutoff_s": self.cutoff_s,
+            **vars(counts),
+            "precision": counts.precision,
+            "right_person": self.right_person,
+            "recall": counts.recall,
+            "false_positive_rate": counts.false_positive_rate,
+        }
+        extra = {"persons": self.persons, "multiple": self.multiple, "power_bound": self.power_bound}
+        return {**figures, **{name: value for name, value in extra.items() if value is not None}}
 
 
 def average_precision(scores: Sequence[Counts]) -> float | None:

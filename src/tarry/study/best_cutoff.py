@@ -1,0 +1,109 @@
+"""The best cutoff of an attack, among all cutoffs there are."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from tarry.core.lanes import IntArray
+from tarry.study.pairs import common_unit
+from tarry.study.score import RECALL, Score
+
+__all__ = ["Scoring", "best_score", "longest_score"]
+
+#: A best cutoff is found to within this part of all claims.
+_CLOSE = 0.001
+_ROUNDS = 64
+Scoring = Callable[[Sequence[int]], list[Score]]
+
+
+def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RECALL) -> Score | None:
+    """The cutoff whose claims are most often right about the person, of those that find enough.
+
+    It is searched among all cutoffs, not some: more claims can only be right if there are more right ones,
+    so between two cutoffs no precision is above right(longer) / claims(shorter). What cannot be
+    better by a tenth of a point is not looked at.
+
+    >>> from tarry.study.attack import Truth
+    >>> from tarry.study.attack.cutoff import cutoff_attack
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 90])
+    >>> truth = Truth(table=table, window=60)
+    >>> best = best_score(lambda cutoffs: cutoff_attack(truth, table.time, cutoffs), table.time, 100)
+    >>> best.persons, best.counts.claims
+    (1, 2)
+    """
+    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
+    best: Score | None = None
+    for _ in range(_ROUNDS):
+        best = max(
+            (each for each in search.scores if (each.counts.recall or 0) >= recall and each.counts.claims),
+            key=lambda each: (_right(each), -each.cutoff),
+            default=None,
+        )
+        least = -1.0 if best is None else _right(best) + _CLOSE
+        open_ones = [
+            (low, high)
+            for low, high in pairwise(search.scores)
+            if (high.counts.recall or 0) >= recall and _bound(low, high) > least
+        ]
+        if not search.split(open_ones):
+            break
+    return best
+
+
+def longest_score(score: Scoring, seen: IntArray, farthest: int, right: float) -> Score | None:
+    """The longest cutoff whose claims are right about the person at least so often; None where none is.
+
+    >>> from tarry.study.attack import Truth
+    >>> from tarry.study.attack.cutoff import cutoff_attack
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 120])
+    >>> truth = Truth(table=table, window=60)
+    >>> longest_score(
+    ...     lambda cutoffs: cutoff_attack(truth, table.time, cutoffs), table.time, 128, 0.5
+    ... ).cutoff
+    119
+    """
+    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
+    for _ in range(_ROUNDS):
+        good = [each for each in search.scores if each.counts.claims and _right(each) >= right]
+        beyond = -1 if not good else good[-1].cutoff
+        open_ones = [
+            (low, high)
+            for low, high in pairwise(search.scores)
+            if high.cutoff > beyond and _bound(low, high) >= right
+        ]
+        if not search.split(open_ones[-8:]):
+            return good[-1] if good else None
+    return good[-1] if good else None
+
+
+class _Search:
+    """Scores at some cutoffs, in rising order; more are asked for where they could matter."""
+
+    def __init__(self, score: Scoring, unit: int, farthest: int) -> None:
+        self._score, self._unit = score, unit
+        cutoffs = [0]
+        while cutoffs[-1] < farthest:
+            cutoffs.append(max(unit, 2 * cutoffs[-1]))
+        self.scores = score(cutoffs)
+
+    def split(self, between: Sequence[tuple[Score, Score]]) -> bool:
+        """Look in the middle of these; whether anything was left to look at."""
+        middles = [(low.cutoff + high.cutoff) // (2 * self._unit) * self._unit for low, high in between]
+        new = [
+            middle
+            for middle, (low, high) in zip(middles, between, strict=True)
+            if low.cutoff < middle < high.cutoff and low.counts.claims < high.counts.claims
+        ]
+        if new:
+            self.scores = sorted([*self.scores, *self._score(new)], key=lambda each: each.cutoff)
+        return bool(new)
+
+
+def _right(score: Score) -> float:
+    return score.right_person or 0.0
+
+
+def _bound(low: Score, high: Score) -> float:
+    """No cutoff between the two is right more often."""
+    return min(1.0, (high.persons or 0) / low.counts.claims) if low.counts.claims else 1.0

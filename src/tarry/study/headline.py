@@ -1,0 +1,117 @@
+"""The report in sentences: how often claims are right about the person, before and after."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from tarry.study.figures import number, percent, seconds, shown_names
+from tarry.study.person import CONFIDENCES, Yardsticks
+from tarry.study.runs import AttackRun, Line
+
+__all__ = ["headlines", "raised_at"]
+
+#: A share that rises by less than this is not told.
+_NOTABLE = 0.001
+
+
+def headlines(
+    lines: Sequence[Line], runs: Sequence[AttackRun], measured_by: Mapping[str, Yardsticks], people: int
+) -> list[str]:
+    """What people want to know, for the first observer and attack that claims whose acts they are.
+
+    >>> from tarry.study.audit import Question, audit
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> print(audit(table, Question(practices=["nothing"])).headlines[0])
+    Claims that two acts are one person's are right 50.0 % of the time now. Of acts on one day 33.3 % are \
+one person's anyway, of all pairs 33.3 %.
+    """
+    known = [line for line in lines if line.right_person is not None]
+    if not known:
+        return []
+    threat = (known[0].observer, known[0].attack)
+    here = {line.policy: line for line in known if (line.observer, line.attack) == threat}
+    names = shown_names(list(here))
+    now = here.get("nothing")
+    sentences = [] if now is None else [_now(now, measured_by["nothing"])]
+    for policy, line in here.items():
+        if policy != "nothing":
+            sentences.append(_with(line, names[policy], now, measured_by[policy]))
+            sentences.extend(raised_at(runs, policy, names[policy], threat))
+    return [*sentences, *_called(here, names, people)]
+
+
+def raised_at(runs: Sequence[AttackRun], policy: str, name: str, threat: tuple[str, str]) -> list[str]:
+    """A warning where claims at one and the same cutoff are right more often than with nothing done.
+
+    >>> raised_at([], "mine", "mine", ("notified", "cutoff"))
+    []
+    """
+    shares = {
+        practice: _right_by_cutoff(
+            [run for run in runs if (run.policy, run.observer, run.attack) == (practice, *threat)]
+        )
+        for practice in ("nothing", policy)
+    }
+    raised = {
+        cutoff: (share, shares["nothing"][cutoff])
+        for cutoff, share in shares[policy].items()
+        if cutoff in shares["nothing"] and share > shares["nothing"][cutoff] + _NOTABLE
+    }
+    if not raised:
+        return []
+    cutoff, (after, before) = max(raised.items(), key=lambda item: item[1][0] - item[1][1])
+    sentence = (
+        f"Careful: at a cutoff of {seconds(cutoff)} claims are right more often with {name} than without, "
+        f"{percent(after)} against {percent(before)}."
+    )
+    return [sentence]
+
+
+def _right_by_cutoff(runs: Sequence[AttackRun]) -> dict[float, float]:
+    shares: dict[float, list[float]] = {}
+    for run in runs:
+        for score in run.scores:
+            if score.right_person is not None:
+                shares.setdefault(score.cutoff_s, []).append(score.right_person)
+    return {cutoff: fmean(each) for cutoff, each in shares.items()}
+
+
+def _now(line: Line, found: Yardsticks) -> str:
+    right = f"Claims that two acts are one person's are right {line.right_words} of the time now."
+    return f"{right} {_anyway(found)}"
+
+
+def _with(line: Line, name: str, now: Line | None, found: Yardsticks) -> str:
+    before = "" if now is None or now.right_person is None else f", {percent(now.right_person.mean)} now"
+    share = found.reference.share
+    anyway = (
+        "" if share is None else f"; {_apart(found)} are one person's {percent(share)} of the time anyway"
+    )
+    return f"With {name} they are right {line.right_words} of the time{before}{anyway}."
+
+
+def _anyway(found: Yardsticks) -> str:
+    parts = {
+        _apart(found): found.reference.share,
+        "acts on one day": found.same_day.share,
+        "all pairs": found.base.share,
+    }
+    first, *others = [f"of {what} {percent(share)}" for what, share in parts.items() if share is not None]
+    return f"{first.capitalize()} are one person's anyway{''.join(f', {each}' for each in others)}."
+
+
+def _apart(found: Yardsticks) -> str:
+    return f"acts {seconds(found.window / 1e6)} to {seconds(found.reach / 1e6)} apart"
+
+
+def _called(here: Mapping[str, Line], names: Mapping[str, str], people: int) -> list[str]:
+    """How many people have at least one pair that can be called."""
+    told = {policy: line.called for policy, line in here.items() if line.called}
+    if not told:
+        return []
+    counts = "; ".join(
+        f"{'now' if policy == 'nothing' else f'with {names[policy]}'} "
+        + ", ".join(f"{number(called[at])} (sure by {at:.0%})" for at in CONFIDENCES)
+        for policy, called in told.items()
+    )
+    return [f"People of whom an observer can call at least one pair, of {number(people)}: {counts}."]
