@@ -236,9 +236,11 @@ def test_the_table_says_what_the_json_says(history):
     for attack in found["attacks"]:
         place = lines.index(f"{attack['policy']}, seen by notified, attack cutoff, draw 0")
         for line, score in zip(lines[place + 2 :], attack["scores"], strict=False):
-            right, wrong = f"{score['true_positives']:,}", f"{score['false_positives']:,}"
-            assert line.split()[1:3] == [right, wrong]
+            claims = score["true_positives"] + score["false_positives"]
+            assert line.split()[1] == f"{claims:,}"
+            assert f"{100 * score['right_person']:.1f} %" in line
             assert f"{100 * score['precision']:.1f} %" in line
+    assert all(sentence.split(".")[0][:60] in " ".join(out.split()) for sentence in found["headlines"])
 
 
 def test_nobody_is_named(tmp_path):

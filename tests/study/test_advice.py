@@ -284,8 +284,12 @@ def test_a_history_at_one_moment_cannot_be_split():
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (1.0, 0.5, "up to 100.0 % of the time now; that falls to 50.0 %"),
-        (0.126, 0.0042, "up to 12.6 % of the time now; that falls to 0.42 %"),
+        (
+            1.0,
+            0.5,
+            "up to 90.0 % of the time now, and 50.0 % with it; acts 5m to 16m apart give 40.0 % any",
+        ),
+        (0.126, 0.0042, "Claims about batches fall from 12.6 % to 0.42 %. The mean delay is 1m5s"),
     ],
 )
 def test_the_recommendation_is_said_in_words(before, after, told):
@@ -294,28 +298,32 @@ def test_the_recommendation_is_said_in_words(before, after, told):
         policy=Policy(epsilon="0.5", gap="11m"),
         percentile=50,
         precision=after,
+        right_person=0.5,
+        reference=0.4,
         average_precision=0.1,
         mean_s=65.4,
         longest_s=3601.0,
     )
-    words = Advice(learned_on=1, measured_on=3, before=before, choices=(choice,), best=choice).sentence
+    counts = {"learned_on": 1, "measured_on": 3, "right_before": 0.9}
+    words = Advice(**counts, before=before, choices=(choice,), best=choice).sentence
 
-    assert words.startswith(
-        "Take epsilon 0.5 with a gap of 11m: claims that find at least a tenth of the linked pairs"
-    )
+    assert words.startswith("Take epsilon 0.5 with a gap of 11m. Claims that two acts are one person's are")
     assert told in words
-    assert words.endswith("for a mean delay of 1m5s and at most 1h.")
+    assert words.endswith("The mean delay is 1m5s, the longest 1h.")
 
 
 def choice_of(precision, spent=0):
     """A choice that hides so much."""
     numbers = {"average_precision": 0.1, "mean_s": 65.0, "longest_s": 99.0, "spent_actors": spent}
+    numbers |= {"right_person": precision, "reference": None}
     return TriedPolicy(policy=Policy(epsilon="1", gap="11m"), percentile=50, precision=precision, **numbers)
 
 
 def test_where_nothing_helps_nothing_is_recommended():
     """A delay that makes claims right more often is no advice."""
-    worse = Advice(learned_on=9, measured_on=9, before=0.2, choices=(choice_of(0.3),), best=None)
+    worse = Advice(
+        learned_on=9, measured_on=9, before=0.2, right_before=0.2, choices=(choice_of(0.3),), best=None
+    )
 
     assert "none of the policies that were tried makes claims right less often" in worse.sentence
     assert not worse.on_frontier(worse.choices[0])
@@ -334,7 +342,7 @@ def test_a_recommendation_comes_with_what_one_should_know(linked, before, spent,
     """Few pairs, hardly any risk over all, and people who batch too often for any promise."""
     best = choice_of(before / 10, spent)
     counts = {"learned_on": 9, "measured_on": 9, "linked_pairs": linked, "actors": 70}
-    advice = Advice(**counts, before=before, choices=(best,), best=best)
+    advice = Advice(**counts, before=before, right_before=before, choices=(best,), best=best)
 
     assert len(advice.cautions) == len(told)
     assert all(words in said for words, said in zip(told, advice.cautions, strict=True))

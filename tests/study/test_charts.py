@@ -259,11 +259,19 @@ def test_a_label_does_not_lie_on_the_next_point():
     policy = Policy(epsilon="1", gap="11m")
     tried = [
         TriedPolicy(
-            policy=policy, percentile=50, precision=0.5, average_precision=0.5, mean_s=mean, longest_s=mean
+            policy=policy,
+            percentile=50,
+            precision=0.5,
+            right_person=0.5,
+            reference=None,
+            average_precision=0.5,
+            mean_s=mean,
+            longest_s=mean,
         )
         for mean in (1800.0, 2500.0, 3300.0)
     ]
-    chart = trade_chart(Advice(learned_on=1, measured_on=3, before=0.8, choices=tried, best=tried[0]))
+    numbers = {"learned_on": 1, "measured_on": 3, "before": 0.8, "right_before": 0.8}
+    chart = trade_chart(Advice(**numbers, choices=tried, best=tried[0]))
 
     assert [row["text"] for row in rows(chart, place=1)] == ["1", "4"]
     assert [row["text"] for row in rows(chart, place=2)] == ["2"]

@@ -182,8 +182,8 @@ def test_every_score_stands_in_a_row_of_its_own(page, found):
         counts = score.counts
         row = [
             seconds(score.cutoff_s),
-            number(counts.true_positives),
-            number(counts.false_positives),
+            number(counts.claims),
+            percent(score.right_person),
             percent(counts.precision),
             percent(counts.recall),
             percent(counts.false_positive_rate),
@@ -207,7 +207,8 @@ def test_the_recommendation_can_be_copied(page, advice):
     assert read_policy(shown) == advice.best.policy
     assert advice.sentence in told
     for choice in advice.choices:
-        row = [seconds(choice.mean_s), seconds(choice.longest_s), percent(choice.precision)]
+        shares = [choice.right_person, choice.reference, choice.precision]
+        row = [seconds(choice.mean_s), seconds(choice.longest_s), *map(percent, shares)]
         assert "|".join(row) in "|".join(Outline(page).texts())
 
 
@@ -272,9 +273,10 @@ def test_figures_in_short_say_which_part_they_are_about(page, advice):
     whole, later = short.split("Its later part (3,750 events)")
 
     assert "The whole history, as it is" in whole
-    assert percent(advice.before) not in whole
-    assert f"<dd>{percent(advice.before)}</dd>" in later
-    assert f"<dd>{percent(advice.best.precision)}</dd>" in later
+    assert f"<dd>{percent(advice.right_before)}</dd>" not in whole
+    assert f"<dd>{percent(advice.right_before)}</dd>" in later
+    assert f"<dd>{percent(advice.best.right_person)}</dd>" in later
+    assert f"<dd>{percent(advice.best.reference)}</dd>" in later
 
 
 def test_practices_stand_side_by_side_with_what_they_promise(wide_page):
@@ -284,7 +286,7 @@ def test_practices_stand_side_by_side_with_what_they_promise(wide_page):
     for name, words in (("nothing", "none"), ("mine.toml", "epsilon 1, gap 11m"), ("end", "none")):
         assert re.search(f'row">{name}</th>(<td>[^<]*</td>)+<td>{words}</td></tr>', short)
         assert f'row">{name}</th><td>{words}</td></tr>' in promised
-    assert "claims right, observer poller:10m, nearest" in short
+    assert "one person&#x27;s, observer poller:10m, nearest" in short
 
 
 def test_epsilon_that_has_added_up_is_told(page, advice, wide_page, wide_audit):
@@ -332,7 +334,7 @@ def test_without_a_recommendation_the_reason_is_told(found):
 
 def test_a_history_in_which_nothing_can_be_found_has_a_report_too():
     lone = event_table(actor=["a", "b"], target=[1, 2], time=[0, 5 * SECOND])
-    nothing = Advice(learned_on=1, measured_on=1, before=0.0, choices=(), best=None)
+    nothing = Advice(learned_on=1, measured_on=1, before=0.0, right_before=0.0, choices=(), best=None)
     told = report_html(replace(audit(lone, Question(practices=["nothing"])), advice=nothing))
 
     assert Outline(told).open == []

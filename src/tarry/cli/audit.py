@@ -150,8 +150,9 @@ def print_advice(advice: "Advice") -> None:
         f"policies learned on the first {advice.learned_on:,} events, "
         f"measured on the other {advice.measured_on:,}:\n"
     )
-    header = ["", "gap", "at percentile", "mean delay", "longest", "right at recall 10 %", "frontier"]
-    rows = [["nothing", "", "", "0s", "0s", percent(advice.before), ""]]
+    header = ["", "gap", "at percentile", "mean delay", "longest", "one person's", "reference", "batched"]
+    now = [percent(advice.right_before), "", percent(advice.before)]
+    rows = [["nothing", "", "", "0s", "0s", *now, ""]]
     for choice in advice.choices:
         mark = " *" if choice is advice.best else ""
         rows.append(
@@ -161,11 +162,13 @@ def print_advice(advice: "Advice") -> None:
                 str(choice.percentile),
                 seconds(choice.mean_s),
                 seconds(choice.longest_s),
+                percent(choice.right_person),
+                percent(choice.reference),
                 percent(choice.precision),
                 "yes" if advice.on_frontier(choice) else "",
             ]
         )
-    print_table(header, rows)
+    print_table([*header, "frontier"], rows)
     for note in dict.fromkeys(choice.note for choice in advice.choices if choice.note):
         print(f"note: {note}")
     print()

@@ -15,6 +15,7 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.study.batching import measure_batching, null_gaps
 from tarry.study.figures import percent, seconds
+from tarry.study.person import yardsticks
 from tarry.study.practice import MICROSECONDS, Observer
 from tarry.study.question import EPSILONS, Question
 from tarry.study.replay import Replay, replay
@@ -39,14 +40,23 @@ class TriedPolicy:
 
     >>> policy = Policy(epsilon="1", gap="11m")
     >>> TriedPolicy(
-    ...     policy=policy, percentile=50, precision=0.2, average_precision=0.1, mean_s=9.0, longest_s=9.0
+    ...     policy=policy,
+    ...     percentile=50,
+    ...     precision=0.2,
+    ...     right_person=0.3,
+    ...     reference=0.1,
+    ...     average_precision=0.1,
+    ...     mean_s=9.0,
+    ...     longest_s=9.0,
     ... ).note
     ''
     """
 
     policy: Policy
     percentile: int  # of the gaps between different people
-    precision: float  # how often claims that find a tenth of the linked pairs can be right
+    precision: float  # how often claims that find a tenth of the linked pairs can be about a batch
+    right_person: float  # how often such claims can be right about the person
+    reference: float | None  # how often acts a little further apart than a batch are one person's anyway
     average_precision: float
     mean_s: float  # delay
     longest_s: float
@@ -58,7 +68,7 @@ class TriedPolicy:
 class Advice:
     """What was tried, what it did, and which one to take.
 
-    >>> advice = Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None)
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.0, right_before=0.0, choices=(), best=None)
     >>> advice.sentence
     'Nothing to recommend: nobody in the measured part has acts that could be linked.'
     """
@@ -66,6 +76,7 @@ class Advice:
     learned_on: int  # events
     measured_on: int  # events
     before: float  # the precision, with nothing done
+    right_before: float  # how often claims can be right about the person, with nothing done
     choices: Sequence[TriedPolicy]
     best: TriedPolicy | None  # None: nothing to protect, or nothing that helps
     linked_pairs: int = 0  # in the measured part
@@ -115,33 +126,40 @@ class Advice:
                 "Nothing to recommend: none of the policies that were tried makes claims right less often "
                 f"than {percent(self.before)} of the time, which they are now."
             )
-        policy, falls = self.best.policy, percent(self.best.precision)
-        if not self.enough(self.best):
-            falls += ", the least of those tried"
+        best, policy = self.best, self.best.policy
+        anyway = (
+            "" if best.reference is None else f"; {_apart(policy)} give {percent(best.reference)} anyway"
+        )
+        least = "" if self.enough(best) else ", the least of those tried"
         return (
-            f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}: claims "
-            f"that find at least a tenth of the linked pairs are right up to {percent(self.before)} of "
-            f"the time now; that falls to {falls}, for a mean delay of "
-            f"{seconds(self.best.mean_s)} and at most "
-            f"{seconds(self.best.longest_s)}."
+            f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}. Claims "
+            f"that two acts are one person's are right up to {percent(self.right_before)} of the time now, "
+            f"and {percent(best.right_person)} with it{anyway}. Claims about batches fall from "
+            f"{percent(self.before)} to {percent(best.precision)}{least}. The mean delay is "
+            f"{seconds(best.mean_s)}, the longest {seconds(best.longest_s)}."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The recommendation and what else was tried, as plain values.
 
-        >>> Advice(learned_on=1, measured_on=3, before=0.0, choices=(), best=None).as_dict()["choices"]
+        >>> Advice(
+        ...     learned_on=1, measured_on=3, before=0.0, right_before=0.0, choices=(), best=None
+        ... ).as_dict()["choices"]
         []
         """
         return {
             "learned_on": self.learned_on,
             "measured_on": self.measured_on,
             "precision_before": self.before,
+            "right_person_before": self.right_before,
             "choices": [
                 {
                     "epsilon": float(choice.policy.epsilon),
                     "gap_s": float(choice.policy.gap),
                     "percentile": choice.percentile,
                     "precision": choice.precision,
+                    "right_person": choice.right_person,
+                    "reference": choice.reference,
                     "average_precision": choice.average_precision,
                     "mean_s": choice.mean_s,
                     "longest_s": choice.longest_s,
@@ -156,6 +174,10 @@ class Advice:
             "cautions": self.cautions,
             "linked_pairs": self.linked_pairs,
         }
+
+
+def _apart(policy: Policy) -> str:
+    return f"acts {format_duration(policy.window)} to {format_duration(policy.window + policy.gap)} apart"
 
 
 def split(table: EventTable, share: Fraction = Fraction(1, 4)) -> tuple[EventTable, EventTable]:
@@ -274,8 +296,8 @@ def advise(
         draws=draws,
     )
     measured = run_attacks(late, question, progress, search=False)
-    before, _ = _effect(measured, "nothing")
-    choices = [_choice(measured, practice, *names[practice.name][1:]) for practice in practices]
+    before, right_before, _ = _effect(measured, "nothing")
+    choices = [_choice(measured, late, practice, *names[practice.name][1:]) for practice in practices]
     enough = [choice for choice in choices if choice.precision <= PART * before < before]
     useful = enough or [choice for choice in choices if choice.precision < before]
     best = min(useful, key=lambda c: (c.mean_s,) if enough else (c.precision, c.mean_s), default=None)
@@ -283,6 +305,7 @@ def advise(
         learned_on=len(early),
         measured_on=len(late),
         before=before,
+        right_before=right_before,
         choices=tuple(choices),
         best=best,
         linked_pairs=measured.truth.linked_pairs,
@@ -301,13 +324,18 @@ def _cutoffs(policies: Sequence[Policy]) -> list[int]:
     return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
 
 
-def _choice(measured: Runs, practice: Replay, rank: int, gap: LearnedGap) -> TriedPolicy:
-    precision, average = _effect(measured, practice.name)
+def _choice(measured: Runs, late: EventTable, practice: Replay, rank: int, gap: LearnedGap) -> TriedPolicy:
+    precision, right, average = _effect(measured, practice.name)
+    window = measured.truth.window
     costs = [cost for cost in measured.costs if cost.policy == practice.name]
     return TriedPolicy(
         policy=practice.policy,
         percentile=rank,
         precision=precision,
+        right_person=right,
+        reference=yardsticks(
+            late, window, window + int(practice.policy.gap * MICROSECONDS)
+        ).reference.share,
         average_precision=average,
         mean_s=fmean(cost.mean_s for cost in costs),
         longest_s=max(cost.longest_s for cost in costs),
@@ -316,9 +344,15 @@ def _choice(measured: Runs, practice: Replay, rank: int, gap: LearnedGap) -> Tri
     )
 
 
-def _effect(measured: Runs, name: str) -> tuple[float, float]:
-    """Precision of claims that find enough, and average precision; means over the draws."""
-    runs = [[score.counts for score in run.scores] for run in measured.runs if run.policy == name]
-    precisions = [precision_at(counts) or 0.0 for counts in runs]
-    averages = [average_precision(counts) or 0.0 for counts in runs]
-    return fmean(precisions), fmean(averages)
+def _effect(measured: Runs, name: str) -> tuple[float, float, float]:
+    """Of claims that find enough: how many are about a batch, and about one person; average precision.
+
+    Means over the draws.
+    """
+    runs = [run for run in measured.runs if run.policy == name]
+    counts = [[score.counts for score in run.scores] for run in runs]
+    return (
+        fmean(precision_at(one) or 0.0 for one in counts),
+        fmean(run.people.right or 0.0 for run in runs),
+        fmean(average_precision(one) or 0.0 for one in counts),
+    )

@@ -19,7 +19,6 @@ from tarry.study.audit import Report, audit
 from tarry.study.figures import day, number, percent, seconds
 from tarry.study.question import Question
 from tarry.study.replay import replay
-from tarry.study.runs import spread_percent
 
 __all__ = ["summary", "work"]
 
@@ -130,7 +129,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "cautions": advice.cautions,
         "learned_on": number(advice.learned_on),
         "measured_on": number(advice.measured_on),
-        "before": percent(advice.before),
+        "before": percent(advice.right_before),
         "is_policy": best is not None,
         "choices": [
             {
@@ -138,7 +137,8 @@ def _advice(advice: Advice) -> dict[str, Any]:
                 "gap": seconds(float(choice.policy.gap)),
                 "mean": seconds(choice.mean_s),
                 "longest": seconds(choice.longest_s),
-                "right": percent(choice.precision),
+                "right": percent(choice.right_person),
+                "reference": percent(choice.reference),
                 "on_frontier": advice.on_frontier(choice),
                 "is_best": choice is best,
             }
@@ -163,7 +163,8 @@ def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
                 "is_habit": name in choices["habits"],
                 "mean": seconds(fmean(cost.mean_s for cost in costs)),
                 "longest": seconds(max(cost.longest_s for cost in costs)),
-                "right": [spread_percent(seen[one].precision) if one in seen else "-" for one in observers],
+                "right": [seen[one].right_words if one in seen else "-" for one in observers],
+                "reference": percent(next(iter(seen.values())).reference) if seen else "-",
                 "promise": words,
             }
         )

@@ -147,7 +147,7 @@ def trades(
 ) -> list[Trade]:
     """What each practice costs and buys, numbered from 1; for an audit, the first observer and attack.
 
-    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, right_before=0.5, choices=(), best=None)
     >>> [trade.name for trade in trades(advice)]
     ['nothing']
     """
@@ -187,7 +187,7 @@ def trade_chart(
     Points carry the numbers of `trades`, so that a table beside the chart can name them. Where that
     precision is not known there is none.
 
-    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, right_before=0.5, choices=(), best=None)
     >>> trade_chart(advice).layer[0].data.values[-1]["precision"]
     0.5
     """

@@ -29,7 +29,6 @@ from tarry.study.report.sections import (
     threat_title,
 )
 from tarry.study.report.tables import choices_table, costs_table
-from tarry.study.runs import spread_percent
 
 __all__ = [
     "GLOSSARY",
@@ -46,8 +45,9 @@ __all__ = [
 TITLE = "How linkable are these people by when they act?"
 _LISTED = 20  # cutoffs; of more only the ends are named
 _CLAIMS = (
-    "Claims: an observer says of two acts that they are one person's. The figure is the precision of the "
-    "best cutoff among those that find at least a tenth of the linked pairs; lower is more private."
+    "Claims: an observer says of two acts that they are one person's. The figure is how often that is "
+    "right at the best cutoff among those that find at least a tenth of the linked pairs, with an interval "
+    "over people; lower is more private. Beside it: how often acts that nobody batched are one person's."
 )
 
 
@@ -134,6 +134,7 @@ def in_short(report: Report) -> Html:
     if several:
         parts += [el("h3", "The whole history, under each practice"), _sides(report)]
         parts += [el("p", words) for words in [spent_words(report)] if words]
+    parts.append(items("ul", report.headlines))
     if advice is not None:
         if advised:
             later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
@@ -149,19 +150,22 @@ def _whole(report: Report, *, claims: bool) -> list[tuple[str, str]]:
         (percent(m.batching.batched_share), f"of acts have a partner within {seconds(m.window / 1e6)}"),
         (number(report.linked_pairs), "linked pairs: two acts of one person that close together"),
     ]
-    now = [line.precision for line in report.lines if line.policy == "nothing"][:1]
+    now = [line.right_person for line in report.lines if line.policy == "nothing"][:1]
     known = [spread for spread in now if spread is not None and claims]
-    return tiles + [(percent(spread.mean), "of claims are right with nothing done") for spread in known]
+    right = "of claims that two acts are one person's are right with nothing done"
+    return tiles + [(percent(spread.mean), right) for spread in known]
 
 
 def _later(advice: Advice) -> list[tuple[str, str]]:
     """Figures of the part that no policy was learned on."""
-    tiles = [(percent(advice.before), "of claims are right with nothing done")]
+    right = "of claims that two acts are one person's are right with"
+    tiles = [(percent(advice.right_before), f"{right} nothing done")]
     if advice.best is None:
         return tiles
     return [
         *tiles,
-        (percent(advice.best.precision), "of claims are right with the recommended policy"),
+        (percent(advice.best.right_person), f"{right} the recommended policy"),
+        (percent(advice.best.reference), "of acts a little further apart than a batch are anyway"),
         (seconds(advice.best.mean_s), "mean delay of that policy"),
     ]
 
@@ -179,12 +183,13 @@ def _sides(report: Report) -> Html:
     rows = []
     for policy, name in shown_names([line.policy for line in lines]).items():
         under = {(line.observer, line.attack): line for line in lines if line.policy == policy}
-        right = [spread_percent(under[threat].precision) if threat in under else "-" for threat in threats]
+        right = [under[threat].right_words if threat in under else "-" for threat in threats]
         delay = seconds(next(iter(under.values())).mean_s)
-        rows.append([name, delay, *right, report.promises[policy]])
+        reference = percent(next(iter(under.values())).reference)
+        rows.append([name, delay, *right, reference, report.promises[policy]])
     header = ["practice", "mean delay"]
-    header += [f"claims right, observer {seen}" + f", {attack}" * (not one) for seen, attack in threats]
-    return table("Practices side by side", [*header, "promise"], rows)
+    header += [f"one person's, observer {seen}" + f", {attack}" * (not one) for seen, attack in threats]
+    return table("Practices side by side", [*header, "reference", "promise"], rows)
 
 
 def spent_words(report: Report) -> str:
@@ -228,13 +233,15 @@ GLOSSARY = {
     "candidates": "all pairs of events on different targets",
     "linked": "candidates of one actor whose arrivals are at most the window apart: what is to be found",
     "cutoff": "what an attack takes for close: it claims the pairs that appear at most this far apart",
-    "right and wrong": "claimed pairs that are linked, and claimed pairs that are not",
-    "precision": "the share of claims that are right, as measured, never smoothed",
+    "one person's": "the share of claims that are right about the person, batched or not",
+    "reference": (
+        "how often acts further apart than the window, up to gap and window, are one person's: what a "
+        "policy makes a batch look like; long delays may go below it"
+    ),
+    "batched, precision": "the share of claims that are linked pairs, as measured, never smoothed",
     "recall": "the share of linked pairs that are claimed",
     "false alarms": "the share of pairs not linked that are claimed all the same",
-    "claims right, finding a tenth": (
-        "the highest precision of a cutoff that finds at least a tenth of the linked pairs"
-    ),
+    "finding a tenth": "of the cutoffs that find at least a tenth of the linked pairs, the best one",
     "average precision": "precision averaged over the recall that is reached; 100 % is a perfect attack",
     "error crossover": "where misses and false alarms are equally frequent; higher is more private",
     "reordered": "neighbours on one target that appear in another order than they arrived in",

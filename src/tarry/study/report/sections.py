@@ -21,7 +21,6 @@ from tarry.study.report.tables import (
     scores_table,
 )
 from tarry.study.runs import AttackRun
-from tarry.study.score import RECALL
 
 __all__ = [
     "Charts",
@@ -210,7 +209,7 @@ def curves(
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
     >>> report = audit(table, Question(practices=["nothing"]))
-    >>> "With nothing done, claims at a cutoff of 1m are right" in curves(
+    >>> "With nothing done, claims at a cutoff of 1m are right about" in curves(
     ...     report, ("notified", "cutoff"), report.runs, {}
     ... )
     True
@@ -270,18 +269,13 @@ def _traded(chart: Html, figures: Html, *, wide: bool) -> Html:
 
 def _best_claim(runs: Sequence[AttackRun]) -> str:
     """What the best cutoff does to people for whom nothing is done."""
-    far = [
-        (score.counts.precision, score)
-        for run in runs
-        for score in run.scores
-        if run.policy == "nothing" and (score.counts.recall or 0) >= RECALL and score.counts.precision
-    ]
-    if not far:
+    best = next((run.people.best for run in runs if run.policy == "nothing"), None)
+    if best is None:
         return ""
-    precision, best = max(far, key=lambda pair: pair[0])
     return (
-        f"With nothing done, claims at a cutoff of {seconds(best.cutoff_s)} are right {percent(precision)} "
-        f"of the time and find {percent(best.counts.recall)} of the {sought(runs)}."
+        f"With nothing done, claims at a cutoff of {seconds(best.cutoff_s)} are right about the person "
+        f"{percent(best.right_person)} of the time and find {percent(best.counts.recall)} of the "
+        f"{sought(runs)}."
     )
 
 

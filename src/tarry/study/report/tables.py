@@ -94,7 +94,14 @@ def scores_table(runs: Sequence[AttackRun]) -> Html:
         for policy, name in names.items()
         for cells in _score_rows([run for run in runs if run.policy == policy], bounded=bounded)
     ]
-    header = ["practice"] * (not one) + ["cutoff", "right", "wrong", "precision", "recall", "false alarms"]
+    header = ["practice"] * (not one) + [
+        "cutoff",
+        "claims",
+        "one person's",
+        "batched",
+        "found",
+        "false alarms",
+    ]
     draws = len({run.draw for run in runs})
     caption = "Claims at each cutoff" + (
         f"; means over {draws} draws, ranges in brackets" if draws > 1 else ""
@@ -117,6 +124,8 @@ def lines_table(report: Report, observer: str, attack: str) -> Html:
         [
             f"{point.number}. {point.name}",
             seconds(line.mean_s),
+            line.right_words,
+            percent(line.reference),
             spread_percent(line.precision),
             spread_percent(line.average_precision),
             spread_percent(line.crossover),
@@ -124,7 +133,7 @@ def lines_table(report: Report, observer: str, attack: str) -> Html:
         ]
         for point, line in zip(trades(report, observer=observer, attack=attack), lines, strict=True)
     ]
-    buys = ["claims right, finding a tenth", "average precision", "error crossover"]
+    buys = ["one person's, finding a tenth", "reference", "batched", "average precision", "error crossover"]
     header = ["practice", "mean delay", *buys, "recall while half are right"]
     return table("What each practice costs and buys", header, rows)
 
@@ -159,22 +168,25 @@ def costs_table(report: Report) -> Html:
 def choices_table(advice: Advice) -> Html:
     """What was tried before recommending, numbered as in the chart of the trade.
 
-    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, choices=(), best=None)
+    >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, right_before=0.6, choices=(), best=None)
     >>> "<td>50.0\N{NO-BREAK SPACE}%</td>" in choices_table(advice)
     True
     """
     nothing, *points = trades(advice)
-    rows = [[f"1. {nothing.name}", "0s", "0s", percent(nothing.precision)]]
+    now = [percent(advice.right_before), "-", percent(nothing.precision)]
+    rows = [[f"1. {nothing.name}", "0s", "0s", *now]]
     for point, choice in zip(points, advice.choices, strict=True):
         rows.append(
             [
                 f"{point.number}. {point.name}" + (" (recommended)" if point.best else ""),
                 seconds(choice.mean_s),
                 seconds(choice.longest_s),
+                percent(choice.right_person),
+                percent(choice.reference),
                 percent(choice.precision),
             ]
         )
-    header = ["policy", "mean delay", "longest", "claims right, finding a tenth"]
+    header = ["policy", "mean delay", "longest", "one person's, finding a tenth", "reference", "batched"]
     best = next((place for place, point in enumerate(points, start=1) if point.best), -1)
     return table("Policies that were tried", header, rows, marked=best)
 
@@ -186,8 +198,8 @@ def _score_rows(runs: Sequence[AttackRun], *, bounded: bool) -> list[list[str]]:
         counts = [score.counts for score in drawn]
         row = [
             seconds(drawn[0].cutoff_s),
-            number(fmean(one.true_positives for one in counts)),
-            number(fmean(one.false_positives for one in counts)),
+            number(fmean(one.claims for one in counts)),
+            _shares([score.right_person for score in drawn]),
             _shares([one.precision for one in counts]),
             _shares([one.recall for one in counts]),
             _shares([one.false_positive_rate for one in counts]),
