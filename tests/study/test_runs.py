@@ -224,3 +224,38 @@ def test_a_history_of_one_event_has_no_pairs():
     assert found.runs[0].scores[0].counts.precision is None
     with pytest.raises(NotPossible, match="a history without events cannot be measured"):
         audit(one.keep(one.time > 5), Question(practices=[baseline("nothing")]))
+
+
+# --- who is looked for ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "which"),
+    [
+        ({"suspects": ["1", "3"]}, lambda table: np.isin(table.actor, [1, 3])),
+        ({"among": ["1", "2"]}, lambda table: np.isin(table.target, [1, 2])),
+        ({"suspects": ["1", "2"], "among": ["2"]}, lambda t: np.isin(t.actor, [1, 2]) & (t.target == 2)),
+    ],
+)
+def test_claims_are_about_those_who_are_looked_for_and_everybody_is_delayed(table, choices, which):
+    """Everybody's acts are delayed as ever; pairs are counted among those of the suspects, or targets."""
+    [run] = run_attacks(table, Question(practices=[replay(POLICY)], seed=4, **choices)).runs
+    rows = which(table)
+    seen = replay(POLICY).show(table.history, Seeded(4, 0)).release[rows]
+    truth = Truth(table=table.keep(rows), window=300 * MICROSECONDS)
+
+    assert list(run.scores) == cutoff_attack(truth, seen, [score.cutoff for score in run.scores])
+    assert 0 < rows.sum() < len(table)
+
+
+def test_names_that_nobody_has_are_refused(table):
+    with pytest.raises(BadInput, match="none of the 2 names is an actor of this history: check their"):
+        run_attacks(table, Question(suspects=["nobody", "neither"]))
+
+
+def test_text_names_are_found_too():
+    table = event_table(actor=["ann", "ann", "7"], target=["x", "y", "z"], time=[0, 1, 2])
+
+    assert table.named(actors=["7", "bob"]).sum() == 1
+    assert table.named(actors=["ann"]).sum() == 2
+    assert table.named(targets=["x", "z"]).sum() == 2

@@ -111,6 +111,16 @@ def add_question(
     parser.add_argument("--cutoffs", metavar="LIST", default=cutoffs, help=usual)
     parser.set_defaults(usual_cutoffs=cutoffs)
     parser.add_argument(
+        "--suspects",
+        metavar="FILE",
+        help="claims are about acts of the actors in this file alone, one a line",
+    )
+    parser.add_argument(
+        "--among",
+        metavar="TARGETS",
+        help="claims are about acts on these targets alone, with commas between",
+    )
+    parser.add_argument(
         "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
     )
     parser.add_argument(
@@ -135,7 +145,7 @@ def question_from(
         observers=arguments.observer or observers,
         attacks=[attack(name, allow_code=allowed) for name in arguments.attack or ["cutoff"]],
         window=arguments.window,
-        cutoffs=[part.strip() for part in arguments.cutoffs.split(",") if part.strip()],
+        cutoffs=_listed(arguments.cutoffs),
         seed=arguments.seed,
         draws=arguments.draws,
         stretch=arguments.cutoffs == arguments.usual_cutoffs,
@@ -143,11 +153,25 @@ def question_from(
         track=arguments.track,
         declared=arguments.declared,
         without_bots=arguments.without_bots,
+        suspects=None if arguments.suspects is None else _names_in(arguments.suspects),
+        among=None if arguments.among is None else _listed(arguments.among),
         busy_limit=arguments.busy_limit,
         collapse=arguments.collapse,
         recommend=recommend,
         before_after=arguments.html is not None or arguments.charts is not None,
     )
+
+
+def _names_in(path: str) -> list[str]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the file of suspects {path!r} cannot be read", "give a text file") from error
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def any_stage(progress: "Progress | None") -> "Callable[[str, int, int], None] | None":

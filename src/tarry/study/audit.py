@@ -265,7 +265,7 @@ def _measured(
         runs=tuple(attacked.runs),
         costs=tuple(attacked.costs),
         promises={practice.name: practice.promise(question.gap) for practice in question.practices},
-        yardsticks=_yardsticks(table, question),
+        yardsticks=_yardsticks(attacked.truth.table, question),
         stranded={practice.name: practice.stranded(table.history) for practice in question.practices},
         reading=reading,
         remarks=tuple(dict.fromkeys([*table.notes, *attacked.notes])),

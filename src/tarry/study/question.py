@@ -53,6 +53,8 @@ class Question:
     track: str | None  # a public column that sets the gap, where a policy has gaps of tracks
     declared: str | None  # the column that says whether more was to come, where labels are declared
     without_bots: bool  # leave bots out
+    suspects: Sequence[str] | None  # claims are about acts of these actors alone; None: of everybody
+    among: Sequence[str] | None  # claims are about acts on these targets alone
     busy_limit: int | None  # leave out actors with more events than this
     collapse: bool  # count events that share actor, target and time once
     recommend: bool  # learn policies on the first quarter, measure them on the rest, and recommend one
@@ -79,6 +81,8 @@ class Question:
         track: str | None = None,
         declared: str | None = None,
         without_bots: bool = False,
+        suspects: Sequence[str] | None = None,
+        among: Sequence[str] | None = None,
         busy_limit: int | None = None,
         collapse: bool = False,
         recommend: bool | None = None,
@@ -108,6 +112,8 @@ class Question:
             "track": track,
             "declared": declared,
             "without_bots": without_bots,
+            "suspects": None if suspects is None else tuple(suspects),
+            "among": None if among is None else tuple(among),
             "busy_limit": busy_limit,
             "collapse": collapse,
             "recommend": practices is None if recommend is None else recommend,

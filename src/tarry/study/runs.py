@@ -136,7 +136,9 @@ def run_attacks(
     >>> run_attacks(table, Question()).runs[0].scores[1].counts.precision
     0.5
     """
-    result = Runs(Truth(table=table, window=question.window), [], [], [])
+    # Everybody is delayed; claims are about those who are looked for.
+    looked_at = table.named(actors=question.suspects, targets=question.among)
+    result = Runs(Truth(table=table.keep(looked_at), window=question.window), [], [], [])
     for practice in question.practices:
         result.notes.extend(practice.notes(table))
     reached: dict[tuple[str, str], Sequence[int]] = {}  # every draw is judged by the same cutoffs
@@ -149,7 +151,12 @@ def run_attacks(
         shown = practice.show(table.history, Seeded(question.seed, draw))
         result.costs.append(_cost(table, practice, draw, shown))
         for watcher in question.observers:
-            observed = Observed(truth=result.truth, practice=practice, seen=watcher.see(shown))
+            observed = Observed(
+                truth=result.truth,
+                practice=practice,
+                seen=watcher.see(shown)[looked_at],
+                labels=None if shown.batched is None else shown.batched[looked_at],
+            )
             if (practice.name, watcher.name) not in reached:
                 reached[practice.name, watcher.name] = _cutoffs(question, observed)
             cutoffs = reached[practice.name, watcher.name]

@@ -1,5 +1,6 @@
 """The event table: who acted on what and when, as numbers in one fixed order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -106,6 +107,27 @@ class EventTable:
         columns: dict[str, Any] = {column.name: getattr(self, column.name) for column in fields(self)}
         kept: dict[str, Any] = {name: c[which] for name, c in columns.items() if isinstance(c, np.ndarray)}
         return replace(self, **kept)
+
+    def named(
+        self, *, actors: Sequence[str] | None = None, targets: Sequence[str] | None = None
+    ) -> BoolArray:
+        """Which events are by these actors and on these targets; None: by or on any.
+
+        >>> table = event_table(actor=["ann", "bob"], target=[1, 2], time=[0, 5])
+        >>> table.named(actors=["ann"]).tolist(), table.named(targets=["2"]).tolist()
+        ([True, False], [False, True])
+        """
+        which = np.ones(len(self), dtype=np.bool_)
+        for what, names, column in (("an actor", actors, self.actor), ("a target", targets, self.target)):
+            if names is None:
+                continue
+            there = np.isin(column, [code for name in names for code in _codes_of(name)])
+            if not there.any():
+                raise BadInput(
+                    f"none of the {len(names)} names is {what} of this history", "check their spelling"
+                )
+            which &= there
+        return which
 
     def collapse(self) -> "EventTable":
         """One event for all that share actor, target and time.
@@ -276,6 +298,12 @@ def _column(frame: pl.DataFrame, name: str) -> object:
     return (
         texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()
     )
+
+
+def _codes_of(name: str) -> list[int]:
+    """The numbers that a name may have: itself if it is a number, and that of its text."""
+    text = int(np.array([stable_code(name)], dtype=np.uint64).view(np.int64)[0])
+    return [text, int(name)] if name.lstrip("-").isdecimal() and abs(int(name)) < 1 << 63 else [text]
 
 
 def _codes(what: str, names: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> IntArray:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from tarry.core import plugins
 from tarry.core.errors import BadInput
-from tarry.core.lanes import IntArray
+from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.pairs import Near, near
 from tarry.study.person import People
 from tarry.study.practice import Observer, Practice
@@ -84,6 +84,7 @@ class Observed:
     truth: Truth
     practice: Practice
     seen: IntArray  # microseconds, in the order of the table
+    labels: BoolArray | None = None  # as the policy gave them; None: not known, or it has none
 
 
 class Attack(ABC):

@@ -87,7 +87,8 @@ def _view(observed: Observed, *, neighbours: bool) -> tuple[_View, int]:
     else:
         null = _any_gap(mechanisms, in_batch)
 
-    lone = _lone(observed, label(observed.practice.policy, table.history).batched)
+    given = observed.labels
+    lone = _lone(observed, label(policy, table.history).batched if given is None else given)
 
     def laws(reach: int) -> dict[Kind, PairLaws]:
         return {

@@ -200,7 +200,7 @@ class _Nearest(Attack):
             return scores
         mass = nearest_mass(
             *columns,
-            label(policy, table.history).batched,
+            label(policy, table.history).batched if observed.labels is None else observed.labels,
             own=~watched,
             watched=watched,
             window_us=window,
