@@ -17,8 +17,14 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
 from tarry.core.lanes import IntArray
 from tarry.study.attack import Attack, AttackKind, Observed, Truth, no_parameter
-from tarry.study.pairs import LONGEST, pairs_within_groups, pairs_within_own_limits, side_by_side
-from tarry.study.person import People, candidates_within, people_behind, persons_within
+from tarry.study.pairs import (
+    LONGEST,
+    pairs_within,
+    pairs_within_groups,
+    pairs_within_own_limits,
+    side_by_side,
+)
+from tarry.study.person import People, people_behind
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Score
 from tarry.study.table import EventTable
@@ -44,14 +50,17 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
     >>> cutoff_attack(Truth(table=table, window=60), table.time, [1, 60])[1].counts
     Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=1)
     """
-    claimed, linked_pairs, persons = side_by_side(
-        lambda: candidates_within(truth.table, seen, cutoffs),
+    table = truth.table
+    counted = side_by_side(
+        lambda: pairs_within(seen, cutoffs),
+        lambda: pairs_within_groups(table.target_rank, seen, cutoffs),
+        lambda: pairs_within_groups(table.actor_rank, seen, cutoffs),
+        lambda: pairs_within_groups(table.pseudonym_rank, seen, cutoffs),
         lambda: truth.near.shown_within(seen, cutoffs),
-        lambda: persons_within(truth.table, seen, cutoffs),
     )
     return [
-        Score(cutoff=cutoff, counts=truth.counts(linked, claims), persons=own)
-        for cutoff, linked, claims, own in zip(cutoffs, linked_pairs, claimed, persons, strict=True)
+        Score(cutoff=cutoff, counts=truth.counts(linked, every - on_one), persons=own - twice)
+        for cutoff, every, on_one, own, twice, linked in zip(cutoffs, *counted, strict=True)
     ]
 
 
