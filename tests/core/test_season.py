@@ -8,16 +8,17 @@ from math import log
 
 import pytest
 
-from tarry.core.accountant import losses_of_blocks
+from tarry.core.accountant import Losses, losses_of_blocks
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
 from tarry.core.laws.cosine import block_law, cosine_masses
+from tarry.core.ledger import ledger_line
 from tarry.core.mechanism import LawPair
 from tarry.core.plan import frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
-from tarry.core.season import LADDER, Accountant, Season, block_masses, on_ladder
+from tarry.core.season import LADDER, Accountant, Season, _composed, block_masses, on_ladder
 from tarry.core.season_plan import best_shape, fewest_blocks, plan_season
 from tarry.core.verify import Size, verify, verify_season
 
@@ -148,6 +149,23 @@ def test_counts_go_up_a_ladder():
     assert all(on_ladder(acts) <= 1.07 * acts for acts in range(1, 5000))
     assert len({on_ladder(acts) for acts in range(1, 5001)}) <= 150
     assert LADDER[0] == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_people_take_at_most_150_sums(monkeypatch):
+    """Every count to 5,000, twice: what is really added up is the ladder, once, and then nothing."""
+    told, additions, add = promise(policy()), Counter(), Losses.__add__
+    monkeypatch.setattr(Losses, "__add__", lambda one, two: additions.update(["made"]) or add(one, two))
+    _composed.cache_clear()
+
+    nats = [ledger_line(told, acts).nats for acts in range(1, 5001)]
+    sums, made = _composed.cache_info().misses, additions["made"]
+    again = [ledger_line(told, acts).nats for acts in range(5000, 0, -1)]
+
+    assert nats == sorted(again)
+    assert 140 <= sums <= 150
+    assert sums < made <= sums * 2 * 13  # at most two for each doubling: 2^13 is above 5,000
+    assert (_composed.cache_info().misses, additions["made"]) == (sums, made)
 
 
 # --- Theorem 2, on every small course -------------------------------------------------------------

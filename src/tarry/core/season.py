@@ -86,7 +86,7 @@ class Accountant:
         """The losses of so many acts; only where they vary."""
         if self._one is None:
             raise BadInput("the loss of this law must vary to be added up", "ask for its epsilon or delta")
-        return _composed(self._one.on_grid(_ROUGH) if rough else self._one, acts)
+        return _composed(_roughly(self._one) if rough else self._one, acts)
 
     def epsilon(self, acts: int, delta: Fraction, *, rough: bool = False) -> Fraction:
         """Nats that the odds move by at most, but for this chance; `rough` is quick and a little too much.
@@ -195,6 +195,11 @@ def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -
         return max(Fraction(0), constant - ln_below(1 / (1 - delta)))
     # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
     return constant + reduce(_added, varying).epsilon(delta)
+
+
+@lru_cache(maxsize=512)
+def _roughly(one: Losses) -> Losses:
+    return one.on_grid(_ROUGH)
 
 
 @lru_cache(maxsize=512)
