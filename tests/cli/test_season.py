@@ -21,7 +21,7 @@ def answer(capsys, *words):
 def test_a_row_has_both_laws_at_equal_delays(capsys):
     lines = answer(capsys, *FLAGS, "7:12:6").splitlines()
 
-    assert lines[0] == "delays of batched acts, hold not counted; blocks of 16m; prior 0.01"
+    assert lines[0] == "delays of batched acts, hold not counted; gap + window 16m; prior 0.01"
     assert lines[3].split() == [
         *("zero-inflated-uniform", "12", "1h4m", "1h51m59s", "0.975", "3.69", "3.70", "0.290", "0.290"),
     ]
@@ -31,7 +31,7 @@ def test_a_row_has_both_laws_at_equal_delays(capsys):
 
 def test_it_says_which_figures_are_numeric(capsys):
     """A bound on losses does not bound quantiles."""
-    note = "posteriors (median and 90 %) are numeric, the laws' own where nothing is shifted, and no bounds"
+    note = "posteriors (median, 90 %) are numeric: the laws' own where nothing is shifted, and no bounds"
 
     assert note in answer(capsys, *FLAGS, "7:12:sine")
     assert json.loads(answer(capsys, *FLAGS, "7:12:sine", "--json"))["notes"] == [note]

@@ -28,7 +28,7 @@ from tarry.core.season_table import TABLE, Order, SeasonAsk, SeasonRow, SeasonWo
 
 __all__ = ["add_arguments", "run"]
 
-_NUMERIC = "posteriors (median and 90 %) are numeric, the laws' own where nothing is shifted, and no bounds"
+_NUMERIC = "posteriors (median, 90 %) are numeric: the laws' own where nothing is shifted, and no bounds"
 _DEFAULT = " ".join(f"{ask.blocks}:{ask.pairs}" for ask in TABLE)
 _LONG = 10
 
@@ -159,11 +159,13 @@ def _laws(row: SeasonRow) -> list[tuple[str, Order | None, SeasonWorth]]:
 
 def _print(policy: Policy, watcher: Watcher, rows: Sequence[SeasonRow]) -> None:
     block = rounded(policy.start_ticks(policy.gap) * policy.tick)
-    print(f"delays of batched acts, hold not counted; blocks of {block}; prior {float(watcher.prior):g}\n")
+    print(
+        f"delays of batched acts, hold not counted; gap + window {block}; prior {float(watcher.prior):g}\n"
+    )
     epsilons = [f"epsilon({float(delta):g})" for delta in watcher.deltas]
     header = ["law", "pairs", "mean", "longest", "variation", *epsilons, "posterior", "90 %"]
     print_table(header, [_line(row, *law) for row in rows for law in _laws(row)])
-    print(f"\nvariation and epsilon are upper bounds; {_NUMERIC}")
+    print(f"\nvariation and epsilon are upper bounds\n{_NUMERIC}")
 
 
 def _line(row: SeasonRow, law: str, order: Order | None, worth: SeasonWorth) -> list[str]:
