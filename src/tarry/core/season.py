@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
 from tarry.core.errors import BadInput
@@ -77,10 +77,6 @@ class Accountant:
     def __init__(self, pair: LawPair, share: Fraction) -> None:
         self.share, self._one = share, _losses(pair)
 
-    @cached_property
-    def _rough(self) -> Losses | None:
-        return None if self._one is None else self._one.on_grid(_ROUGH)
-
     @property
     def constant(self) -> bool:
         """Whether each act costs the same, so that a season has no discount."""
@@ -90,7 +86,7 @@ class Accountant:
         """The losses of so many acts; only where they vary."""
         if self._one is None:
             raise BadInput("the loss of this law must vary to be added up", "ask for its epsilon or delta")
-        return _composed(self._rough if rough else self._one, acts)
+        return _composed(_roughly(self._one) if rough else self._one, acts)
 
     def epsilon(self, acts: int, delta: Fraction, *, rough: bool = False) -> Fraction:
         """Nats that the odds move by at most, but for this chance; `rough` is quick and a little too much.
@@ -199,6 +195,11 @@ def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -
         return max(Fraction(0), constant - ln_below(1 / (1 - delta)))
     # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
     return constant + reduce(_added, varying).epsilon(delta)
+
+
+@lru_cache(maxsize=512)
+def _roughly(one: Losses) -> Losses:
+    return one.on_grid(_ROUGH)
 
 
 @lru_cache(maxsize=512)
