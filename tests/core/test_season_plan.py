@@ -135,6 +135,18 @@ def test_between_two_blocks_the_older_law_may_be_better_and_is_taken():
     assert found.policy.season.epsilon < found.other.season.epsilon
 
 
+def test_no_more_blocks_are_taken_than_help():
+    """One pair within 20 days: 128 blocks cost nothing but for one in a hundred, so 1,800 gain nothing."""
+    told = []
+    limits = DelayLimits(maximum=Fraction(20 * 86_400))
+    found = least_total(2, CENT, CHOICES, limits, progress=lambda done, total: told.append((done, total)))
+
+    assert limits.blocks(Policy(**CHOICES, epsilon=1)) == 1799
+    assert (found.policy.law, found.policy.season.epsilon) == ("cosine", Fraction(1, 1000))
+    assert found.policy.blocks == 128
+    assert told == [(1, 6), (2, 6)]
+
+
 def test_below_three_blocks_there_is_the_older_law_alone():
     found = least_total(4, CENT, CHOICES, DelayLimits(maximum=Fraction(HOLD + 3 * G - 1)))
 

@@ -60,7 +60,8 @@ def plan_of_season(arguments: argparse.Namespace, limits: DelayLimits) -> Season
                 "--season must have --total, --max-delay or --mean-delay",
                 "try --total 2.3 or --max-delay 8h",
             )
-        return least_total(2 * arguments.season, delta, choices, limits)
+        with progress_on_terminal("numbers of blocks") as progress:
+            return least_total(2 * arguments.season, delta, choices, limits, progress=progress)
     total = parse_number(arguments.total, "--total")
     season = Season(acts=2 * arguments.season, epsilon=total, delta=delta)
     with progress_on_terminal("blocks") as progress:

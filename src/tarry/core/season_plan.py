@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import takewhile
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -40,6 +41,8 @@ _SHIFTING = "zero-inflated-uniform"
 _TRIES = 25
 #: Totals that are found are whole multiples of this.
 _STEP = Fraction(1, 1000)
+#: Up to so many blocks are added up quickly.
+_MANY = 64
 #: Nats an act: with more, nothing is hidden.
 _MOST_SHARE = 20
 #: The order that is best where delta does not count.
@@ -143,7 +146,13 @@ is allowed: allow more delay, a larger epsilon or delta, or fewer acts
 
 
 def least_total(
-    acts: int, delta: Fraction, choices: Mapping[str, Any], limits: DelayLimits, *, law: str = "cosine"
+    acts: int,
+    delta: Fraction,
+    choices: Mapping[str, Any],
+    limits: DelayLimits,
+    *,
+    law: str = "cosine",
+    progress: Progress | None = None,
 ) -> SeasonPlan:
     """The policy with these choices under which a season costs least, within limits of the delay.
 
@@ -155,10 +164,12 @@ def least_total(
         raise BadInput("no limit of the delay is given", "give a longest or a mean delay, or a total")
     asked = Season(acts=acts, epsilon=Fraction(1), delta=delta)
     found: list[SeasonPlan] = []
-    if (blocks := limits.blocks(Policy(**choices, epsilon=1))) >= FEWEST:
-        shape = best_shape(law, blocks, acts, delta)
+    if (most := limits.blocks(Policy(**choices, epsilon=1))) >= FEWEST:
+        shape = _shape_within(law, most, asked, progress)
         season = replace(asked, epsilon=max(_STEP, ceil(shape.epsilon / _STEP) * _STEP))
-        varying = Policy(**choices, law=law, blocks=blocks, order=Fraction(shape.order), season=season)
+        varying = Policy(
+            **choices, law=law, blocks=shape.blocks, order=Fraction(shape.order), season=season
+        )
         if not limits.exceeded(varying):
             found.append(SeasonPlan(policy=varying, other=None, epsilon=shape.epsilon))
     if (constant := _least_constant(asked, choices, limits)) is not None:
@@ -167,6 +178,18 @@ def least_total(
         raise NotPossible("no law keeps these delays: allow more delay, or choose a shorter gap or window")
     best, *others = sorted(found, key=lambda each: _total(each.policy))
     return replace(best, other=others[0].policy if others else None)
+
+
+def _shape_within(law: str, most: int, season: Season, progress: Progress | None) -> Shape:
+    """The best shape with so many blocks; with fewer, where those cost next to nothing already."""
+    counts = [*takewhile(lambda count: count < most, (_MANY << i for i in range(MOST))), most]
+    for done, count in enumerate(counts, 1):
+        shape = best_shape(law, count, season.acts, season.delta)
+        if progress is not None:
+            progress(done, len(counts))
+        if shape.epsilon <= _STEP:
+            break
+    return shape
 
 
 def _least_constant(season: Season, choices: Mapping[str, Any], limits: DelayLimits) -> Policy | None:
