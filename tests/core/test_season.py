@@ -14,12 +14,11 @@ from tarry.core.errors import BadInput
 from tarry.core.laws.cosine import block_law, cosine_masses
 from tarry.core.ledger import ledger_line
 from tarry.core.mechanism import LawPair
-from tarry.core.plan import frontier, plan
+from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
 from tarry.core.season import LADDER, Accountant, Season, _composed, block_masses, on_ladder
-from tarry.core.season_plan import best_shape, fewest_blocks, plan_season
 from tarry.core.verify import Size, verify, verify_season
 
 SEASON = Season(acts=400, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
@@ -288,39 +287,7 @@ def test_in_a_season_no_sentence_multiplies_a_count():
 
 
 def test_what_finds_an_epsilon_for_one_pair_refuses_a_season():
-    with pytest.raises(BadInput, match="has no weights to choose from: use tarry plan --season"):
+    with pytest.raises(BadInput, match="has no weights to choose from: use tarry frontier --season"):
         frontier(policy())
     with pytest.raises(BadInput, match="with a season has no epsilon to find: use tarry plan --season"):
         least_epsilon(policy(), maximum=Fraction(7200))
-
-
-# --- planning -------------------------------------------------------------------------------------
-
-
-def test_the_fewest_blocks_are_found():
-    found = plan_season(SEASON, CHOICES)
-    hold = 300
-    other = plan(found.other).batched
-
-    assert (found.policy.law, found.policy.blocks) == ("cosine", 58)
-    assert Decimal("2.5") <= found.policy.order <= Decimal("3.25")
-    assert plan(found.policy).batched.mean - hold == pytest.approx(7 * 3600 + 52 * 60, abs=30)
-    assert other.maximum - hold == pytest.approx(46 * 3600 + 19 * 60, abs=31)
-    assert other.mean - hold == pytest.approx(23 * 3600 + 17 * 60, abs=31)
-    assert best_shape("cosine", 57, 400, Fraction("0.01")).epsilon == pytest.approx(2.324, abs=5e-4)
-
-
-def test_for_few_pairs_the_older_law_is_taken():
-    few = Season(acts=4, epsilon=Fraction(1), delta=Fraction("0.01"))
-    found = plan_season(few, CHOICES)
-
-    assert (found.policy.law, found.other.law) == ("zero-inflated-uniform", "cosine")
-
-
-@pytest.mark.parametrize(("acts", "epsilon"), [(24, "4"), (60, "3"), (100, "1")])
-def test_one_block_less_does_not_do(acts, epsilon):
-    season = Season(acts=acts, epsilon=Fraction(epsilon), delta=Fraction("0.01"))
-    shape = fewest_blocks("cosine", season)
-
-    assert shape.epsilon <= season.epsilon
-    assert best_shape("cosine", shape.blocks - 1, acts, season.delta).epsilon > season.epsilon

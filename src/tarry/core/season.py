@@ -16,7 +16,15 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
-__all__ = ["LADDER", "Accountant", "Season", "block_masses", "composed_epsilon", "on_ladder"]
+__all__ = [
+    "LADDER",
+    "Accountant",
+    "Season",
+    "block_masses",
+    "composed_epsilon",
+    "constant_epsilon",
+    "on_ladder",
+]
 
 MOST_ACTS = 1_000_000
 _PLACES = 10**9
@@ -99,7 +107,7 @@ class Accountant:
         if not acts:
             return Fraction(0)
         if self._one is None:
-            return max(Fraction(0), acts * self.share - ln_below(1 / (1 - delta)))
+            return constant_epsilon(acts * self.share, delta)
         return self.losses(acts, rough=rough).epsilon(delta)
 
     def delta(self, acts: int, epsilon: Fraction) -> Fraction:
@@ -173,6 +181,15 @@ def _losses(pair: LawPair) -> Losses | None:
     return losses_of_blocks(batched, unbatched)
 
 
+def constant_epsilon(nats: Fraction, delta: Fraction) -> Fraction:
+    """What is exceeded with at most this chance, where acts always lose so many nats together.
+
+    >>> float(constant_epsilon(Fraction(10), Fraction("0.01")))
+    9.98995
+    """
+    return max(Fraction(0), nats - ln_below(1 / (1 - delta)))
+
+
 def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -> Fraction:
     """Nats that acts under several policies cost together, but for this chance; a little too much.
 
@@ -192,7 +209,7 @@ def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -
         elif acts:
             varying.append(accountant.losses(acts, rough=True))
     if not varying:
-        return max(Fraction(0), constant - ln_below(1 / (1 - delta)))
+        return constant_epsilon(constant, delta)
     # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
     return constant + reduce(_added, varying).epsilon(delta)
 
