@@ -11,23 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.brute_force import around_exp
+from contracts.policies import policy_with
 from tarry.core.errors import BadInput
 from tarry.core.exact import log_of
 from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.mechanism import LawPair
-from tarry.core.policy import Policy
 from tarry.core.straddle import quiet_ticks, straddle_loss
 from tarry.core.verify.laws import common_period
 from tarry.core.verify.rules import DelayRule, _largest_ratio, ticks_up_units
 from tarry.core.verify.streams import Size, all_streams, moves, paired
 
-LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase"]
+LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase", "cosine"]
 SHARE = Fraction(1, 2)
 
 
-def policy(gap="4s", **choices):
-    return Policy(**{"epsilon": "1", "gap": gap, "window": "1s", **choices})
+def policy(gap="4s", law="zero-inflated-uniform", **choices):
+    return policy_with(law, **{"epsilon": "1", "gap": gap, "window": "1s", **choices})
 
 
 def own(batched, unbatched, ticks, **choices):
