@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.brute_force import around_exp
+from contracts.policies import policy_with
 from tarry.core.errors import BadInput
 from tarry.core.exact import log_of
 from tarry.core.law import Law, Run
@@ -23,12 +24,12 @@ from tarry.core.verify.laws import common_period
 from tarry.core.verify.rules import DelayRule, _largest_ratio, ticks_up_units
 from tarry.core.verify.streams import Size, all_streams, moves, paired
 
-LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase"]
+LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase", "cosine"]
 SHARE = Fraction(1, 2)
 
 
-def policy(gap="4s", **choices):
-    return Policy(**{"epsilon": "1", "gap": gap, "window": "1s", **choices})
+def policy(gap="4s", law="zero-inflated-uniform", **choices):
+    return policy_with(law, **{"epsilon": "1", "gap": gap, "window": "1s", **choices})
 
 
 def own(batched, unbatched, ticks, **choices):
