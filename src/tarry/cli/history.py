@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.options import read_policy_path
+from tarry.cli.options import FLAGS, read_policy_path
 from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy, needs_labels
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 DEFAULT_CUTOFFS = "10s,1m,5m,10m,30m,1h,2h"
-_POLICY_WORDS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _SHOWN_ROWS = 5
 
 
@@ -224,10 +223,10 @@ def named_policy(text: str) -> Policy:
     chosen: dict[str, str] = {}
     for part in text.split(","):
         word, sign, value = part.strip().partition("=")
-        if not sign or word not in _POLICY_WORDS:
+        if not sign or word not in FLAGS:
             raise BadInput(
                 f"{part!r} is no choice of a policy",
-                f"give a file, or choices among {', '.join(_POLICY_WORDS)} such as epsilon=1,gap=11m",
+                f"give a file, or choices among {', '.join(FLAGS)} such as epsilon=1,gap=11m",
             )
         if word in chosen:
             raise BadInput(f"the policy {text!r} has two values for {word}", "give one")

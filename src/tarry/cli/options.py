@@ -28,6 +28,7 @@ __all__ = [
     "policy_from",
     "policy_paths",
     "read_policy_path",
+    "whole_number",
 ]
 
 FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
@@ -125,6 +126,17 @@ def config_from(arguments: argparse.Namespace) -> "Config":
     from tarry.gateway.config import read_config  # noqa: PLC0415 - only a gateway has any
 
     return read_config(os.environ, arguments.config)
+
+
+def whole_number(text: str, flag: str, least: int, most: int) -> int:
+    """The whole number that an option is given.
+
+    >>> whole_number("8420", "--port", 0, 65535)
+    8420
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise BadInput(f"{flag} must be a whole number from {least} to {most}, not {text!r}")
+    return int(text)
 
 
 def policy_paths(arguments: argparse.Namespace) -> list[str]:

@@ -16,6 +16,7 @@ from tarry.core.exact import format_duration
 __all__ = [
     "print_answer",
     "print_json",
+    "print_list",
     "print_sentences",
     "print_table",
     "printable",
@@ -42,6 +43,27 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)),
         ]
         print("  ".join(cells).rstrip())
+
+
+def print_list(
+    arguments: argparse.Namespace,
+    answer: dict[str, Any],
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    none: str,
+) -> None:
+    """What there is: a table for people, or a sentence where there is none; for programs an object.
+
+    >>> print_list(argparse.Namespace(json=False), {"tokens": []}, ["id"], [], none="there is no token")
+    there is no token
+    """
+    if arguments.json:
+        print_json(answer)
+    elif rows:
+        print_table(header, rows)
+    else:
+        print(none)
 
 
 def printable(text: str) -> str:

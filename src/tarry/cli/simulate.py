@@ -8,16 +8,12 @@ same seed gives the same releases, in any order of rows.
 """
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tarry.cli.history import add_columns, named_policy, open_columns
 from tarry.cli.main import need_study
 from tarry.cli.outputs import free_path, write_frame
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.study.figures import percent, seconds
-
-if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.replay import Simulated
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,14 +47,14 @@ def run(arguments: argparse.Namespace) -> None:
         declared=arguments.declared,
     )
     write_frame(made.frame, path, force=arguments.force)
-    if arguments.json:
-        figures = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}
-        print_json({**figures, "longest_s": made.longest_s, "file": str(path)})
-    else:
-        _print(made)
-        print(f"written to {path}")
-
-
-def _print(made: "Simulated") -> None:
-    print(f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched")
-    print(f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most")
+    print_answer(
+        arguments,
+        f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched\n"
+        f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most\n"
+        f"written to {path}",
+        events=len(made.frame),
+        batched_share=made.batched_share,
+        mean_s=made.mean_s,
+        longest_s=made.longest_s,
+        file=str(path),
+    )

@@ -27,7 +27,7 @@ from tarry.cli.options import (
     note_coarse_tick,
     read_policy_path,
 )
-from tarry.cli.show import print_answer, print_json, print_table, utc_text
+from tarry.cli.show import print_answer, print_list, utc_text
 from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plugins import Option
@@ -194,13 +194,13 @@ def _list(call: _Call) -> None:
     with call.store.transaction("reading") as transaction:
         spaces = list(read_catalog(transaction).spaces.values())
         tick = current_tick(snapshot(transaction), call.store.clock()) if spaces else 0
-    if call.arguments.json:
-        print_json({"spaces": [_space_json(space, tick) for space in spaces]})
-    elif not spaces:
-        print("there is no space yet: tarry space add makes one")
-    else:
-        header = ["space", "circle", "to", "delayed", "policy", "takes posts in"]
-        print_table(header, [_space_row(space, tick) for space in spaces])
+    print_list(
+        call.arguments,
+        {"spaces": [_space_json(space, tick) for space in spaces]},
+        ["space", "circle", "to", "delayed", "policy", "takes posts in"],
+        [_space_row(space, tick) for space in spaces],
+        none="there is no space yet: tarry space add makes one",
+    )
 
 
 def _space_json(space: Space, tick: int) -> dict[str, object]:
@@ -265,16 +265,7 @@ def _set(call: _Call) -> None:
 
 
 def _policy(call: _Call) -> None:
-    name, options = call.arguments.name, call.arguments
-    change_policy_of(
-        call.store,
-        name,
-        call.policies[name],
-        at_once=options.accept_straddle,
-        unbounded=options.yes,
-        dry_run=options.dry_run,
-        as_json=options.json,
-    )
+    change_policy_of(call.arguments, call.store, call.policies[call.arguments.name])
 
 
 def _together(call: _Call) -> None:

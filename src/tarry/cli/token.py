@@ -11,7 +11,7 @@ import argparse
 
 from tarry.cli.main import Parser
 from tarry.cli.options import add_settings, config_from
-from tarry.cli.show import print_answer, print_json, print_table
+from tarry.cli.show import print_answer, print_list
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
 from tarry.keep.store import Store
@@ -51,20 +51,16 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
 def _list(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("reading") as transaction:
         tokens = sorted(read_catalog(transaction).tokens.values(), key=lambda token: token.id)
-    if arguments.json:
-        summaries = [
-            {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
-            for each in tokens
-        ]
-        print_json({"tokens": summaries})
-    elif not tokens:
-        print("there is no token")
-    else:
-        rows = [
-            [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
-            for each in tokens
-        ]
-        print_table(["id", "name", "scopes", "spaces"], rows)
+    summaries = [
+        {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
+        for each in tokens
+    ]
+    rows = [
+        [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
+        for each in tokens
+    ]
+    header = ["id", "name", "scopes", "spaces"]
+    print_list(arguments, {"tokens": summaries}, header, rows, none="there is no token")
 
 
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:
