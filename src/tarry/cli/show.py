@@ -11,7 +11,7 @@ from fractions import Fraction
 from shutil import get_terminal_size
 from typing import Any
 
-from tarry.core.exact import format_duration
+from tarry.core.exact import format_duration, json_number
 
 __all__ = [
     "print_answer",
@@ -30,7 +30,7 @@ _WIDTH = 96  # at most, and where nobody knows the terminal's
 
 def print_json(answer: dict[str, Any]) -> None:
     """One JSON object; fractions become the nearest float."""
-    print(json.dumps(answer, indent=2, default=_as_json))
+    print(json.dumps(answer, indent=2, default=json_number))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -132,9 +132,3 @@ def print_answer(arguments: argparse.Namespace, sentence: str, **facts: object) 
         print_json(facts)
     else:
         print(sentence)
-
-
-def _as_json(value: object) -> object:
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
-    raise TypeError(f"no JSON for {type(value).__name__}")

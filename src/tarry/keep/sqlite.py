@@ -107,14 +107,17 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close this thread's connection; a store in memory lives as long as somebody holds it."""
-        self._forget_connection()
+        connection = getattr(self._mine, "connection", None)
+        self._mine.connection = None
+        if connection is not None and self._mine.file[0] == os.getpid():
+            connection.close()
 
     def __del__(self) -> None:
         """A store that nobody holds any more leaves no connection open."""
         if (shared := getattr(self, "_shared", None)) is not None:
             shared.close()
         elif hasattr(self, "_mine"):
-            self._forget_connection()
+            self.close()
 
     def connection(self) -> _Connection:
         """This thread's connection, to the file that is there now."""
@@ -125,7 +128,7 @@ class SqliteStore:
         status = self._file.stat()
         mine = (os.getpid(), status.st_dev, status.st_ino)
         if connection is None or self._mine.file != mine:
-            self._forget_connection()
+            self.close()
             # A file that is gone stays gone until somebody brings it back.
             connection = self._connect(f"{self._file.as_uri()}?mode=rw")
             self._mine.connection, self._mine.file = connection, mine
@@ -156,12 +159,6 @@ class SqliteStore:
             connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    def _forget_connection(self) -> None:
-        connection = getattr(self._mine, "connection", None)
-        self._mine.connection = None
-        if connection is not None and self._mine.file[0] == os.getpid():
-            connection.close()
-
     def give_up(self, connection: _Connection | None, error: BaseException, what: str = "store") -> None:
         """Undo what was begun; where the store is to blame, begin anew next time, and say so."""
         if connection is not None:
@@ -171,7 +168,7 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
         # The bare class is what a file that is no database, or is damaged, gives.
         if isinstance(error, sqlite3.OperationalError | OSError) or type(error) is sqlite3.DatabaseError:
-            self._forget_connection()
+            self.close()
             raise Unavailable(f"the {what} cannot be used: {_why(error)}") from error
 
     def _migrate(self) -> None:
