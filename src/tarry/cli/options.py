@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tarry.cli.main import read_text
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load
-from tarry.core.policy import Policy, needs_labels
-from tarry.core.policy_file import KEYS, read_policy
+from tarry.core.policy import Policy
+from tarry.core.policy_file import KEYS, chosen_policy, read_policy
 from tarry.core.promise import coarse_tick
 
 if TYPE_CHECKING:
@@ -108,17 +108,17 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
             raise BadInput(f"no {name} given", f"use --{name}, or a policy file")
     if arguments.allow_code and ":" in chosen.get("law", ""):
         chosen["law"] = load("law", chosen["law"], allow_code=True)
-    if "law" in chosen and not needs_labels(chosen["law"]):
-        chosen.setdefault("labels", "none")
-    return Policy(**chosen)
+    return chosen_policy(chosen)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """--config, of every command of a gateway."""
-    text = (
-        "the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the settings)"
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the "
+        "settings)",
     )
-    parser.add_argument("--config", metavar="FILE", help=text)
 
 
 def config_from(arguments: argparse.Namespace) -> "Config":

@@ -51,10 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry read`."""
     kinds = load_all("reader")
     parser.add_argument("kind", metavar="KIND", help=", ".join(kinds))
-    sources = "a file, or several of one export; a repository or an address"
-    parser.add_argument("sources", metavar="SOURCE", nargs="+", help=sources)
-    output = "where to write the events: " + ", ".join(ENDINGS)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=output)
+    parser.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a file, or several of one export; a repository or an address",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="where to write the events: " + ", ".join(ENDINGS),
+    )
     for option in _options():
         owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
         add_option(parser, option, f"{' and '.join(owners)}: ")

@@ -22,8 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
     parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
-    written = "where to write: .parquet, .csv, .jsonl or .arrow"
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="where to write: .parquet, .csv, .jsonl or .arrow",
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
     parser.add_argument(
         "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"

@@ -52,7 +52,6 @@ __all__ = [
     "add_arguments",
     "add_outlet_arguments",
     "chosen_outlet",
-    "outlet_flags",
     "outlet_words",
     "run",
 ]
@@ -79,10 +78,14 @@ def _add_options(parser: Parser) -> None:
     parser.add_argument("--policy", metavar="FILE", required=True, help="its policy file")
     parser.add_argument("--title", help="its title for people (default: its name)")
     parser.add_argument("--circle", help="spaces of one circle share their actors (default: all)")
-    text = "whose posts are delayed: everyone, opt-out or opt-in (default: everyone)"
-    parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=text)
-    text = "for the first space: store contents unencrypted"
-    parser.add_argument("--unencrypted", action="store_true", help=text)
+    parser.add_argument(
+        "--adoption",
+        choices=["everyone", "opt-out", "opt-in"],
+        help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
+    )
+    parser.add_argument(
+        "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
+    )
     add_outlet_arguments(parser)
 
 
@@ -95,17 +98,26 @@ def _set_options(parser: Parser) -> None:
 def _policy_options(parser: Parser) -> None:
     _name(parser)
     parser.add_argument("file", metavar="FILE", help="the new policy file")
-    text = "change at once, and print what it costs"
-    parser.add_argument("--accept-straddle", action="store_true", help=text)
-    text = "with --accept-straddle: also where the loss has no bound"
-    parser.add_argument("--yes", action="store_true", help=text)
-    text = "change nothing: print how long the space would close, and what --accept-straddle would cost"
-    parser.add_argument("--dry-run", action="store_true", help=text)
+    parser.add_argument(
+        "--accept-straddle", action="store_true", help="change at once, and print what it costs"
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="with --accept-straddle: also where the loss has no bound"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="change nothing: print how long the space would close, and what --accept-straddle would cost",
+    )
 
 
 def _together_options(parser: Parser) -> None:
-    text = "a space and its new policy file; every space must be named"
-    parser.add_argument("policies", metavar="NAME=FILE", nargs="+", help=text)
+    parser.add_argument(
+        "policies",
+        metavar="NAME=FILE",
+        nargs="+",
+        help="a space and its new policy file; every space must be named",
+    )
 
 
 class _Call(NamedTuple):
@@ -301,15 +313,6 @@ def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(parser, option)
 
 
-def outlet_flags() -> list[str]:
-    """The options that `add_outlet_arguments` adds, as argparse names them.
-
-    >>> outlet_flags()[:3]
-    ['feed', 'webhook', 'feed_file']
-    """
-    return [_dest(option) for option in _outlet_options()]
-
-
 def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
     """The outlet that the options describe; None if they name no place.
 
@@ -363,11 +366,7 @@ def _outlet_options() -> list[Option]:
 
 
 def _value(arguments: argparse.Namespace, option: Option) -> Any:
-    return getattr(arguments, _dest(option))
-
-
-def _dest(option: Option) -> str:
-    return option.flag.replace("-", "_")
+    return getattr(arguments, option.flag.replace("-", "_"))
 
 
 class _Subcommand(NamedTuple):

@@ -54,8 +54,12 @@ def add_arguments(parser: Parser) -> None:
     )
     forget = parser.add_subcommand("forget", "erase what a gateway has counted for an account")
     forget.add_argument("account", metavar="ACCOUNT", help="the actor, as posts name it")
-    text = "a space that the account posts in; it is forgotten in all spaces of the same circle"
-    forget.add_argument("--space", metavar="NAME", required=True, help=text)
+    forget.add_argument(
+        "--space",
+        metavar="NAME",
+        required=True,
+        help="a space that the account posts in; it is forgotten in all spaces of the same circle",
+    )
     forget.add_argument(
         "--at-once",
         action="store_true",

@@ -40,8 +40,9 @@ _WINDOW_S = 300
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry synth`."""
     parser.add_argument("recipe", metavar="RECIPE", nargs="?", default="wiki", help="default wiki")
-    written = "where to write it: " + ", ".join(SUFFIXES)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="where to write it: " + ", ".join(SUFFIXES)
+    )
     for name, meaning in _SIZES.items():
         parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)")

@@ -23,10 +23,19 @@ def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry token`."""
     add = parser.add_subcommand("add", "make a token, and show it this once")
     add.add_argument("name", metavar="NAME", help="who will have it")
-    text = f"what it allows: {', '.join(SCOPES)}; may be given again"
-    add.add_argument("--scope", action="append", required=True, choices=SCOPES, help=text)
-    text = "where it is good (default: everywhere); may be given again"
-    add.add_argument("--space", action="append", default=[], help=text)
+    add.add_argument(
+        "--scope",
+        action="append",
+        required=True,
+        choices=SCOPES,
+        help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+    )
+    add.add_argument(
+        "--space",
+        action="append",
+        default=[],
+        help="where it is good (default: everywhere); may be given again",
+    )
     everything = parser.add_subcommand("list", "list the tokens, without what is secret")
     revoke = parser.add_subcommand("revoke", "make a token useless, everywhere within two seconds")
     revoke.add_argument("id", metavar="ID", help="its id, as list shows it")

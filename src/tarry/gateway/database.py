@@ -272,8 +272,9 @@ def make_key(path: str | Path) -> Keys:
     try:
         write_private(Path(path), f"{new_key().hex()}\n".encode())
     except OSError as error:
-        problem = f"no key file can be made at {str(path)!r} ({error.strerror})"
-        raise NotPossible(f"{problem}: name another place") from None
+        raise NotPossible(
+            f"no key file can be made at {str(path)!r} ({error.strerror}): name another place"
+        ) from None
     return read_key(path)
 
 

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -195,12 +195,10 @@ class Home:
                 again = f"move {self.policy_path} away and leave out --policy: it is written there again"
                 adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
 
-    @contextmanager
-    def keeping(self, inherited: int | None = None) -> Iterator["Keeping | None"]:
+    def keeping(self, inherited: int | None = None) -> AbstractContextManager["Keeping | None"]:
         """Be the keeper of this store for a while; None if there is one already."""
         self._make_folders()
-        with held_lock(self.lock_path, inherited) as mine:
-            yield mine
+        return held_lock(self.lock_path, inherited)
 
     def keeper(self) -> "KeeperState":
         """Whether a keeper runs, and what it said last."""

@@ -35,6 +35,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tarry.core.release import Draws, after_parents, release_ticks
+from tarry.keep.store import moment
 
 if TYPE_CHECKING:
     from tarry.keep.sharing import StoreSettings
@@ -188,6 +189,13 @@ class Status(NamedTuple):
         if self.earliest is None or self.latest is None:
             return None
         return self.earliest * self.tick, self.latest * self.tick
+
+    @property
+    def moments(self) -> dict[str, str | None]:
+        """When it leaves, as its author reads it: ISO 8601 in UTC, or None where that is not known."""
+        earliest, latest = self.between or (None, None)
+        times = {"release_at": self.release_at, "earliest_at": earliest, "latest_at": latest}
+        return {name: None if at is None else moment(at) for name, at in times.items()}
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.exact import parse_duration, parse_number
-from tarry.core.policy import Policy, needs_labels
-from tarry.core.policy_file import read_policy, write_policy
+from tarry.core.policy import Policy
+from tarry.core.policy_file import chosen_policy, read_policy, write_policy
 from tarry.gateway.http_service import HttpService
 from tarry.keep.store import moment
 
@@ -335,17 +335,15 @@ def _policy(line: str) -> Policy:
     for part in line.split(","):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or name not in _POLICY_CHOICES or name in chosen:
-            problem = (
-                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}"
+            raise BadInput(
+                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}",
+                _EXAMPLE,
             )
-            raise BadInput(problem, _EXAMPLE)
         chosen[name] = value
     for name in ("epsilon", "gap"):
         if name not in chosen:
             raise BadInput(f"the policy {line[:80]!r} has no {name}", _EXAMPLE)
-    if "law" in chosen and not needs_labels(chosen["law"]):
-        chosen.setdefault("labels", "none")
-    return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there
+    return chosen_policy(chosen)
 
 
 ROUTES = [
