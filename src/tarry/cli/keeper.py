@@ -65,7 +65,7 @@ def add_arguments(parser: Parser) -> None:
         parser.add_subcommand(name, summary)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int | None:
     """Do what the subcommand says."""
     return {
         "install": _install_service,
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     }.get(arguments.subcommand, _keep)(arguments)
 
 
-def _keep(arguments: argparse.Namespace) -> int:
+def _keep(arguments: argparse.Namespace) -> None:
     home = Home.of(os.environ)
     if not home.is_founded():
         policy, made = home.first_policy()
@@ -87,11 +87,10 @@ def _keep(arguments: argparse.Namespace) -> int:
     while shift.keep(until_empty=until_empty, inherited=lock):
         # Whoever handed something in while this one was ending has seen it run, and started none.
         if shift.stopping.is_set() or not until_empty or not shift.something_waits():
-            return 0
+            return
         lock = None
     if not until_empty:  # a person asked for one, and not another act for any
         shift.tell("a keeper is already running")
-    return 0
 
 
 class _Shift:
@@ -212,7 +211,7 @@ def _status(state: "KeeperState") -> str:
     return f"a keeper runs ({which}){said}"
 
 
-def _stop_keeper(arguments: argparse.Namespace) -> int:
+def _stop_keeper(arguments: argparse.Namespace) -> None:
     home = Home.of(os.environ)
     _wait_for("say its number", lambda: not home.is_kept() or home.keeper().pid is not None)
     pid = home.keeper().pid
@@ -225,7 +224,6 @@ def _stop_keeper(arguments: argparse.Namespace) -> int:
     print_answer(arguments, sentence, stopped=pid is not None, pid=pid)
     if pid is not None and _service_path().exists():
         print("tarry keeper: the service starts it again: tarry keeper remove ends that", file=sys.stderr)
-    return 0
 
 
 def _wait_for(what: str, is_so: Callable[[], bool]) -> None:
@@ -267,7 +265,7 @@ WantedBy=default.target
 """
 
 
-def _install_service(arguments: argparse.Namespace) -> int:
+def _install_service(arguments: argparse.Namespace) -> None:
     """Write the unit and start it; where there is no systemd, say what to do."""
     path = _service_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -275,16 +273,14 @@ def _install_service(arguments: argparse.Namespace) -> int:
     started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _UNIT)
     then = " and started it" if started else f"; start it with: systemctl --user enable --now {_UNIT}"
     print_answer(arguments, f"wrote {path}{then}", unit=str(path), started=started)
-    return 0
 
 
-def _remove_service(arguments: argparse.Namespace) -> int:
+def _remove_service(arguments: argparse.Namespace) -> None:
     """Stop it and remove the unit."""
     path = _service_path()
     _systemctl("disable", "--now", _UNIT)
     path.unlink(missing_ok=True)
     print_answer(arguments, f"removed {path}", unit=str(path), started=False)
-    return 0
 
 
 def _service_path() -> Path:

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from tarry.cli.options import add_option, distinct_options
 from tarry.cli.show import print_json
@@ -227,12 +227,8 @@ def stopping_like_ctrl_c() -> Iterator[None]:
     heard = [number for number in numbers if old[number] is not signal.SIG_IGN]
     try:
         for number in heard:
-            signal.signal(number, _interrupt)
+            signal.signal(number, signal.default_int_handler)  # it raises KeyboardInterrupt
         yield
     finally:
         for number in heard:
             signal.signal(number, old[number])
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -128,10 +128,6 @@ class _Call(NamedTuple):
     store: Store
     policies: Mapping[str, Policy]  # by space, from the files on the command line
 
-    def answer(self, sentence: str, **facts: object) -> None:
-        """Print the outcome."""
-        print_answer(self.arguments, sentence, **facts)
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Do what the subcommand says."""
@@ -176,7 +172,9 @@ def _add(call: _Call) -> None:
     wanted = _new_space(arguments, call.policies)
     with store.transaction("closing") as transaction:
         space = add_space(transaction, keys, store.clock(), **wanted, sealed=sealed)
-    call.answer(f"made the space {space.name}", space=space.name, version=space.version.number)
+    print_answer(
+        call.arguments, f"made the space {space.name}", space=space.name, version=space.version.number
+    )
 
 
 def _must_encrypt(arguments: argparse.Namespace) -> bool:
@@ -248,7 +246,7 @@ def _open(call: _Call) -> None:
     state = "takes nothing in; what waits leaves at its time"
     if opens:
         state = "takes posts in" if resumes is None else f"takes posts in from {utc_text(resumes)}"
-    call.answer(f"{name} {state}", space=name, is_open=opens, resumes_at=resumes)
+    print_answer(call.arguments, f"{name} {state}", space=name, is_open=opens, resumes_at=resumes)
 
 
 def _end(call: _Call) -> None:
@@ -256,14 +254,16 @@ def _end(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         end_space(transaction, call.store.clock(), name)
     state = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
-    call.answer(f"{name} {state}", space=name, has_ended=True)
+    print_answer(call.arguments, f"{name} {state}", space=name, has_ended=True)
 
 
 def _remove(call: _Call) -> None:
     name = call.arguments.name
     with call.store.transaction("closing") as transaction:
         remove_space(transaction, call.store.clock(), name)
-    call.answer(f"{name} is removed: its feed, its policies and its tokens are gone", space=name)
+    print_answer(
+        call.arguments, f"{name} is removed: its feed, its policies and its tokens are gone", space=name
+    )
 
 
 def _set(call: _Call) -> None:
@@ -273,7 +273,7 @@ def _set(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=title, outlet=outlet)
     sentence = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
-    call.answer(sentence, space=name, title=space.title, outlet=dict(space.outlet))
+    print_answer(call.arguments, sentence, space=name, title=space.title, outlet=dict(space.outlet))
 
 
 def _policy(call: _Call) -> None:
@@ -285,7 +285,9 @@ def _together(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         versions = change_all_policies(transaction, keys, call.store.clock(), call.policies)
     sentence = f"{', '.join(versions)}: the new policies hold; open them again with tarry space open"
-    call.answer(sentence, versions={name: version.number for name, version in versions.items()})
+    print_answer(
+        call.arguments, sentence, versions={name: version.number for name, version in versions.items()}
+    )
 
 
 def _secret(call: _Call) -> None:
@@ -298,7 +300,7 @@ def _secret(call: _Call) -> None:
             "name a space with a webhook",
         )
     secret = space_secret(keys_of(call.config, call.store), space).hex()
-    call.answer(secret, space=name, secret_hex=secret)
+    print_answer(call.arguments, secret, space=name, secret_hex=secret)
 
 
 def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ result of a search means "no witness up to n events".
 """
 
 import argparse
+from math import isfinite
 
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, whole_number
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(
             {
                 "verdict": verdict.word,
-                "margin": _finite(verdict.margin),
+                "margin": verdict.margin if isfinite(verdict.margin or 0) else None,  # JSON has no infinity
                 "scope": verdict.scope,
                 "witness": verdict.witness.as_json() if verdict.witness else None,
             }
@@ -50,8 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
             unit = "of delta" if policy.labels == "none" else "nats of each event's share"
             print(f"{verdict.margin:.1g} {unit} unused (0 is tight)")
     return 0 if verdict.holds else 1
-
-
-def _finite(margin: float | None) -> float | None:
-    """JSON has no infinity."""
-    return None if margin is None or margin in (float("inf"), float("-inf")) else margin
