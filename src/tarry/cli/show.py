@@ -51,7 +51,7 @@ def print_list(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    none: str,
+    none: str = "nothing",
 ) -> None:
     """What there is: a table for people, or a sentence where there is none; for programs an object.
 

@@ -133,10 +133,6 @@ class Home:
         """Where the output of one command will be."""
         return self.outputs / gate.vault.keys.public_id(post)
 
-    def outlets(self) -> HomeOutlets:
-        """The outlets of one's own store, each loaded when it is used."""
-        return HomeOutlets(self)
-
     def is_founded(self) -> bool:
         """Whether anything was ever handed in."""
         return self.store_path.exists()
@@ -184,7 +180,7 @@ class Home:
             policy = read_policy(now.policy or "")
         elif now is None or not describes(now.policy, policy):
             self._adopt(store, keys, policy)
-        return Gate(Vault(store, keys, self.outlets()), policy)
+        return Gate(Vault(store, keys, HomeOutlets(self)), policy)
 
     def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
         sealed = find_spec("cryptography") is not None
