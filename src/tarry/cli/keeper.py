@@ -21,18 +21,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tarry.cli.main import Parser
 from tarry.cli.personal_store import how_it_died, introduction
 from tarry.cli.show import print_answer, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
-from tarry.keep.home import Home, places
+from tarry.keep.home import Home, KeeperState, Keeping, places
 from tarry.keep.keeper import Keeper, Patience
-
-if TYPE_CHECKING:
-    from tarry.keep.home import KeeperState, Keeping
 
 __all__ = ["add_arguments", "run", "unit"]
 
@@ -161,7 +157,7 @@ class _Shift:
         posts = self._patiently(lambda: self.home.gate().posts()) or []
         return any(status.state == "waiting" for _, status in posts)
 
-    def _begin(self, keeping: "Keeping") -> None:
+    def _begin(self, keeping: Keeping) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
         self._keeping = keeping
@@ -176,7 +172,7 @@ class _Shift:
         if self._keeper is not None:
             self._keeper.stop()
 
-    def _watch(self, keeping: "Keeping", ended: threading.Event) -> None:
+    def _watch(self, keeping: Keeping, ended: threading.Event) -> None:
         """End when the store was deleted: waiting for it would take for ever.
 
         And leave no trace of when this keeper began.
@@ -203,7 +199,7 @@ def _print_status(arguments: argparse.Namespace) -> int:
     return 0 if state.runs else 1
 
 
-def _status(state: "KeeperState") -> str:
+def _status(state: KeeperState) -> str:
     if not state.runs:
         return f"no keeper runs: {how_it_died(state)}" if state.died else "no keeper runs"
     which = "starting" if state.pid is None else f"process {state.pid}"

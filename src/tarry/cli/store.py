@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tarry.cli.main import Parser
@@ -143,9 +143,6 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[Store, Path]]:
     with home.keeping() as alone:
         if not alone:
             raise NotPossible("a keeper is running: stop it first (tarry keeper stop)")
-        own = SqliteStore(home.store_path)
-        try:
+        with closing(SqliteStore(home.store_path)) as own:
             yield own, home.key_path
-        finally:
-            own.close()
     see_to_keeper(home)

@@ -51,7 +51,7 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, rooms: tuple[str, ...] = KEEPER) -> None:
         self.path = str(path)
-        self.rooms, self.statements = rooms, _Statements(queries("sqlite", rooms))
+        self.rooms, self.statements = rooms, queries("sqlite", rooms)
         self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads that write take turns here: waiting in SQLite would sleep for milliseconds each time.
@@ -308,11 +308,11 @@ class SqliteTransaction:
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
-        statement, pick = self._statements[name]
+        statement, pick = _in_order(self._statements[name])
         self._cursor.executemany(statement, map(pick, rows))
 
     def _answer(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
-        statement, pick = self._statements[name]
+        statement, pick = _in_order(self._statements[name])
         return self._execute(statement, pick(values))
 
 
@@ -330,17 +330,6 @@ def _statements(script: str) -> list[str]:
             statements.append(rest)
             rest = ""
     return statements
-
-
-class _Statements(dict[str, tuple[str, _Pick]]):
-    """The statements by name, made ready when they are first asked for."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def __missing__(self, name: str) -> tuple[str, _Pick]:
-        self[name] = _in_order(self._texts[name])
-        return self[name]
 
 
 @cache

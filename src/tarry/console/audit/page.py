@@ -5,8 +5,7 @@ What is chosen goes from a form to the plain values that a child process gets.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -48,28 +47,21 @@ _FILES = {
 def add_audits(app: Starlette) -> None:
     """Give an app a place for audits; what a server that crashed has left of them is deleted now.
 
+    >>> from tarry.gateway.app import create_app
     >>> from tarry.gateway.config import Config
-    >>> app = Starlette()
+    >>> from tarry.gateway.testing import small_gateway
+    >>> app = create_app(small_gateway())
     >>> app.state.config = Config()
     >>> add_audits(app)
     >>> app.state.audits.of("somebody's session")
     []
+    >>> app.state.service.close()
     """
     config = app.state.config
     app.state.audits = audits = Audits(
         ChildLimits(seconds=config.audit_seconds, memory_bytes=config.audit_memory_bytes)
     )
-    inner = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(running: Any) -> AsyncIterator[Any]:
-        async with inner(running) as state:
-            try:
-                yield state
-            finally:
-                await asyncio.to_thread(audits.close)
-
-    app.router.lifespan_context = lifespan
+    app.state.service.closers.append(audits.close)
 
 
 async def _for_operators(
