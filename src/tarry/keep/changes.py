@@ -12,18 +12,17 @@ transaction, and refuse to go on until they are started again.
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys, Open, Seal, Sealed
-from tarry.keep.rows import Busy, StoredPayload, has_answer, read_all, read_one, status_of, unfinished_posts
-from tarry.keep.sharing import Snapshot
-from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, own_key, snapshot
+from tarry.keep.rows import Busy, has_answer, read_one, status_of, unfinished_posts
+from tarry.keep.sharing import Snapshot, StoreSettings
+from tarry.keep.store import Clock, Row, Store, Transaction, advance, last_past_tick, own_key, snapshot
 
-__all__ = ["adopt", "change_key", "encrypt_store"]
+__all__ = ["adopt", "change_key", "change_settings", "encrypt_store"]
 
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _ARRIVALS = (
@@ -61,21 +60,40 @@ def adopt(
     now = snapshot(transaction)
     _check_nothing_is_on_its_way(transaction, now, policy, instead)
     if policy.tick != now.settings.tick:
-        anchor = advance(now.anchor, clock.read(now.now))
-        closed = last_past_tick(anchor.time, policy.tick)
         transaction.tell("forget_done")  # their release ticks are of another length
+    change_settings(transaction, now, clock, StoreSettings.of(policy), write_policy(policy))
+    return True
+
+
+def change_settings(
+    transaction: Transaction, now: Snapshot, clock: Clock, settings: StoreSettings, policy: str | None
+) -> int:
+    """Give a store in which nothing waits another tick, window and labels; its last past tick then.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock, coarse = ManualClock(), Policy(epsilon="1", gap="1h", tick="1m")
+    >>> with memory_store(Policy(epsilon="1", gap="1h"), clock).transaction("closing") as transaction:
+    ...     closed = change_settings(
+    ...         transaction, snapshot(transaction), clock, StoreSettings.of(coarse), None
+    ...     )
+    ...     snapshot(transaction).closed == closed
+    True
+    """
+    anchor = advance(now.anchor, clock.read(now.now))
+    closed = last_past_tick(anchor.time, settings.tick)
+    if settings.tick != now.settings.tick:
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
         transaction.tell("tick", **anchor.columns, closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",
-        tick=str(policy.tick),
-        window_ticks=policy.window_ticks,
-        labels=policy.labels,
-        policy=write_policy(policy),
+        tick=str(settings.tick),
+        window_ticks=settings.window_ticks,
+        labels=settings.labels,
+        policy=policy,
     )
-    return True
+    return closed
 
 
 def _check_nothing_is_on_its_way(
@@ -193,40 +211,31 @@ def _check_nothing_is_lost(transaction: Transaction, now: Snapshot, *, forget: b
         raise NotPossible(_ACCOUNTS)
 
 
-class _OwnPost(NamedTuple):
-    id: int
-    target: str
-
-
 def _rename_owner(transaction: Transaction, owner: str, old: Keys, new: Keys) -> None:
     """Everything in one person's own store is theirs, and the target stands beside each post."""
     accounts = {name: keys.account(keys.actor(owner)) for name, keys in (("old", old), ("new", new))}
     transaction.tell("rename_account", **accounts)
-    posts = read_all(transaction, _OwnPost, "own_targets")
+    posts = transaction.all("own_targets")
     transaction.many(
         "store_pseudonym",
-        [{"id": post.id, "pseudonym": new.pseudonym(owner, post.target)} for post in posts],
+        [{"id": post["id"], "pseudonym": new.pseudonym(owner, post["target"])} for post in posts],
     )
 
 
 def _seal_anew(transaction: Transaction, old: Seal, new: Seal) -> int:
     """Open and seal everything that waits or is parked, in the order of the random keys."""
 
-    def again(post: int, field: str, stored: bytes) -> bytes:
-        return new.shut(post, field, old.open(post, field, stored))
+    def again(post: Row, field: str) -> bytes:
+        return new.shut(post["id"], field, old.open(post["id"], field, post[field]))
 
     after, count = -1, 0
-    while posts := read_all(transaction, StoredPayload, "payloads", after=after, most=_PAGE):
+    while posts := transaction.all("payloads", after=after, most=_PAGE):
         transaction.many(
             "store_payload",
             [
-                {
-                    "id": post.id,
-                    "content": again(post.id, "content", post.content),
-                    "options": again(post.id, "options", post.options),
-                }
+                {"id": post["id"], "content": again(post, "content"), "options": again(post, "options")}
                 for post in posts
             ],
         )
-        after, count = posts[-1].id, count + len(posts)
+        after, count = posts[-1]["id"], count + len(posts)
     return count

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from tarry.core.exact import ticks_up
 from tarry.core.policy_file import read_policy
 from tarry.keep.keys import Keys
-from tarry.keep.posts import prospect
-from tarry.keep.rows import BatchedActs, newly_labelled, read_all
+from tarry.keep.posts import prospect, timing_of
 from tarry.keep.sharing import Snapshot, StoreSettings
 from tarry.keep.store import Anchor, Clock, Transaction, advance, last_past_tick, snapshot
 
@@ -94,7 +93,7 @@ def _fix_labels(transaction: Transaction, before: Snapshot, tick: int) -> None:
     settings = before.settings
     labelled, ripe = before.closed - settings.window_ticks, tick - settings.window_ticks
     transaction.tell("label", window=settings.window_ticks, labelled=labelled, ripe=ripe)
-    posts = newly_labelled(transaction, labelled, ripe)
+    posts = map(timing_of, transaction.all("newly_labelled", labelled=labelled, ripe=ripe))
     transaction.many(
         "fix_release", [{"id": post.id, "release": prospect(post, settings).release} for post in posts]
     )
@@ -184,8 +183,8 @@ def _reach(now: Snapshot) -> int:
 def _charge(transaction: Transaction, keys: Keys, erasable: int) -> None:
     """Of arrivals that are about to be erased the ledger keeps a count."""
     accounts = {
-        (keys.account(bytes(spent.actor)), spent.period): spent.batched
-        for spent in read_all(transaction, BatchedActs, "spent", erasable=erasable)
+        (keys.account(bytes(spent["actor"])), spent["period"]): spent["batched"]
+        for spent in transaction.all("spent", erasable=erasable)
     }
     transaction.many(
         "charge",

@@ -11,17 +11,14 @@ from typing import Any
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.policy import Policy
-from tarry.keep.admission import Candidate, Terms, accept, prepare
+from tarry.keep.admission import Terms, accept, prepare
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.lockouts import account_of
 from tarry.keep.outlet import check_delivery
 from tarry.keep.posts import Post, PostRow, Receipt, State, Status
 from tarry.keep.rows import (
-    Legacy,
-    Payload,
     post_by_key,
     post_by_receipt,
-    read_one,
     status_of,
     unfinished_posts,
 )
@@ -65,13 +62,11 @@ class Gate:
 
     def admit(self, post: Post) -> Receipt:
         """Accept a post: when this returns, it is stored and will leave at its tick."""
-        return self._admit([prepare(self.vault, self.terms, self._entropy, post)])[0]
+        return self.admit_many([post])[0]
 
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
-        return self._admit([prepare(self.vault, self.terms, self._entropy, post) for post in posts])
-
-    def _admit(self, candidates: list[Candidate]) -> list[Receipt]:
+        candidates = [prepare(self.vault, self.terms, self._entropy, post) for post in posts]
         receipts: list[Receipt] = []
         try:
             with self.vault.store.transaction(self.vault.settings.sharing.admission) as transaction:
@@ -101,7 +96,8 @@ class Gate:
             old = _by_key(transaction, post)
             if old.state.public != "parked":
                 raise TooLate(_why_unchangeable(old))
-            content, options = self._content(transaction, old), self._options(transaction, old)
+            content = self._opened(transaction, old, "content")
+            options = self._options(transaction, old)
         again = Post(
             actor=actor,
             target=old.target,
@@ -153,13 +149,13 @@ class Gate:
         """Like an admission: none runs beside a move of all that waits for an account."""
         with self.vault.store.transaction("admitting") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-            if legacy is None or legacy.target is None:
+            legacy = transaction.one("legacy", id=post.id)
+            if legacy is None or legacy["target"] is None:
                 raise TooLate(_why_unchangeable(post))
             payload = self._payload(transaction, post, content, options)
             if not transaction.run("take_legacy", id=post.id):  # a repost was quicker
                 raise TooLate(_why_unchangeable(post))
-            transaction.tell("revive", target=legacy.target, sealed=legacy.sealed, **payload)
+            transaction.tell("revive", target=legacy["target"], sealed=legacy["sealed"], **payload)
             return status_of(transaction, self.vault.settings, _by_key(transaction, post.id))
 
     def withdraw(self, receipt: str) -> Status:
@@ -182,9 +178,9 @@ class Gate:
         """The outlet of a post and what it will say, for its author; None once nothing can be changed."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            payload = read_one(transaction, Payload, "payload", id=post.id)
+            payload = transaction.one("payload", id=post.id)
             self.vault.follow(snapshot(transaction).settings)
-        stored = None if payload is None else payload.content
+        stored = None if payload is None else payload["content"]
         content = None if stored is None else self.vault.seal.open(post.id, "content", stored)
         return post.outlet, content
 
@@ -192,8 +188,8 @@ class Gate:
         """Whether an operator has taken the post back, and its author may still use its place."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-        return legacy is not None and legacy.target is not None
+            legacy = transaction.one("legacy", id=post.id)
+        return legacy is not None and legacy["target"] is not None
 
     # --- the owner or the operator of the store, by the key of a post -----------------------------
 
@@ -234,7 +230,7 @@ class Gate:
     def content_of(self, post: int) -> bytes:
         """What a waiting or parked post will say, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            return self._content(transaction, _by_key(transaction, post))
+            return self._opened(transaction, _by_key(transaction, post), "content")
 
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
@@ -295,16 +291,16 @@ class Gate:
             "options": seal.shut(number, "options", stored),
         }
 
-    def _content(self, transaction: Transaction, post: PostRow) -> bytes:
-        stored, _ = _stored(transaction, post)
+    def _opened(self, transaction: Transaction, post: PostRow, field: str) -> bytes:
+        """What a post still holds: its content, or its options."""
+        payload = transaction.one("payload", id=post.id)
+        if payload is None or payload["content"] is None or payload["options"] is None:
+            raise TooLate(_why_unchangeable(post))
         self.vault.follow(snapshot(transaction).settings)
-        return self.vault.seal.open(post.id, "content", stored)
+        return self.vault.seal.open(post.id, field, payload[field])
 
     def _options(self, transaction: Transaction, post: PostRow) -> Mapping[str, Any]:
-        _, stored = _stored(transaction, post)
-        self.vault.follow(snapshot(transaction).settings)
-        options: Mapping[str, Any] = json.loads(self.vault.seal.open(post.id, "options", stored))
-        return options
+        return dict(json.loads(self._opened(transaction, post, "options")))
 
 
 def _view(post: PostRow) -> Row:
@@ -327,14 +323,6 @@ def _by_receipt(transaction: Transaction, receipt: str) -> PostRow:
     if (row := post_by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
-
-
-def _stored(transaction: Transaction, post: PostRow) -> tuple[bytes, bytes]:
-    """What a post still holds of its content and options."""
-    payload = read_one(transaction, Payload, "payload", id=post.id)
-    if payload is None or payload.content is None or payload.options is None:
-        raise TooLate(_why_unchangeable(post))
-    return payload.content, payload.options
 
 
 def _why_unchangeable(post: PostRow) -> str:
