@@ -12,15 +12,16 @@ transaction, and refuse to go on until they are started again.
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys, Open, Seal, Sealed
-from tarry.keep.rows import Busy, has_answer, read_one, status_of, unfinished_posts
+from tarry.keep.rows import Busy, StoredPayload, has_answer, read_all, read_one, status_of, unfinished_posts
 from tarry.keep.sharing import Snapshot, StoreSettings
-from tarry.keep.store import Clock, Row, Store, Transaction, advance, last_past_tick, own_key, snapshot
+from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, own_key, snapshot
 
 __all__ = ["adopt", "change_key", "change_settings", "encrypt_store"]
 
@@ -211,31 +212,40 @@ def _check_nothing_is_lost(transaction: Transaction, now: Snapshot, *, forget: b
         raise NotPossible(_ACCOUNTS)
 
 
+class _OwnPost(NamedTuple):
+    id: int
+    target: str
+
+
 def _rename_owner(transaction: Transaction, owner: str, old: Keys, new: Keys) -> None:
     """Everything in one person's own store is theirs, and the target stands beside each post."""
     accounts = {name: keys.account(keys.actor(owner)) for name, keys in (("old", old), ("new", new))}
     transaction.tell("rename_account", **accounts)
-    posts = transaction.all("own_targets")
+    posts = read_all(transaction, _OwnPost, "own_targets")
     transaction.many(
         "store_pseudonym",
-        [{"id": post["id"], "pseudonym": new.pseudonym(owner, post["target"])} for post in posts],
+        [{"id": post.id, "pseudonym": new.pseudonym(owner, post.target)} for post in posts],
     )
 
 
 def _seal_anew(transaction: Transaction, old: Seal, new: Seal) -> int:
     """Open and seal everything that waits or is parked, in the order of the random keys."""
 
-    def again(post: Row, field: str) -> bytes:
-        return new.shut(post["id"], field, old.open(post["id"], field, post[field]))
+    def again(post: int, field: str, stored: bytes) -> bytes:
+        return new.shut(post, field, old.open(post, field, stored))
 
     after, count = -1, 0
-    while posts := transaction.all("payloads", after=after, most=_PAGE):
+    while posts := read_all(transaction, StoredPayload, "payloads", after=after, most=_PAGE):
         transaction.many(
             "store_payload",
             [
-                {"id": post["id"], "content": again(post, "content"), "options": again(post, "options")}
+                {
+                    "id": post.id,
+                    "content": again(post.id, "content", post.content),
+                    "options": again(post.id, "options", post.options),
+                }
                 for post in posts
             ],
         )
-        after, count = posts[-1]["id"], count + len(posts)
+        after, count = posts[-1].id, count + len(posts)
     return count

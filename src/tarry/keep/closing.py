@@ -16,6 +16,7 @@ from tarry.core.exact import ticks_up
 from tarry.core.policy_file import read_policy
 from tarry.keep.keys import Keys
 from tarry.keep.posts import prospect, timing_of
+from tarry.keep.rows import BatchedActs, read_all
 from tarry.keep.sharing import Snapshot, StoreSettings
 from tarry.keep.store import Anchor, Clock, Transaction, advance, last_past_tick, snapshot
 
@@ -183,8 +184,8 @@ def _reach(now: Snapshot) -> int:
 def _charge(transaction: Transaction, keys: Keys, erasable: int) -> None:
     """Of arrivals that are about to be erased the ledger keeps a count."""
     accounts = {
-        (keys.account(bytes(spent["actor"])), spent["period"]): spent["batched"]
-        for spent in transaction.all("spent", erasable=erasable)
+        (keys.account(bytes(spent.actor)), spent.period): spent.batched
+        for spent in read_all(transaction, BatchedActs, "spent", erasable=erasable)
     }
     transaction.many(
         "charge",

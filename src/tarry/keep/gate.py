@@ -17,8 +17,11 @@ from tarry.keep.lockouts import account_of
 from tarry.keep.outlet import check_delivery
 from tarry.keep.posts import Post, PostRow, Receipt, State, Status
 from tarry.keep.rows import (
+    Legacy,
+    Payload,
     post_by_key,
     post_by_receipt,
+    read_one,
     status_of,
     unfinished_posts,
 )
@@ -96,8 +99,7 @@ class Gate:
             old = _by_key(transaction, post)
             if old.state.public != "parked":
                 raise TooLate(_why_unchangeable(old))
-            content = self._opened(transaction, old, "content")
-            options = self._options(transaction, old)
+            content, options = self._content(transaction, old), self._options(transaction, old)
         again = Post(
             actor=actor,
             target=old.target,
@@ -149,13 +151,13 @@ class Gate:
         """Like an admission: none runs beside a move of all that waits for an account."""
         with self.vault.store.transaction("admitting") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = transaction.one("legacy", id=post.id)
-            if legacy is None or legacy["target"] is None:
+            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
+            if legacy is None or legacy.target is None:
                 raise TooLate(_why_unchangeable(post))
             payload = self._payload(transaction, post, content, options)
             if not transaction.run("take_legacy", id=post.id):  # a repost was quicker
                 raise TooLate(_why_unchangeable(post))
-            transaction.tell("revive", target=legacy["target"], sealed=legacy["sealed"], **payload)
+            transaction.tell("revive", target=legacy.target, sealed=legacy.sealed, **payload)
             return status_of(transaction, self.vault.settings, _by_key(transaction, post.id))
 
     def withdraw(self, receipt: str) -> Status:
@@ -178,9 +180,9 @@ class Gate:
         """The outlet of a post and what it will say, for its author; None once nothing can be changed."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            payload = transaction.one("payload", id=post.id)
+            payload = read_one(transaction, Payload, "payload", id=post.id)
             self.vault.follow(snapshot(transaction).settings)
-        stored = None if payload is None else payload["content"]
+        stored = None if payload is None else payload.content
         content = None if stored is None else self.vault.seal.open(post.id, "content", stored)
         return post.outlet, content
 
@@ -188,8 +190,8 @@ class Gate:
         """Whether an operator has taken the post back, and its author may still use its place."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = transaction.one("legacy", id=post.id)
-        return legacy is not None and legacy["target"] is not None
+            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
+        return legacy is not None and legacy.target is not None
 
     # --- the owner or the operator of the store, by the key of a post -----------------------------
 
@@ -230,7 +232,7 @@ class Gate:
     def content_of(self, post: int) -> bytes:
         """What a waiting or parked post will say, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            return self._opened(transaction, _by_key(transaction, post), "content")
+            return self._content(transaction, _by_key(transaction, post))
 
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
@@ -291,16 +293,16 @@ class Gate:
             "options": seal.shut(number, "options", stored),
         }
 
-    def _opened(self, transaction: Transaction, post: PostRow, field: str) -> bytes:
-        """What a post still holds: its content, or its options."""
-        payload = transaction.one("payload", id=post.id)
-        if payload is None or payload["content"] is None or payload["options"] is None:
-            raise TooLate(_why_unchangeable(post))
+    def _content(self, transaction: Transaction, post: PostRow) -> bytes:
+        stored, _ = _stored(transaction, post)
         self.vault.follow(snapshot(transaction).settings)
-        return self.vault.seal.open(post.id, field, payload[field])
+        return self.vault.seal.open(post.id, "content", stored)
 
     def _options(self, transaction: Transaction, post: PostRow) -> Mapping[str, Any]:
-        return dict(json.loads(self._opened(transaction, post, "options")))
+        _, stored = _stored(transaction, post)
+        self.vault.follow(snapshot(transaction).settings)
+        options: Mapping[str, Any] = json.loads(self.vault.seal.open(post.id, "options", stored))
+        return options
 
 
 def _view(post: PostRow) -> Row:
@@ -323,6 +325,14 @@ def _by_receipt(transaction: Transaction, receipt: str) -> PostRow:
     if (row := post_by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
+
+
+def _stored(transaction: Transaction, post: PostRow) -> tuple[bytes, bytes]:
+    """What a post still holds of its content and options."""
+    payload = read_one(transaction, Payload, "payload", id=post.id)
+    if payload is None or payload.content is None or payload.options is None:
+        raise TooLate(_why_unchangeable(post))
+    return payload.content, payload.options
 
 
 def _why_unchangeable(post: PostRow) -> str:

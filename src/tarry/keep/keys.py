@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from tarry.core.entropy import forks
 from tarry.core.errors import BadInput, NotPossible
@@ -212,6 +213,16 @@ def _hashed(begun: blake2b, message: bytes) -> bytes:
     return hasher.digest()
 
 
+class Seal(Protocol):
+    """How content is stored."""
+
+    def shut(self, post: int, field: str, plain: bytes) -> bytes:
+        """The bytes to store."""
+
+    def open(self, post: int, field: str, stored: bytes) -> bytes:
+        """The content again."""
+
+
 class Open:
     """No encryption: the bytes as they are.
 
@@ -254,10 +265,6 @@ class Sealed:
         """The content again."""
         stored = bytes(stored)
         return self._cipher.decrypt(stored[:_NONCE_BYTES], stored[_NONCE_BYTES:], _name(post, field))
-
-
-#: How content is stored.
-Seal = Open | Sealed
 
 
 def _name(post: int, field: str) -> bytes:

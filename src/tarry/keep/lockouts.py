@@ -24,7 +24,7 @@ from tarry.core.entropy import Entropy
 from tarry.core.exact import ticks_up
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Prospect, Timing
-from tarry.keep.rows import WaitingPost, read_all, read_one
+from tarry.keep.rows import LegacyAccount, WaitingPost, read_all, read_one
 from tarry.keep.sharing import PERSONAL
 from tarry.keep.store import MICROS, Transaction, Vault, arrival_tick, snapshot
 
@@ -260,11 +260,8 @@ def _move_heirlooms(transaction: Transaction, vault: Vault, kin: Kin, ticks: int
     if kin.account is None:
         return
     closed, login = snapshot(transaction).closed, vault.keys.legacy_login
-    posts = [
-        row["id"]
-        for row in transaction.all("legacies")
-        if bytes(row["account"]) == login(row["id"], kin.account)
-    ]
+    legacies = read_all(transaction, LegacyAccount, "legacies")
+    posts = [legacy.id for legacy in legacies if bytes(legacy.account) == login(legacy.id, kin.account)]
     transaction.many("shift_heirloom", [{"id": post, "ticks": ticks, "closed": closed} for post in posts])
     transaction.many("shift_arrival", [{"id": post, "ticks": ticks} for post in posts])
 

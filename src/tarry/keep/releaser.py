@@ -22,8 +22,8 @@ from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.keep.lockouts import Kin, lockout_delay, look_for_kin, move_account
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Release
-from tarry.keep.rows import post_by_key
-from tarry.keep.store import MICROS, Row, Transaction, Vault, snapshot
+from tarry.keep.rows import Claimed, post_by_key, read_all
+from tarry.keep.store import MICROS, Transaction, Vault, snapshot
 
 __all__ = [
     "LEASE_S",
@@ -150,7 +150,9 @@ class Releaser:
         once = by.delivery == "at most once"
         batch = 1 if once else by.batch
         token = int.from_bytes(os.urandom(8)) >> 1
-        claimed = transaction.all(
+        claimed = read_all(
+            transaction,
+            Claimed,
             "claim",
             claim=token,
             until=now + LEASE_S * MICROS,
@@ -161,10 +163,10 @@ class Releaser:
         if not claimed:
             return None
         self.vault.follow(snapshot(transaction).settings)
-        claimed.sort(key=lambda post: (post["release"], post["id"]))
+        claimed.sort(key=lambda post: (post.release, post.id))
         tick = self.vault.settings.tick
-        moments = {number: number * tick for number in {post["release"] for post in claimed}}
-        leaving = [(post["id"], self._leaving(post, moments[post["release"]])) for post in claimed]
+        moments = {number: number * tick for number in {post.release for post in claimed}}
+        leaving = [(post.id, self._leaving(post, moments[post.release])) for post in claimed]
         for number, release in leaving:
             if release is None:  # nothing that a later try would change
                 _park(transaction, token, Outcome(number, 1, SHUT, parked=True))
@@ -216,22 +218,22 @@ class Releaser:
             if post is not None:
                 move_account(transaction, self.vault, kin, post.timing, delay)
 
-    def _leaving(self, post: Row, at: Fraction) -> Release | None:
+    def _leaving(self, post: Claimed, at: Fraction) -> Release | None:
         """What leaves; None if it cannot be opened."""
         seal = self.vault.seal
         try:
-            content = seal.open(post["id"], "content", post["content"])
-            stored = seal.open(post["id"], "options", post["options"])
+            content = seal.open(post.id, "content", post.content)
+            stored = seal.open(post.id, "options", post.options)
             options = {} if stored == b"{}" else json.loads(stored)
         except Exception:  # noqa: BLE001 - whatever the cipher says, one row must not stop the others
             return None
         return Release(
-            id=self.vault.keys.public_id(post["id"]),
-            target=post["target"],
+            id=self.vault.keys.public_id(post.id),
+            target=post.target,
             content=content,
             options=options,
             at=at,
-            attempt=post["attempts"],
+            attempt=post.attempts,
         )
 
 

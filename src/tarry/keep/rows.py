@@ -19,7 +19,13 @@ from tarry.keep.store import Transaction
 __all__ = [
     "KEEPER",
     "PARAMETER",
+    "BatchedActs",
     "Busy",
+    "Claimed",
+    "Legacy",
+    "LegacyAccount",
+    "Payload",
+    "StoredPayload",
     "WaitingPost",
     "behind_parents",
     "find_heirloom",
@@ -214,6 +220,45 @@ def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Ti
     return None if row is None else timing_of(row)
 
 
+class Payload(NamedTuple):
+    """What a post says, as it is stored: perhaps encrypted. None once it has left or was withdrawn.
+
+    >>> Payload(content=b"I agree.", options=b"{}").options
+    b'{}'
+    """
+
+    content: bytes | None
+    options: bytes | None
+
+
+class StoredPayload(NamedTuple):
+    """The same of a post that waits or is parked, with its key.
+
+    >>> StoredPayload(id=7, content=b"I agree.", options=b"{}").id
+    7
+    """
+
+    id: int
+    content: bytes
+    options: bytes
+
+
+class Claimed(NamedTuple):
+    """A post that a worker has just taken.
+
+    >>> Claimed(id=7, target="p", outlet="feed", options=b"{}", content=b"", release=60, attempts=1).release
+    60
+    """
+
+    id: int
+    target: str
+    outlet: str
+    options: bytes
+    content: bytes
+    release: int  # tick
+    attempts: int
+
+
 class WaitingPost(NamedTuple):
     """A post that is still to leave by some outlet.
 
@@ -225,6 +270,41 @@ class WaitingPost(NamedTuple):
     release: int | None
     options: bytes | None  # perhaps encrypted
     held_up: bool | int = False  # whether another post stands before it
+
+
+class Legacy(NamedTuple):
+    """What may be inherited from a withdrawn post.
+
+    >>> Legacy(pseudonym=None, sealed=b"x", target="paper 3").target
+    'paper 3'
+    """
+
+    pseudonym: bytes | None
+    sealed: bytes | None  # the pseudonym under its receipt, where an operator has withdrawn it
+    target: str | None  # likewise: its author may use the place again
+
+
+class LegacyAccount(NamedTuple):
+    """A withdrawn post that needs an account.
+
+    >>> LegacyAccount(id=7, account=b"hash").id
+    7
+    """
+
+    id: int
+    account: bytes  # a hash of the account and of the key of the post
+
+
+class BatchedActs(NamedTuple):
+    """How many batched acts of an actor are about to be erased.
+
+    >>> BatchedActs(actor=b"hash", period="", batched=2).batched
+    2
+    """
+
+    actor: bytes
+    period: str
+    batched: int
 
 
 class Busy(NamedTuple):

@@ -9,6 +9,7 @@ once, mixed, and nobody but the holder of a receipt can tell whose a post is.
 `settings.sharing` is the one or the other; nobody else asks which it is.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -37,80 +38,65 @@ __all__ = [
 _PARKED_ABOVE = "the post it depends on is parked: repeat that one first, or withdraw this one"
 
 
-class Sharing:
-    """What depends on who shares a store: here, many people do.
+class Sharing(ABC):
+    """What depends on who shares a store.
 
     >>> SHARED.owner_may_act, PERSONAL.owner_may_act
     (False, True)
     """
 
     #: The kind of transaction in which posts are accepted.
-    admission: ClassVar[Kind] = "admitting"
+    admission: ClassVar[Kind]
     #: Whether everything in the store is its owner's, who needs no receipts.
-    owner_may_act: ClassVar[bool] = False
+    owner_may_act: ClassVar[bool]
     #: Whether every post goes by one clock: an outage of one account moves all of them.
-    has_one_clock: ClassVar[bool] = False
+    has_one_clock: ClassVar[bool]
     #: Whether each delivery has a thread of its own: if it waited for another, its moment would tell of it.
-    delivers_alone: ClassVar[bool] = False
+    delivers_alone: ClassVar[bool]
     #: What happens to releases whose ticks were missed, in words.
-    after_outage: ClassVar[str] = "what fell due leaves now"
+    after_outage: ClassVar[str]
     #: What moves when an account cannot get in, in words.
-    moved_by_lockout: ClassVar[str] = "all that waits for this account"
+    moved_by_lockout: ClassVar[str]
 
+    @abstractmethod
     def check_policy(self, adopted: str | None, policy: Policy) -> None:
-        """Refuse a policy that posts of this store may not be admitted under: spaces have their own."""
+        """Refuse a policy that posts of this store may not be admitted under."""
 
+    @abstractmethod
     def seal_pseudonym(self, receipt: str, pseudonym: bytes) -> bytes:
         """A post's pseudonym as it is stored while the post waits."""
-        return under_receipt(receipt, pseudonym)
 
+    @abstractmethod
     def open_pseudonym(self, stored: bytes | None, receipt: str | None) -> bytes | None:
         """The pseudonym again, as far as it can be told with this receipt, or without one."""
-        return None if stored is None or receipt is None else under_receipt(receipt, stored)
 
+    @abstractmethod
     def is_of_author(self, parent: "PostRow", child: "Candidate") -> bool:
         """Whether a waiting post is of the author of another, on the same target."""
-        receipt = child.post.depends_on
-        if not isinstance(receipt, str):  # without the receipt nobody can tell
-            return False
-        if parent.pseudonym is None:  # of an earlier version: who has its receipt is its author
-            return (parent.target, parent.outlet) == (child.post.target, child.post.outlet)
-        return under_receipt(receipt, parent.pseudonym) == child.pseudonym
 
+    @abstractmethod
     def clock_name(self, keys: Keys, account: str | None) -> bytes | None:
         """What the store knows the clock of an account by; None where nobody knows the account."""
-        return None if account is None else keys.login(account)
 
+    @abstractmethod
     def before_labels(self, transaction: Transaction, before: "Snapshot", tick: int) -> None:
-        """What closing up to a tick does before it fixes labels: nobody waits for another's outage."""
+        """What closing up to a tick does before it fixes labels."""
 
+    @abstractmethod
     def after_labels(self, transaction: Transaction, before: "Snapshot", tick: int) -> None:
-        """What closing up to a tick does after it has fixed labels.
+        """What closing up to a tick does after it has fixed labels."""
 
-        What fell due while ticks were missed appears under the tick of recovery.
-        """
-        if tick - before.closed > 1:
-            transaction.tell("publish_overdue", tick=tick, closed=before.closed)
-
+    @abstractmethod
     def count_arrivals(self, transaction: Transaction, hour: int, erasable: int) -> None:
         """Count arrivals that are about to be erased, by hours of so many ticks."""
-        rows = transaction.all("arrivals_by_hour", ticks=hour, erasable=erasable)
-        transaction.many("count_hour", [dict(row) for row in rows])
 
+    @abstractmethod
     def end_hour(self, transaction: Transaction, hour: int) -> None:
-        """What is written down when an hour of so many ticks ends.
+        """What is written down when an hour of so many ticks ends."""
 
-        Operators see counts as they stood when an hour ended, so that nobody can watch them move.
-        """
-        transaction.tell("tell_ledger")
-        transaction.tell("clear_outlook")
-        transaction.tell("look_ahead", ticks=hour)
-
+    @abstractmethod
     def park_children(self, transaction: Transaction) -> None:
-        """Park what depends on parked posts, if it must not leave without them.
-
-        Here an operator's act lets them out, and that tells nothing of their author.
-        """
+        """Park what depends on parked posts, if it must not leave without them."""
 
 
 class _Personal(Sharing):
@@ -174,10 +160,62 @@ class _Personal(Sharing):
         transaction.tell("shift_lockouts", ticks=ticks, closed=closed)
 
 
+class _Shared(Sharing):
+    """A store that many people share."""
+
+    admission = "admitting"
+    owner_may_act = False
+    has_one_clock = False
+    delivers_alone = False
+    after_outage = "what fell due leaves now"
+    moved_by_lockout = "all that waits for this account"
+
+    def check_policy(self, adopted: str | None, policy: Policy) -> None:
+        """Spaces have policies of their own."""
+
+    def seal_pseudonym(self, receipt: str, pseudonym: bytes) -> bytes:
+        return under_receipt(receipt, pseudonym)
+
+    def open_pseudonym(self, stored: bytes | None, receipt: str | None) -> bytes | None:
+        return None if stored is None or receipt is None else under_receipt(receipt, stored)
+
+    def is_of_author(self, parent: "PostRow", child: "Candidate") -> bool:
+        receipt = child.post.depends_on
+        if not isinstance(receipt, str):  # without the receipt nobody can tell
+            return False
+        if parent.pseudonym is None:  # of an earlier version: who has its receipt is its author
+            return (parent.target, parent.outlet) == (child.post.target, child.post.outlet)
+        return under_receipt(receipt, parent.pseudonym) == child.pseudonym
+
+    def clock_name(self, keys: Keys, account: str | None) -> bytes | None:
+        return None if account is None else keys.login(account)
+
+    def before_labels(self, transaction: Transaction, before: "Snapshot", tick: int) -> None:
+        """Nothing: nobody waits for somebody else's outage."""
+
+    def after_labels(self, transaction: Transaction, before: "Snapshot", tick: int) -> None:
+        """What fell due while ticks were missed appears under the tick of recovery."""
+        if tick - before.closed > 1:
+            transaction.tell("publish_overdue", tick=tick, closed=before.closed)
+
+    def count_arrivals(self, transaction: Transaction, hour: int, erasable: int) -> None:
+        rows = transaction.all("arrivals_by_hour", ticks=hour, erasable=erasable)
+        transaction.many("count_hour", [dict(row) for row in rows])
+
+    def end_hour(self, transaction: Transaction, hour: int) -> None:
+        """Operators see counts as they stood when an hour ended, so that nobody can watch them move."""
+        transaction.tell("tell_ledger")
+        transaction.tell("clear_outlook")
+        transaction.tell("look_ahead", ticks=hour)
+
+    def park_children(self, transaction: Transaction) -> None:
+        """Nothing: an operator's act lets them out, and that tells nothing of their author."""
+
+
 #: One person's own store.
 PERSONAL = _Personal()
 #: A store that many people share.
-SHARED = Sharing()
+SHARED = _Shared()
 
 
 @dataclass(frozen=True, kw_only=True)
