@@ -15,9 +15,9 @@ from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import events_in
+from tarry.readers.exports import event_of, events_in
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, counted_us
+from tarry.readers.moments import counted_us
 
 __all__ = ["read_bitcoin"]
 
@@ -82,7 +82,8 @@ def read_bitcoin(
     notes = (_WHO, *(_BLOCKS if heights else ()), *([_MEMPOOL] if mempool else []))
     if secret and not (address.tls or address.is_here):
         notes = (*notes, _OPEN_LINE)
-    return Stream(events_in(_payments(rpc, heights, mempool=mempool), _event, faults), faults, notes)
+    found = enumerate(map(_event, _payments(rpc, heights, mempool=mempool)), 1)
+    return Stream(events_in(found, faults), faults, notes)
 
 
 def _send(
@@ -203,10 +204,7 @@ def _event(seen: _Seen | str) -> Event | str:
         return "there is no output"
     others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
     target = next((each for each in others if each not in senders), str(scripts[0].get("type", "")))
-    try:
-        return Event(senders[0], target, counted_us(seen.seconds, "s"))
-    except NoMoment as error:
-        return str(error)
+    return event_of(senders[0], target, seen.seconds, read=partial(counted_us, unit="s"))
 
 
 def _out(spending: Mapping[str, Any]) -> tuple[str, int]:

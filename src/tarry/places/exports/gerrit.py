@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
+from tarry.readers.exports import Fields, event_of, is_bot_name, json_stream_of, read_fields
 from tarry.readers.faults import clip
-from tarry.readers.moments import NoMoment, counted_us, moment_us
+from tarry.readers.moments import counted_us, moment_us
 from tarry.readers.sources import Paths
 
 __all__ = ["read_gerrit"]
@@ -109,18 +109,14 @@ def _distinct(
     events: dict[tuple[str, int], Event] = {}
     for act in acts:
         actor = next((str(act.account[key]) for key in _ACCOUNT if read_fields(act.account, key)), "")
-        try:
-            time = read(act.time)
-        except NoMoment as error:
-            yield str(error)
+        event = event_of(actor, target, act.time, track, is_bot=_is_bot(act), read=read)
+        if isinstance(event, str):
+            yield event if actor else "the account has no number, name or address"
             continue
-        if not actor:
-            yield "the account has no number, name or address"
-            continue
-        event = Event(actor, target, time, track, _is_bot(act))
-        before = events.get((actor, time // 1_000_000), event)
-        first, is_bot = min(before.time, time), before.is_bot or event.is_bot
-        events[actor, time // 1_000_000] = event._replace(time=first, is_bot=is_bot)
+        key = actor, event.time // 1_000_000
+        before = events.get(key, event)
+        first, is_bot = min(before.time, event.time), before.is_bot or event.is_bot
+        events[key] = event._replace(time=first, is_bot=is_bot)
     yield from sorted(events.values(), key=lambda event: event.time)
 
 

@@ -3,18 +3,22 @@
 Each file is a list of rows whose fields are attributes. Times are UTC, to the millisecond.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import XmlStream, event_of, events_found
-from tarry.readers.faults import Faults, clip
-from tarry.readers.sources import Paths, Pieces
+from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
+from tarry.readers.faults import clip
+from tarry.readers.moments import moment_us
+from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["read_stack_exchange"]
 
 _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
+_utc = partial(moment_us, bare_is_utc=True)
 _COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
@@ -57,39 +61,29 @@ def read_stack_exchange(path: Paths) -> Stream:
     [Event(actor='17', target='4', time=1714557600250000, track='', is_bot=False)]
     """
     pieces = Pieces(path, "the dump")
-    return Stream(events_found(pieces, _Rows), pieces.faults, _NOTES, pieces.share)
+    found = (each for source in pieces for each in _rows(source))
+    return Stream(events_in(found, pieces.faults), pieces.faults, _NOTES, pieces.share)
 
 
-class _Rows:
+def _rows(source: Packed) -> Iterator[Numbered]:
     """The rows of one file, as events."""
-
-    def __init__(self, what: str, faults: Faults) -> None:
-        self.faults = faults
-        self.events: list[Event] = []
-        self._file = _FILES["posts"]  # until the first element says which it is
-        self._before: tuple[str | None, Event] | None = None  # the last event, and the revision it was
-        self.xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
-
-    def _set_file(self, name: str) -> None:
-        if name not in _FILES:
-            raise self.xml.refuse(
-                "must be Posts.xml, Comments.xml or PostHistory.xml", _OTHERS.get(name, f"<{clip(name)}>")
-            )
-        self._file = _FILES[name]
-
-    def _row(self, row: dict[str, str]) -> None:
-        actor = _actor(row, *self._file.actors)
-        target = next((row[name] for name in self._file.targets if row.get(name)), "")
-        event = event_of(
-            actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, bare_is_utc=True
-        )
-        if isinstance(event, str):
-            self.faults.add(self.xml.line, event)
-            return
-        revision = (row.get("RevisionGUID"), event)
-        if revision[0] is None or revision != self._before:
-            self.events.append(event)
-        self._before = revision
+    xml = XmlStream(source.what, begins={"row"})
+    elements = xml.read(source.blocks())
+    line, root, _ = next(elements)
+    if root not in _FILES:
+        found = _OTHERS.get(root, f"<{clip(root)}>")
+        raise xml.refuse(line, "must be Posts.xml, Comments.xml or PostHistory.xml", found)
+    file = _FILES[root]
+    last: tuple[str | None, Event] | None = None  # the last event, and the revision it was
+    for line, _, row in elements:
+        actor = _actor(row, *file.actors)
+        target = next((row[name] for name in file.targets if row.get(name)), "")
+        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, read=_utc)
+        if isinstance(event, Event):
+            before, last = last, (row.get("RevisionGUID"), event)
+            if last == before and last[0] is not None:
+                continue
+        yield line, event
 
 
 def _actor(row: dict[str, str], number: str, name: str) -> str:

@@ -8,7 +8,6 @@ second.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tarry.core.errors import BadInput, NotPossible
@@ -18,10 +17,10 @@ from tarry.net.http_call import one_line
 from tarry.net.web import get_json
 from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import XmlStream, event_of, events_found, events_in
+from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.sources import Paths, Pieces
+from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
 
@@ -150,7 +149,8 @@ def read_wiki(
     wiki = ActionApi(address=api, wait=wait)
     faults = Faults(wiki.who)
     rows = _changes(wiki, span) if what == "recentchanges" else _revisions(wiki, span, category, pages)
-    events = (event for event in events_in(rows, _event, faults) if span.has(event.time))
+    found = enumerate(map(_event, rows), 1)
+    events = (event for event in events_in(found, faults) if span.has(event.time))
     return Stream(events, faults, _NOTES[what])
 
 
@@ -271,70 +271,47 @@ def read_wiki_dump(path: Paths) -> Stream:
     [Event(actor='Ann', target='Ulm', time=1714557600000000, track='0', is_bot=False)]
     """
     pieces = Pieces(path, "the dump")
-    return Stream(events_found(pieces, _Dump), pieces.faults, _NOTES["dump"], pieces.share)
+    found = (each for source in pieces for each in _revisions_in(source))
+    return Stream(events_in(found, pieces.faults), pieces.faults, _NOTES["dump"], pieces.share)
 
 
-class _Dump:
-    """What the parser has seen so far of one file: of the page and the revision it is in."""
-
-    def __init__(self, what: str, faults: Faults) -> None:
-        self.faults = faults
-        self.events: list[Event] = []
-        self._page: dict[str, str] = {}
-        self._revision: dict[str, str] = {}
-        self._line = 0  # where the revision began; 0 outside of one
-        self._hidden = False
-        self.xml = XmlStream(
-            what,
-            root=self._check_root,
-            begins={
-                "page": self._begin_page,
-                "revision": self._begin_revision,
-                "contributor": self._begin_contributor,
-                "logitem": self._refuse_log,
-            },
-            texts={
-                "title": partial(self._set_of_page, "title"),
-                "ns": partial(self._set_of_page, "ns"),
-                "timestamp": partial(self._set_of_revision, "timestamp"),
-                "username": partial(self._set_of_revision, "actor"),
-                "ip": partial(self._set_of_revision, "actor"),
-            },
-            ends={"revision": self._end_revision},
-        )
-
-    def _check_root(self, name: str) -> None:
-        if name != "mediawiki":
-            raise self.xml.refuse("must begin with <mediawiki>", f"<{clip(name)}>")
-
-    def _begin_page(self, _: dict[str, str]) -> None:
-        self._page = {}
-
-    def _begin_revision(self, _: dict[str, str]) -> None:
-        self._line = self.xml.line
-        self._revision = {}
-        self._hidden = False
-
-    def _begin_contributor(self, attributes: dict[str, str]) -> None:
-        self._hidden = "deleted" in attributes
-
-    def _set_of_page(self, name: str, text: str) -> None:
-        self._page[name] = text
-
-    def _set_of_revision(self, name: str, text: str) -> None:
-        if self._line:  # uploads have times and contributors too
-            self._revision[name] = text
-
-    def _end_revision(self) -> None:
-        line, self._line = self._line, 0
-        actor, title = self._revision.get("actor"), self._page.get("title")
-        event = event_of(actor, title, self._revision.get("timestamp", ""), self._page.get("ns", ""))
-        if isinstance(event, Event):
-            self.events.append(event)
+def _revisions_in(source: Packed) -> Iterator[Numbered]:
+    """The revisions of one file, each with the line where it begins."""
+    xml = XmlStream(
+        source.what,
+        begins={"page", "revision", "contributor", "logitem"},
+        texts={"title", "ns", "timestamp", "username", "ip"},
+        ends={"revision"},
+    )
+    elements = xml.read(source.blocks())
+    line, root, _ = next(elements)
+    if root != "mediawiki":
+        raise xml.refuse(line, "must begin with <mediawiki>", f"<{clip(root)}>")
+    page: dict[str, str] = {}
+    revision: dict[str, str] | None = None  # that is being read: uploads have times and contributors too
+    begins, hidden = 0, False
+    for line, name, value in elements:
+        if name == "logitem":
+            fix = "take a file named stub-meta-history"
+            raise xml.refuse(line, "must be a dump of revisions", "a dump of the log", fix)
+        if name == "page":
+            page = {}
+        elif name in {"title", "ns"}:
+            page[name] = value
+        elif name == "contributor":
+            hidden = "deleted" in value
+        elif name != "revision":
+            if revision is not None:
+                revision["time" if name == "timestamp" else "actor"] = value
+        elif value is not None:
+            begins, revision, hidden = line, {}, False
         else:
-            self.faults.add(line, event if (actor and title) or not self._hidden else _HIDDEN)
+            yield begins, _revision(page, revision or {}, hidden=hidden)
+            revision = None
 
-    def _refuse_log(self, _: dict[str, str]) -> None:
-        raise self.xml.refuse(
-            "must be a dump of revisions", "a dump of the log", "take a file named stub-meta-history"
-        )
+
+def _revision(page: _Row, revision: _Row, *, hidden: bool) -> Event | str:
+    actor, title = revision.get("actor"), page.get("title")
+    if hidden and not (actor and title):
+        return _HIDDEN
+    return event_of(actor, title, revision.get("time", ""), page.get("ns", ""))
