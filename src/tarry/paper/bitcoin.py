@@ -31,7 +31,7 @@ from tarry.paper.bitcoin_payments import (
     payments_of,
     run_trial,
 )
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, real_tables, tabled
 from tarry.paper.laws import default_laws
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import duration_axis, percent_axis
@@ -72,34 +72,27 @@ def _histories(settings: RunSettings) -> dict[str, Payments]:
     }
 
 
-def _statistics(histories: dict[str, Payments]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        ("printed", 250_000, PRINTED_BATCHED, PRINTED_WITHOUT, PRINTED_WITH, None, None, None, None)
-    ]
+@tabled(
+    "The payments, and what the paper prints of its own",
+    *("history", "payments a day", "batched", "unbatched without history"),
+    *("batched with history", "linked pairs", "linked pairs with two gaps"),
+    *("ten minutes for batched, paper", "ten minutes, closed week"),
+)
+def _statistics(histories: dict[str, Payments]) -> TableRows:
+    yield "printed", 250_000, PRINTED_BATCHED, PRINTED_WITHOUT, PRINTED_WITH, None, None, None, None
     for name, payments in histories.items():
         table = payments.table
         batched = np.minimum(*partner_distance(table.history, table.time)) <= WINDOW
-        rows.append(
-            (
-                name,
-                round(len(table) / payments.days),
-                float(batched.mean()),
-                1 - float(payments.history[~batched].mean()),
-                float(payments.history[batched].mean()),
-                payments.truth.linked_pairs,
-                _moved(payments),
-                *(_without(payments.gaps[rule][50][batched]) for rule in (PAST, CLOSED)),
-            )
+        yield (
+            name,
+            round(len(table) / payments.days),
+            float(batched.mean()),
+            1 - float(payments.history[~batched].mean()),
+            float(payments.history[batched].mean()),
+            payments.truth.linked_pairs,
+            _moved(payments),
+            *(_without(payments.gaps[rule][50][batched]) for rule in (PAST, CLOSED)),
         )
-    return Table(
-        title="The payments, and what the paper prints of its own",
-        header=(
-            *("history", "payments a day", "batched", "unbatched without history"),
-            *("batched with history", "linked pairs", "linked pairs with two gaps"),
-            *("ten minutes for batched, paper", "ten minutes, closed week"),
-        ),
-        rows=rows,
-    )
 
 
 def _moved(payments: Payments) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tarry.core.errors import NotPossible
 from tarry.core.lanes import IntArray
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, real_tables, tabled
 from tarry.paper.posterior import (
     DIFFERENT,
     PRINTED_AT_TEN,
@@ -210,24 +210,21 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
     return says
 
 
-def _rates_table(measured: dict[str, Rates]) -> Table:
-    rows: list[list[Cell]] = [[PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]]
-    rows += [
+@tabled(
+    "Rates of acting within 5 minutes",
+    *("history", "one person", "different people", f"posterior, {TEN} suspects"),
+    *("two acts, one person's", "two acts, two people's"),
+    f"posterior of two acts, {TEN} suspects",
+)
+def _rates_table(measured: dict[str, Rates]) -> TableRows:
+    yield PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None
+    yield from (
         [
             name,
             *(one.same, one.different, _sure(one.same, one.different)),
             *(one.pair_same, one.pair_different, _sure(one.pair_same, one.pair_different)),
         ]
         for name, one in measured.items()
-    ]
-    return Table(
-        title="Rates of acting within 5 minutes",
-        header=(
-            *("history", "one person", "different people", f"posterior, {TEN} suspects"),
-            *("two acts, one person's", "two acts, two people's"),
-            f"posterior of two acts, {TEN} suspects",
-        ),
-        rows=rows,
     )
 
 

@@ -24,7 +24,16 @@ from tarry.core.exact import log_of
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
 from tarry.core.verify.rules import Draw, distribution
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
+from tarry.paper.finding import (
+    Cell,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    real_tables,
+    tabled,
+)
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES, Recipe
@@ -104,23 +113,29 @@ def _apart(one: Chances, other: Chances) -> tuple[Fraction, Fraction]:
     return gap, max(mass / other[k] for k, mass in one.items())
 
 
-def _exact(batches: Sequence[tuple[int, ...]]) -> Table:
+@tabled(
+    f"How far outputs with and without batches differ, over {STEPS} steps (total variation)",
+    "batches at step",
+    "independent members",
+    "one person's",
+    "one person's, nats",
+)
+def _exact(batches: Sequence[tuple[int, ...]]) -> TableRows:
     alone = outputs(())
-    rows = []
     for times in batches:
         independent, one_person = (_apart(outputs(times, who), alone) for who in (_anybody, _one_person))
         steps = ", ".join(map(str, times))
-        rows.append((steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])))
-    return Table(
-        title=f"How far outputs with and without batches differ, over {STEPS} steps (total variation)",
-        header=("batches at step", "independent members", "one person's", "one person's, nats"),
-        rows=rows,
-    )
+        yield steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])
 
 
-def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
+@tabled(
+    "The longest delay in steps, with an arrival in every step",
+    "batched comments",
+    "longest delay",
+    "order of steps kept",
+)
+def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> TableRows:
     """Delays when one comment comes in every step, and so many more at random steps."""
-    rows = []
     for extra in sizes:
         rng = np.random.default_rng([seed, extra])
         more = np.bincount(rng.integers(steps, size=extra), minlength=steps)
@@ -129,12 +144,7 @@ def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
         posted = paper_queue(arrivals, Seeded(seed).stream(0, 0, extra))
         left = [comment[0] for comment in posted if comment is not None]
         longest = max(at - step for at, step in enumerate(left))
-        rows.append((extra, longest, "yes" if left == sorted(left) else "no"))
-    return Table(
-        title="The longest delay in steps, with an arrival in every step",
-        header=("batched comments", "longest delay", "order of steps kept"),
-        rows=rows,
-    )
+        yield extra, longest, "yes" if left == sorted(left) else "no"
 
 
 # --- in real traffic -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corr
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, tabled
 from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_trial import (
@@ -98,23 +98,17 @@ def find(settings: RunSettings) -> Finding:
     )
 
 
-def _month(month: EventTable, trial: WikiTrial) -> Table:
+@tabled("The made-up month against the published one", "statistic", "published", "made up")
+def _month(month: EventTable, trial: WikiTrial) -> TableRows:
     """How near the made-up month comes to the published one."""
     window = WINDOW_S * MICROSECONDS
     whole, test = measure_batching(month, window), measure_batching(trial.weeks.replay, window)
-    rows: list[list[Cell]] = [
-        ["revisions", EVENTS, len(month)],
-        ["batched share, whole month", BATCHED, whole.batched_share],
-        ["batched share, replayed weeks", BATCHED_TEST, test.batched_share],
-        ["moves within 5 minutes", MOVES_WITHIN, whole.rate],
-    ]
+    yield "revisions", EVENTS, len(month)
+    yield "batched share, whole month", BATCHED, whole.batched_share
+    yield "batched share, replayed weeks", BATCHED_TEST, test.batched_share
+    yield "moves within 5 minutes", MOVES_WITHIN, whole.rate
     for which, printed in GAPS_S.items():
-        rows.append([f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]])
-    return Table(
-        title="The made-up month against the published one",
-        header=("statistic", "published", "made up"),
-        rows=rows,
-    )
+        yield f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]
 
 
 def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
