@@ -10,6 +10,10 @@ Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corr
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, tabled
 from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
@@ -68,31 +72,28 @@ def find(settings: RunSettings) -> Finding:
     month = wikipedia_month(settings.seed, events)
     real, unfit = real_weeks(settings)
     histories = {MADE_UP: split_weeks(month), **real}
-    trials = []
-    for name, weeks in histories.items():
-        trials.append(run_trial(name, weeks, draws, settings.seed))
-        if settings.progress is not None:
-            settings.progress(len(trials), len(histories) + 1)
-    first = trials[0]
-    measured = measure_statements(range(settings.seed, settings.seed + months), events, 4 * draws)
-    if settings.progress is not None:
-        settings.progress(len(histories) + 1, len(histories) + 1)
+    seeds = range(settings.seed, settings.seed + months)
+    work: list[Callable[[], Any]] = [
+        *(partial(run_trial, name, weeks, draws, settings.seed) for name, weeks in histories.items()),
+        partial(measure_statements, seeds, events, 4 * draws),
+    ]
+    first, *others, measured = [part() for part in settings.steps(work)]
     tables = {
         "month": _month(month, first),
         "printed": printed_table(measured),
         "steps": _steps(first, draws, settings.seed),
-        "gaps": _gaps(trials),
+        "gaps": _gaps([first, *others]),
     }
-    for trial in trials:
+    for trial in (first, *others):
         tables[f"{trial.name}-as-coded"] = coded_table(trial)
         tables[f"{trial.name}-corrected"] = corrected_table(trial)
     charts = trial_charts(first, PERCENTILES[: 1 if settings.tiny else None])
-    for trial in trials[1:]:
+    for trial in others:
         charts |= trial_charts(trial, (50,))
     return Finding(
         name="wikipedia",
         title=TITLE,
-        says=[*_attacked(measured, months), *_corrected(first), *map(_real, trials[1:]), *unfit],
+        says=[*_attacked(measured, months), *_corrected(first), *map(_real, others), *unfit],
         tables=tables,
         charts=charts,
     )

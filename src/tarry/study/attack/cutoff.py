@@ -10,6 +10,7 @@ address is paid (informed).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,7 @@ __all__ = [
     "recipient_gaps",
 ]
 
+Claim = Callable[[Truth, IntArray, Sequence[int]], list[Score]]
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
 
@@ -159,7 +161,7 @@ class _OneCutoff(Attack):
     """One cutoff for all, among all pairs or those of one recipient."""
 
     name: str
-    claim: Callable[[Truth, IntArray, Sequence[int]], list[Score]]
+    claim: Claim
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         return self.claim(observed.truth, observed.seen, cutoffs)
@@ -183,14 +185,9 @@ class _Informed(Attack):
         return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
 
 
-def _make_cutoff(parameter: str) -> Attack:
-    no_parameter("cutoff", parameter)
-    return _OneCutoff("cutoff", cutoff_attack)
-
-
-def _make_recipient(parameter: str) -> Attack:
-    no_parameter("recipient", parameter)
-    return _OneCutoff("recipient", recipient_attack)
+def _make_one(name: str, claim: Claim, parameter: str) -> Attack:
+    no_parameter(name, parameter)
+    return _OneCutoff(name, claim)
 
 
 def _make_informed(parameter: str) -> Attack:
@@ -201,13 +198,13 @@ def _make_informed(parameter: str) -> Attack:
 CUTOFF = AttackKind(
     name="cutoff",
     what="claims pairs that appear at most a cutoff apart",
-    make=_make_cutoff,
+    make=partial(_make_one, "cutoff", cutoff_attack),
     examples=("cutoff",),
 )
 RECIPIENT = AttackKind(
     name="recipient",
     what="claims payments to one address (the actor) that appear at most a cutoff apart",
-    make=_make_recipient,
+    make=partial(_make_one, "recipient", recipient_attack),
     examples=("recipient",),
 )
 INFORMED = AttackKind(
