@@ -10,7 +10,6 @@ Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corr
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -73,7 +72,7 @@ def find(settings: RunSettings) -> Finding:
     real, unfit = real_weeks(settings)
     histories = {MADE_UP: split_weeks(month), **real}
     seeds = range(settings.seed, settings.seed + months)
-    work: list[Callable[[], Any]] = [
+    work: list[Any] = [
         *(partial(run_trial, name, weeks, draws, settings.seed) for name, weeks in histories.items()),
         partial(measure_statements, seeds, events, 4 * draws),
     ]
