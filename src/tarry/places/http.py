@@ -2,17 +2,18 @@
 
 import ssl
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.net import http_call
+from tarry.net.address import Address
 from tarry.net.http_call import NoAnswer, Response
 from tarry.places.accounts import Account, Accounts
 from tarry.places.checks import check_timeout
@@ -20,9 +21,7 @@ from tarry.places.checks import check_timeout
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["AccountOutlet", "ByAccount", "call", "in_outlet_words", "only_asking"]
-
-P = ParamSpec("P")
+__all__ = ["AccountOutlet", "ByAccount", "call", "only_asking"]
 
 
 @contextmanager
@@ -43,31 +42,21 @@ def only_asking() -> Iterator[None]:
         raise
 
 
-def in_outlet_words(ask: Callable[P, Response]) -> Callable[P, Response]:
-    """The same call, in the words of an outlet: no answer is `Unreachable`, and is tried again.
+def call(address: Address, headers: Mapping[str, str], body: bytes, **bounds: Any) -> Response:
+    """Ask once, as `tarry.net.http_call` does: no answer is `Unreachable`, and is tried again.
 
     Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
     see `only_asking`.
 
-    >>> from tarry.net.address import Address
     >>> nowhere = Address(tls=False, host="127.0.0.1", port=9, path="/")
-    >>> in_outlet_words(http_call.call)(nowhere, {}, b"", timeout_s=5, who="the wiki")
+    >>> call(nowhere, {}, b"", timeout_s=5, who="the wiki")
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the wiki cannot be reached: Connection refused
     """
-
-    @wraps(ask)
-    def call(*arguments: P.args, **named: P.kwargs) -> Response:
-        try:
-            return ask(*arguments, **named)
-        except NoAnswer as error:
-            raise Unreachable(str(error), sent=error.sent) from error
-
-    return call
-
-
-#: Asks once, as `tarry.net.http_call` does.
-call = in_outlet_words(http_call.call)
+    try:
+        return http_call.call(address, headers, body, **bounds)
+    except NoAnswer as error:
+        raise Unreachable(str(error), sent=error.sent) from error
 
 
 @dataclass(frozen=True, kw_only=True)

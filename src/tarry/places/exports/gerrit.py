@@ -28,8 +28,6 @@ _ACCOUNT = ("_account_id", "username", "email", "name")  # which of them there a
 _SERVER = "Gerrit Code Review"  # its own messages, in what `gerrit query` prints
 _NO_NAME = "comments of a change that is not told: name it with --change project~number"
 _MORE = "the server has more changes than this export: go on with --start"
-
-
 _query_us = partial(counted_us, unit="s")
 _rest_us = partial(moment_us, bare_is_utc=True)
 

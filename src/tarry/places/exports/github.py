@@ -60,12 +60,9 @@ def read_github(path: Paths) -> Stream:
 
 
 def _events(item: Fields) -> Iterator[Event | str]:
-    items = item.get("items")
-    if isinstance(items, list) and "total_count" in item:  # an answer of the search
-        for each in items:
-            yield _event(each) if isinstance(each, dict) else "not a JSON object"
-        return
-    yield _event(item)
+    is_search = isinstance(item.get("items"), list) and "total_count" in item
+    for each in item["items"] if is_search else [item]:
+        yield _event(each) if isinstance(each, dict) else "not a JSON object"
 
 
 def _event(item: Fields) -> Event | str:

@@ -5,7 +5,6 @@ Each file is a list of rows whose fields are attributes. Times are UTC, to the m
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
@@ -22,17 +21,12 @@ _utc = partial(moment_us, bare_is_utc=True)
 _COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
-class _File(NamedTuple):
-    """One kind of file: which attributes say who and on what."""
-
-    actors: tuple[str, str]  # the account's number, and the name that is left without one
-    targets: tuple[str, ...]  # the first that is there counts
-
-
-_FILES = {  # by the element around the rows
-    "posts": _File(("OwnerUserId", "OwnerDisplayName"), ("ParentId", "Id")),
-    "comments": _File(("UserId", "UserDisplayName"), ("PostId",)),
-    "posthistory": _File(("UserId", "UserDisplayName"), ("PostId",)),
+#: By the element around the rows, which attributes say who and on what: the number of the account, the name
+#: that is left without one, and the targets, of which the first that is there counts.
+_FILES = {
+    "posts": ("OwnerUserId", "OwnerDisplayName", ("ParentId", "Id")),
+    "comments": ("UserId", "UserDisplayName", ("PostId",)),
+    "posthistory": ("UserId", "UserDisplayName", ("PostId",)),
 }
 _OTHERS = {
     "votes": "votes (which tell a day, and not who voted)",
@@ -73,21 +67,15 @@ def _rows(source: Packed) -> Iterator[Numbered]:
     if root not in _FILES:
         found = _OTHERS.get(root, f"<{clip(root)}>")
         raise xml.refuse(line, "must be Posts.xml, Comments.xml or PostHistory.xml", found)
-    file = _FILES[root]
+    number, name_left, targets = _FILES[root]
     last: tuple[str | None, Event] | None = None  # the last event, and the revision it was
     for line, _, row in elements:
-        actor = _actor(row, *file.actors)
-        target = next((row[name] for name in file.targets if row.get(name)), "")
+        # A name never equals a number: an account 17 and somebody who was called 17 are two.
+        actor = row.get(number) or (f"name {row[name_left]}" if row.get(name_left) else "")
+        target = next((row[name] for name in targets if row.get(name)), "")
         event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, read=_utc)
         if isinstance(event, Event):
             before, last = last, (row.get("RevisionGUID"), event)
             if last == before and last[0] is not None:
                 continue
         yield line, event
-
-
-def _actor(row: dict[str, str], number: str, name: str) -> str:
-    """A name never equals a number: an account 17 and somebody who was called 17 are two."""
-    if row.get(number):
-        return row[number]
-    return f"name {row[name]}" if row.get(name) else ""

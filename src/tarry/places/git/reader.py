@@ -47,10 +47,12 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
         if value not in known:
             raise BadInput(f"{flag} must be {' or '.join(known)}, not {clip(value)!r}")
     path = Path(repository)
-    folder, _, is_shallow = ask_git(
+    common, _, is_shallow = ask_git(
         path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
     ).rpartition("\n")
-    name = _name(Path(folder))
+    folder = Path(common)
+    # What people call it: the folder around `.git`, or a bare repository's own without its ending.
+    name = folder.parent.name if folder.name == ".git" else folder.name.removesuffix(".git")
     faults = Faults(f"the repository {clip(name, 60)}")
     notes = (
         _NOTES[clock],
@@ -59,11 +61,6 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
     )
     found = _events(path, name, by=by, clock=clock)
     return Stream(events_in(found, faults), faults, notes)
-
-
-def _name(folder: Path) -> str:
-    """What people call it: the folder around `.git`, or a bare repository's own without its ending."""
-    return folder.parent.name if folder.name == ".git" else folder.name.removesuffix(".git")
 
 
 def _events(path: Path, name: str, *, by: str, clock: str) -> Iterator[Numbered]:

@@ -78,13 +78,13 @@ def read_openreview(
 
 def _events(answer: Fields, *, invitation: str | None) -> Iterator[Event | str]:
     """The events of a note with its replies, of an edit, or of a whole answer of them."""
-    for name in ("notes", "edits"):
-        if isinstance(answer.get(name), list):
-            for number, each in enumerate(answer[name], 1):
-                for event in _note(each, invitation):
-                    yield event if isinstance(event, Event) else f"{name[:-1]} {number}: {event}"
-            return
-    yield from _note(answer, invitation)
+    name = next((name for name in ("notes", "edits") if isinstance(answer.get(name), list)), None)
+    if name is None:
+        yield from _note(answer, invitation)
+        return
+    for number, each in enumerate(answer[name], 1):
+        for event in _note(each, invitation):
+            yield event if isinstance(event, Event) else f"{name[:-1]} {number}: {event}"
 
 
 def _note(note: Any, invitation: str | None) -> Iterator[Event | str]:
