@@ -56,15 +56,12 @@ class Written:
 
     def counting(self, events: Iterable[Event]) -> Iterator[Event]:
         """The same events, counted as they pass."""
-        first, last, names = None, None, self._names
         for event in events:
             self.events += 1
-            if first is None or event.time < first:
-                self.first = first = event.time
-            if last is None or event.time > last:
-                self.last = last = event.time
-            if len(names) <= MANY:
-                names.add(event.actor)
+            self.first = event.time if self.first is None else min(self.first, event.time)
+            self.last = event.time if self.last is None else max(self.last, event.time)
+            if len(self._names) <= MANY:
+                self._names.add(event.actor)
             yield event
 
 

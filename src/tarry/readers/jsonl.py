@@ -52,7 +52,7 @@ def read_jsonl(text: TextFile, wanted: Wanted) -> Rows:
             raise
     except TROUBLE:
         rows = None
-    return read_objects(text, wanted) if rows is None else rows
+    return rows or read_objects(text, wanted)
 
 
 def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
@@ -64,9 +64,8 @@ def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     kinds = [frame.schema[column] for column in chosen.values()]
     names = (chosen["actor"], chosen["target"])
     texts = [column for column in names if frame.schema[column] == pl.String]
-    if len(lines) != frame.height or any(kind.is_nested() or kind == pl.Boolean for kind in kinds):
-        return None
-    if _not_all_texts(text, texts):
+    unclear = any(kind.is_nested() or kind == pl.Boolean for kind in kinds)
+    if len(lines) != frame.height or unclear or _not_all_texts(text, texts):
         return None
     return Rows(frame=whole_names(frame, chosen), lines=lines, faults=Faults(text.what))
 

@@ -101,8 +101,10 @@ class Packed:
             raise BadInput(f"{self.what} is empty", "give one with something in it")
         for magic, (archive, command) in _ARCHIVES.items():
             if head.startswith(magic):
-                fix = f"unpack it first, or pipe it: {command} | tarry read ... -"
-                raise BadInput(f"{self.what} is {archive}", fix)
+                raise BadInput(
+                    f"{self.what} is {archive}",
+                    f"unpack it first, or pipe it: {command} | tarry read ... -",
+                )
 
     def _read(self, file: IO[bytes], packing: str) -> bytes:
         rule = _rule(packing)
@@ -294,8 +296,7 @@ class TextFile:
     def packing(self) -> str:
         """`gzip`, `zstd` or nothing: what the table library unpacks as well."""
         with self.path.open("rb") as file:
-            start = file.read(_LONGEST_MAGIC)
-        packing = _packing(start)
+            packing = _packing(file.read(_LONGEST_MAGIC))
         return packing if packing in {"gzip", "zstd"} else ""
 
     def head(self) -> bytes:
@@ -320,8 +321,10 @@ class TextFile:
         except BadInput:
             raise
         except Exception:  # noqa: BLE001 - each packing has its own ways to say so
-            problem = f"{self.what} {_rule(self.packing)}, and has damage inside or ends too early"
-            raise BadInput(problem, "copy it again, to its end") from None
+            raise BadInput(
+                f"{self.what} {_rule(self.packing)}, and has damage inside or ends too early",
+                "copy it again, to its end",
+            ) from None
 
     def _check_size(self) -> None:
         """Refuse a zstd file that says itself that it is far larger than any history packs."""
