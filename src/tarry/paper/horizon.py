@@ -47,10 +47,6 @@ def _pushed(law: Law, release: Callable[[int], int]) -> dict[int, Fraction]:
     return dict(seen)
 
 
-def _clipped(arrival: int, law: Law, deadline: int) -> Seen:
-    return _pushed(law, lambda delay: min(arrival + delay, deadline))
-
-
 def _renormalised(arrival: int, law: Law, deadline: int) -> Seen:
     left = deadline - arrival
     within = law.cumulative(left)
@@ -59,20 +55,17 @@ def _renormalised(arrival: int, law: Law, deadline: int) -> Seen:
     return {arrival + k: law.mass(k) / within for k in range(left + 1) if law.mass(k)}
 
 
-def _capped(arrival: int, law: Law, deadline: int) -> Seen:
-    """No delay is longer than the gap, wherever the deadline is: the cap costs most just there."""
-    return _pushed(law, lambda delay: min(arrival + min(delay, GAP), deadline))
-
-
-def _late(arrival: int, law: Law, deadline: int) -> Seen:
-    return _pushed(law, lambda delay: arrival + delay if arrival + delay <= deadline else arrival)
-
-
 CLIPPED = "the release, or the deadline if that is earlier"
 RENORMALISED = "a delay drawn anew to end by the deadline"
 CAPPED = "a cap on the delay"
 LATE = "released at once when it would be late"
-RULES: dict[str, Rule] = {CLIPPED: _clipped, RENORMALISED: _renormalised, CAPPED: _capped, LATE: _late}
+RULES: dict[str, Rule] = {
+    CLIPPED: lambda at, law, end: _pushed(law, lambda delay: min(at + delay, end)),
+    RENORMALISED: _renormalised,
+    # No delay is longer than the gap, wherever the deadline is: the cap costs most just there.
+    CAPPED: lambda at, law, end: _pushed(law, lambda delay: min(at + min(delay, GAP), end)),
+    LATE: lambda at, law, end: _pushed(law, lambda delay: at + delay if at + delay <= end else at),
+}
 
 
 # --- what they cost ------------------------------------------------------------------------------
