@@ -49,8 +49,7 @@ class Masses:
     @property
     def farthest(self) -> int:
         """The longest difference of either sign that has any mass."""
-        places = np.flatnonzero(self.values) + self.low
-        return int(np.abs(places).max())
+        return int(np.abs(np.flatnonzero(self.values) + self.low).max())
 
     def mirrored(self) -> "Masses":
         """The masses of minus the difference."""
