@@ -325,8 +325,8 @@ def slot_releases(arrivals: Sequence[int], slot: int) -> list[int]:
     """Release ticks of posts whose arrival ticks are given in order of admission: one in each slot.
 
     The length of a slot is public. Promise: streams with the same order of posts that keep the same
-    slots busy give identical outputs. Nothing more: members of a batch leave next to each other, and in light traffic a post
-    leaves in the slot after its arrival.
+    slots busy give identical outputs. Nothing more: members of a batch leave next to each other, and in
+    light traffic a post leaves in the slot after its arrival.
 
     >>> slot_releases([5, 6, 200], slot=60)
     [60, 120, 240]

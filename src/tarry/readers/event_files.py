@@ -166,8 +166,9 @@ def _sink(batches: Queue[list[Event]], path: Path, columns: tuple[str, ...]) -> 
             values = dict(zip(Event._fields, zip(*some, strict=True), strict=True))
             yield pl.DataFrame({name: values[name] for name in schema}, schema=schema)
 
-    table = register_io_source(frames, schema=schema)
-    table.sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=_ROWS)
+    register_io_source(frames, schema=schema).sink_parquet(
+        path, metadata={"time_unit": "us"}, row_group_size=_ROWS
+    )
 
 
 def written_time(time: int) -> str:
@@ -235,8 +236,7 @@ def _write_csv(events: Iterable[Event], text: IO[str], columns: tuple[str, ...])
     table.writerow(columns)
     for event in events:
         is_bot = "true" if event.is_bot else "false"
-        cells = (event.actor, event.target, written_time(event.time), event.track, is_bot)
-        row = cells[: len(columns)]
+        row = (event.actor, event.target, written_time(event.time), event.track, is_bot)[: len(columns)]
         # A bare carriage return ends a line for many programs, but is not quoted for that.
         (quoted if any("\r" in cell for cell in row) else table).writerow(row)
 

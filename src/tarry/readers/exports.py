@@ -96,10 +96,8 @@ class XmlStream:
         except BadInput as error:
             return error
         except expat.ExpatError as error:
-            early = "an end that comes too early"
-            return self.refuse(
-                error.lineno, _RULE, early if block is None else expat.ErrorString(error.code), _FIX
-            )
+            damage = "an end that comes too early" if block is None else expat.ErrorString(error.code)
+            return self.refuse(error.lineno, _RULE, damage, _FIX)
         self._fed += len(block or b"")
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
             return self._refuse_here(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
@@ -129,8 +127,9 @@ class XmlStream:
     def _add(self, text: str) -> None:
         self._text = (self._text or "") + text
         if len(self._text) > LONGEST:
-            rule = f"must have texts of at most {LONGEST >> 20} Mi characters"
-            raise self._refuse_here(rule, "a longer one")
+            raise self._refuse_here(
+                f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one"
+            )
 
     def _doctype(self, *_: object) -> None:
         raise self._refuse_here("must not have a DOCTYPE", "one", "an export of this kind has none")

@@ -220,5 +220,4 @@ def _quoted(text: str, source: _Source, separator: str) -> list[str]:
         return next(csv.reader(feed(), delimiter=separator, strict=True))
     except (csv.Error, Illegible):
         source.put_back(taken)
-        still_open = taken or ended
-        raise Illegible("a quote is not closed" if still_open else "a quote is out of place") from None
+        raise Illegible("a quote is not closed" if taken or ended else "a quote is out of place") from None

@@ -149,8 +149,8 @@ def _from_texts(column: pl.Series, unit: str | None) -> Moments:
     if unit == "iso":
         numbers = numbers.clear(numbers.len())
     is_number = numbers.is_not_null()
-    as_numbers = texts.set(~is_number, None)
-    micros, fault, notes = read_numbers(as_numbers.cast(pl.Int64, strict=False), numbers, unit)
+    whole = texts.set(~is_number, None).cast(pl.Int64, strict=False)
+    micros, fault, notes = read_numbers(whole, numbers, unit)
     written = (~is_number & texts.is_not_null()).to_numpy()
     if not written.any():
         return Moments(micros, fault, texts, notes)

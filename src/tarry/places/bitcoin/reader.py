@@ -2,9 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,15 +162,15 @@ def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
             for entry, payment in zip(entries, payments, strict=True)
             if not isinstance(entry, NodeError) and not isinstance(payment, NodeError)
         ]
-        outs = [_out(each) for _, payment in there for each in _listed(payment, "vin")]
-        scripts = _scripts(rpc, dict.fromkeys(outs))
+        outs = {_out(each): None for _, payment in there for each in _listed(payment, "vin")}
+        scripts = _scripts(rpc, list(outs))
         for entry, payment in there:
             spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
             yield _Seen(payment, entry.get("time"), spent)
         yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
 
-def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Any]:
+def _scripts(rpc: Node, outs: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
     """The scripts of outputs that the mempool spends: a node tells them for blocks only.
 
     Each is an output that no block has spent yet, or one of another payment in the mempool.
@@ -222,7 +221,5 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _pieces(things: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    rest = iter(things)
-    while piece := list(islice(rest, size)):
-        yield piece
+def _pieces(things: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    return [things[start : start + size] for start in range(0, len(things), size)]

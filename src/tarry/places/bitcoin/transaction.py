@@ -275,8 +275,8 @@ def arrange(
                 "give no --target, or that one",
             )
         before[each.txid], targets[each.txid] = after, inherited or target or each.txid
-        line = tuple(everything[txid] for txid in _line(after, before))[::-1]
-        placed.append(Placed(each, targets[each.txid], line))
+        line = [everything[txid] for txid in _line(after, before)]
+        placed.append(Placed(each, targets[each.txid], tuple(reversed(line))))
     return placed
 
 

@@ -203,8 +203,10 @@ class WikiVisit:
             answer = self.ask(
                 {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
             )
-        most = _AT_ONCE * _MOST_LOOKS
-        raise Refused(f"the page has more than {most} revisions by this account: make this change by hand")
+        raise Refused(
+            f"the page has more than {_AT_ONCE * _MOST_LOOKS} revisions by this account: "
+            "make this change by hand"
+        )
 
     @only_asking()
     def deleted_at(self, title: str) -> str | None:

@@ -292,8 +292,12 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
     begins, hidden = 0, False
     for line, name, value in elements:
         if name == "logitem":
-            fix = "take a file named stub-meta-history"
-            raise xml.refuse(line, "must be a dump of revisions", "a dump of the log", fix)
+            raise xml.refuse(
+                line,
+                "must be a dump of revisions",
+                "a dump of the log",
+                "take a file named stub-meta-history",
+            )
         if name == "page":
             page = {}
         elif name in {"title", "ns"}:
