@@ -8,7 +8,7 @@ tables of the crypto world where they are given. Beside the paper's rule stands 
 follows the very payments it protects gives them away, one from a closed week before does not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -273,22 +273,20 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
     ]
 
 
-def _real(attacks: Table, statistics: Table) -> list[str]:
+def _real(attacks: Table, statistics: Table) -> Iterator[str]:
     """What comes out of real tables, where they were given: epsilon 1, the median gap."""
-    sentences = []
     for name, *_, paper, closed in statistics.rows[2:]:
         past, safe = (
             next(row for row in attacks.rows if tuple(row[:4]) == (name, rule, 50, "1"))
             for rule in (PAST, CLOSED)
         )
-        sentences.append(
+        yield (
             f"On {name}, at {HIGH_RECALL:.0%} recall and epsilon 1, the informed attack is right in "
             f"{past[5]:.1%} with the paper's rule and in {safe[5]:.1%} with the safe one (basic: "
             f"{past[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of "
             "batched events get the ten minutes of a recipient without a past, where it is "
             f"{paper:.0%} with the paper's."
         )
-    return sentences
 
 
 def find(settings: RunSettings) -> Finding:

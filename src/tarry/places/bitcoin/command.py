@@ -15,6 +15,7 @@ import codecs
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -127,10 +128,8 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
     waiting = {}
     for row, status in gate.posts():
         if row["outlet"] == "bitcoin":
-            try:
+            with suppress(TooLate, NoSuchPost):  # it has just left
                 waiting[row["id"]] = row, status, read_transaction(gate.content_of(row["id"]))
-            except (TooLate, NoSuchPost):  # it has just left
-                continue
     names = {post: transaction.txid for post, (_, _, transaction) in waiting.items()}
     queue = [
         Queued(

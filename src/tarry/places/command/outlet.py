@@ -140,10 +140,8 @@ def _readable(content: bytes) -> IO[bytes]:
 
 
 def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    names = {known.value: known.name for known in signal.Signals}
+    return names.get(number, f"signal {number}")
 
 
 def _is_text(value: object) -> bool:

@@ -362,14 +362,12 @@ def redated_commit(raw: bytes, at: int, names: Mapping[str, str]) -> bytes:
     Hi
     """
     head, gap, message = raw.partition(b"\n\n")
-    lines = []
-    for line in head.split(b"\n"):
-        if line.startswith(_SIGNED):
-            raise BadInput(
-                "a signed commit cannot be dated anew", "push it without redate, or without its signature"
-            )
-        lines.append(_line(line, at, names))
-    return b"\n".join(lines) + gap + message
+    lines = head.split(b"\n")
+    if any(line.startswith(_SIGNED) for line in lines):
+        raise BadInput(
+            "a signed commit cannot be dated anew", "push it without redate, or without its signature"
+        )
+    return b"\n".join(_line(line, at, names) for line in lines) + gap + message
 
 
 def _line(line: bytes, at: int, names: Mapping[str, str]) -> bytes:
