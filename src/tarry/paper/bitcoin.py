@@ -193,8 +193,7 @@ def example(ticks: int = 1000) -> tuple[float, float, Fraction | None, float]:
         if other.start <= true.start
         else None
     )
-    leak = log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
-    return before, after, ratio, leak
+    return before, after, ratio, log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
 
 
 def _safe() -> Table:

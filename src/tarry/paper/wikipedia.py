@@ -13,7 +13,7 @@ until its label is known, or declared by its editor, and precision as it was mea
 from functools import partial
 from typing import Any
 
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, tabled
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, tabled
 from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_trial import (
@@ -111,7 +111,12 @@ def _month(month: EventTable, trial: WikiTrial) -> TableRows:
         yield f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]
 
 
-def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
+@tabled(
+    f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month",
+    *("step", "batched delays begin at, s", "precision at 30 s", "recall at 280 s"),
+    "mean delay, min",
+)
+def _steps(trial: WikiTrial, draws: int, seed: int) -> TableRows:
     """From the authors' version to the corrected one, a slip at a time."""
     replay, sampled, learned = trial.weeks.replay, trial.sampled, trial.learned[25]
     slip, right = Delay(EPSILON, sampled[10] + SLIP_S), Delay(EPSILON, sampled[25] + SLIP_S)
@@ -123,21 +128,11 @@ def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
         ("precision as measured", added, attack_samples(replay, added, 4 * draws, seed, smooth=False)),
         ("everybody attacked", added, attack_samples(replay, added, draws, seed, share=1.0, smooth=False)),
     ]
-    rows: list[list[Cell]] = [
-        [step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60]
-        for step, delay, curve in steps
-    ]
+    for step, delay, curve in steps:
+        yield step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60
     one = result_of(trial.held, practice_name(learned.gap, EPSILON))
-    last = "everybody's gap, and the hold: corrected"
-    rows.append([last, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60])
-    return Table(
-        title=f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month",
-        header=(
-            *("step", "batched delays begin at, s", "precision at 30 s", "recall at 280 s"),
-            "mean delay, min",
-        ),
-        rows=rows,
-    )
+    step = "everybody's gap, and the hold: corrected"
+    yield step, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60
 
 
 def _gaps(trials: list[WikiTrial]) -> Table:

@@ -115,7 +115,8 @@ directory): check its path and rights
 def _read(options: Mapping[str, Any], content: bytes) -> RawTransaction:
     transaction = read_transaction(content)
     transaction.check_signed()
-    transaction.check_named(options)
+    if options.get("txid", transaction.txid) != transaction.txid:
+        raise BadInput("the txid of a post must be that of its transaction", "correct it, or leave it out")
     return transaction
 
 

@@ -77,13 +77,6 @@ class RawTransaction:
                 "let your wallet sign it: tarry never sees a key",
             )
 
-    def check_named(self, options: Mapping[str, object]) -> None:
-        """Refuse options that name another one."""
-        if options.get("txid", self.txid) != self.txid:
-            raise BadInput(
-                "the txid of a post must be that of its transaction", "correct it, or leave it out"
-            )
-
 
 @dataclass(frozen=True)
 class Queued:

@@ -144,8 +144,10 @@ def percent_axis(title: str, top: float = 1.0) -> dict[str, Any]:
     """
     digits = max(0, -2 - int(f"{top / 5:e}".partition("e")[2]))
     label = f"format(100 * datum.value, '.{digits}f') + ' %'"
-    axis = alt.Axis(title=title, labelExpr=label, tickCount=5)
-    return {"axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
+    return {
+        "axis": alt.Axis(title=title, labelExpr=label, tickCount=5),
+        "scale": alt.Scale(domain=[0, top], nice=False),
+    }
 
 
 def duration_axis(title: str, longest: float, unit: float) -> dict[str, Any]:
