@@ -129,10 +129,10 @@ def _steps(trial: WikiTrial, draws: int, seed: int) -> TableRows:
         ("everybody attacked", added, attack_samples(replay, added, draws, seed, share=1.0, smooth=False)),
     ]
     for step, delay, curve in steps:
-        yield step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60
+        yield [step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60]
     one = result_of(trial.held, practice_name(learned.gap, EPSILON))
     step = "everybody's gap, and the hold: corrected"
-    yield step, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60
+    yield [step, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60]
 
 
 def _gaps(trials: list[WikiTrial]) -> Table:
