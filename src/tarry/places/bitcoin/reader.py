@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import Unreachable
@@ -41,14 +41,6 @@ _ADVICE = {
 }
 
 
-class _Seen(NamedTuple):
-    """A transaction, and when it counts as seen."""
-
-    payment: Mapping[str, Any]
-    seconds: object
-    spent: list[Any]  # the scripts of what it spends, in the order of its inputs
-
-
 def read_bitcoin(
     node: str,
     *,
@@ -81,7 +73,7 @@ def read_bitcoin(
     notes = (_WHO, *(_BLOCKS if heights else ()), *([_MEMPOOL] if mempool else []))
     if secret and not (address.tls or address.is_here):
         notes = (*notes, _OPEN_LINE)
-    found = enumerate(map(_event, _payments(rpc, heights, mempool=mempool)), 1)
+    found = enumerate(_payments(rpc, heights, mempool=mempool), 1)
     return Stream(events_in(found, faults), faults, notes)
 
 
@@ -122,7 +114,7 @@ def _heights(text: str) -> range:
     return range(first, last + 1)
 
 
-def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_Seen | str]:
+def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[Event | str]:
     try:
         if heights:
             yield from _in_blocks(rpc, heights)
@@ -135,7 +127,7 @@ def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_S
         raise NotPossible(str(error)) from None
 
 
-def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
+def _in_blocks(rpc: Node, heights: range) -> Iterator[Event | str]:
     tip = rpc.ask("getblockcount")
     if not isinstance(tip, int) or heights[-1] > tip:
         raise BadInput(f"{rpc.who} has no block {heights[-1]}", f"end at {tip}, its last one")
@@ -147,10 +139,10 @@ def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
             inputs = _listed(payment, "vin")
             if not any("coinbase" in each for each in inputs):  # new coins, which nobody sent
                 spent = [_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
-                yield _Seen(payment, block.get("time"), spent)
+                yield _event(payment, block.get("time"), spent)
 
 
-def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
+def _in_mempool(rpc: Node) -> Iterator[Event | str]:
     known = rpc.ask("getrawmempool")
     if not isinstance(known, list):
         raise rpc.strange_answer()
@@ -166,7 +158,7 @@ def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
         scripts = _scripts(rpc, list(outs))
         for entry, payment in there:
             spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
-            yield _Seen(payment, entry.get("time"), spent)
+            yield _event(payment, entry.get("time"), spent)
         yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
 
@@ -189,21 +181,19 @@ def _scripts(rpc: Node, outs: Sequence[tuple[str, int]]) -> dict[tuple[str, int]
     return scripts
 
 
-def _event(seen: _Seen | str) -> Event | str:
-    """One payment, or why it is none."""
-    if isinstance(seen, str):
-        return seen
-    if not seen.spent or seen.spent[0] is None:
+def _event(payment: Mapping[str, Any], seconds: object, spent: list[Any]) -> Event | str:
+    """One payment, or why it is none; `spent` are the scripts of what it spends, in their order."""
+    if not spent or spent[0] is None:
         return "the node does not tell what the first input spends"
-    senders = [_object(script).get("address") for script in seen.spent]
+    senders = [_object(script).get("address") for script in spent]
     if not isinstance(senders[0], str):
         return "the first input has no address"
-    scripts = [_object(each.get("scriptPubKey")) for each in _listed(seen.payment, "vout")]
+    scripts = [_object(each.get("scriptPubKey")) for each in _listed(payment, "vout")]
     if not scripts:
         return "there is no output"
     others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
     target = next((each for each in others if each not in senders), str(scripts[0].get("type", "")))
-    return event_of(senders[0], target, seen.seconds, read=partial(counted_us, unit="s"))
+    return event_of(senders[0], target, seconds, read=partial(counted_us, unit="s"))
 
 
 def _out(spending: Mapping[str, Any]) -> tuple[str, int]:

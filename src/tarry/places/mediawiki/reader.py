@@ -291,27 +291,27 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
     revision: dict[str, str] | None = None  # that is being read: uploads have times and contributors too
     begins, hidden = 0, False
     for line, name, value in elements:
-        if name == "logitem":
+        if name == "revision" and value is not None:
+            begins, revision, hidden = line, {}, False
+        elif name == "revision":
+            yield begins, _revision(page, revision or {}, hidden=hidden)
+            revision = None
+        elif name == "contributor":
+            hidden = "deleted" in value
+        elif name in {"timestamp", "username", "ip"}:
+            if revision is not None:
+                revision["time" if name == "timestamp" else "actor"] = value
+        elif name == "page":
+            page = {}
+        elif name == "logitem":
             raise xml.refuse(
                 line,
                 "must be a dump of revisions",
                 "a dump of the log",
                 "take a file named stub-meta-history",
             )
-        if name == "page":
-            page = {}
-        elif name in {"title", "ns"}:
-            page[name] = value
-        elif name == "contributor":
-            hidden = "deleted" in value
-        elif name != "revision":
-            if revision is not None:
-                revision["time" if name == "timestamp" else "actor"] = value
-        elif value is not None:
-            begins, revision, hidden = line, {}, False
         else:
-            yield begins, _revision(page, revision or {}, hidden=hidden)
-            revision = None
+            page[name] = value
 
 
 def _revision(page: _Row, revision: _Row, *, hidden: bool) -> Event | str:
