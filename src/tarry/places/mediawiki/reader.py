@@ -19,7 +19,7 @@ from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, moment_us
+from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
 from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
@@ -41,25 +41,7 @@ _SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of wh
 _BUSY = frozenset({"maxlag", "ratelimited"})
 _API_ADVICE = {"readapidenied": "use another wiki, or a dump: it shows its pages to members only"}
 _Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Span:
-    """Which moments count."""
-
-    first_us: int | None
-    end_us: int | None
-
-    def has(self, time_us: int) -> bool:
-        late_enough = self.first_us is None or time_us >= self.first_us
-        return late_enough and (self.end_us is None or time_us < self.end_us)
-
-    def fields(self, prefix: str) -> dict[str, str]:
-        """The same in the words of the API, which knows whole seconds and takes both ends in."""
-        ends = {f"{prefix}start": self.first_us, f"{prefix}end": self.end_us}
-        return {f"{prefix}dir": "newer"} | {
-            end: moment(at // 1_000_000) for end, at in ends.items() if at is not None
-        }
+_EVER = range(FIRST_S * 1_000_000, END_S * 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +132,7 @@ def read_wiki(
     faults = Faults(wiki.who)
     rows = _changes(wiki, span) if what == "recentchanges" else _revisions(wiki, span, category, pages)
     found = enumerate(map(_event, rows), 1)
-    events = (event for event in events_in(found, faults) if span.has(event.time))
+    events = (event for event in events_in(found, faults) if event.time in span)
     return Stream(events, faults, _NOTES[what])
 
 
@@ -169,34 +151,42 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
             raise BadInput(f"a title must have no | and no control character, not {clip(title)!r}")
 
 
-def _span(since: str | None, until: str | None) -> _Span:
-    first_us, end_us = _moment("since", since), _moment("until", until)
-    if first_us is not None and end_us is not None and end_us <= first_us:
+def _span(since: str | None, until: str | None) -> range:
+    """The microseconds that count."""
+    span = range(_moment("since", since, _EVER.start), _moment("until", until, _EVER.stop))
+    if not span:
         raise BadInput(f"--until must be after --since, not {until}")
-    return _Span(first_us=first_us, end_us=end_us)
+    return span
 
 
-def _moment(name: str, text: str | None) -> int | None:
+def _moment(name: str, text: str | None, otherwise: int) -> int:
     try:
-        return None if text is None else moment_us(text)
+        return otherwise if text is None else moment_us(text)
     except NoMoment as error:
         raise BadInput(
             f"--{name} must be a moment with a zone ({error})", "write it as 2024-05-01T10:00:00Z"
         ) from None
 
 
-def _changes(wiki: ActionApi, span: _Span) -> Iterator[_Row]:
+def _fields(span: range, prefix: str) -> dict[str, str]:
+    """A span in the words of the API, which knows whole seconds and takes both ends in."""
+    ends = {f"{prefix}start": span.start, f"{prefix}end": span.stop}
+    given = {end: at for end, at in ends.items() if at not in {_EVER.start, _EVER.stop}}
+    return {f"{prefix}dir": "newer"} | {end: moment(at // 1_000_000) for end, at in given.items()}
+
+
+def _changes(wiki: ActionApi, span: range) -> Iterator[_Row]:
     question = {
         "list": "recentchanges",
         "rcprop": "user|title|ids|timestamp|flags",
         "rctype": "edit|new",
         "rclimit": "max",
     }
-    for answer in wiki.pieces(question | span.fields("rc")):
+    for answer in wiki.pieces(question | _fields(span, "rc")):
         yield from listed(answer, "recentchanges")
 
 
-def _revisions(wiki: ActionApi, span: _Span, category: str | None, pages: Sequence[str]) -> Iterator[_Row]:
+def _revisions(wiki: ActionApi, span: range, category: str | None, pages: Sequence[str]) -> Iterator[_Row]:
     """The API lists all revisions of one page only; so the members of a category first, then each."""
     read: dict[str, int] = {}  # a page that is asked for in two ways counts once
     for number, title in enumerate(pages, 1):
@@ -225,9 +215,9 @@ def _members(wiki: ActionApi, category: str) -> Iterator[str]:
         raise BadInput("the category has no pages", "write its name as the wiki does")
 
 
-def _of_page(wiki: ActionApi, span: _Span, which: Mapping[str, str], named: str = "") -> Iterator[_Row]:
+def _of_page(wiki: ActionApi, span: range, which: Mapping[str, str], named: str = "") -> Iterator[_Row]:
     question = {**which, "prop": "revisions", "rvprop": "ids|timestamp|user|flags", "rvlimit": "max"}
-    for answer in wiki.pieces(question | span.fields("rv")):
+    for answer in wiki.pieces(question | _fields(span, "rv")):
         pages = listed(answer, "pages")
         # No title at all, a special page's, or one of another wiki.
         gone = [page for page in pages if page.get("missing") or "pageid" not in page]
