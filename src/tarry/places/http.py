@@ -2,7 +2,7 @@
 
 import ssl
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,10 @@ from tarry.places.checks import check_timeout
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["AccountOutlet", "ByAccount", "call", "only_asking"]
+__all__ = ["PASSING", "AccountOutlet", "ByAccount", "call", "check_status", "only_asking"]
+
+#: Of the answers from 400 to 499 those that a later try may change: too slow, too early, too many.
+PASSING = frozenset({408, 425, 429})
 
 
 @contextmanager
@@ -57,6 +60,26 @@ def call(address: Address, headers: Mapping[str, str], body: bytes, **bounds: An
         return http_call.call(address, headers, body, **bounds)
     except NoAnswer as error:
         raise Unreachable(str(error), sent=error.sent) from error
+
+
+def check_status(
+    response: Response, who: str, *, refused: str, final: str = "address", untaken: Collection[int] = ()
+) -> None:
+    """Raise what any answer but one from 200 to 299 means: for a person, or for a later try.
+
+    `refused` is what a person can do, `final` what to give in place of what redirects. Who answers one of
+    the `untaken` has not taken it; behind any other a proxy may have lost the real answer.
+
+    >>> check_status(Response(status=404), "the webhook", refused="look why")
+    Traceback (most recent call last):
+    tarry.keep.errors.Refused: the webhook answered 404 Not Found: look why
+    """
+    if 300 <= response.status < 400:
+        raise Refused(f"{who} answered {response}: redirects are not followed, give the final {final}")
+    if 400 <= response.status < 500 and response.status not in PASSING:
+        raise Refused(f"{who} answered {response}: {refused}")
+    if not 200 <= response.status < 300:
+        raise Unreachable(f"{who} answered {response}", sent=response.status not in untaken)
 
 
 @dataclass(frozen=True, kw_only=True)
