@@ -24,6 +24,7 @@ __all__ = [
     "Fields",
     "Numbered",
     "XmlStream",
+    "as_object",
     "event_of",
     "events_in",
     "events_of",
@@ -157,6 +158,15 @@ def read_fields(value: object, *path: str) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def as_object(value: object) -> Fields:
+    """A JSON object, or an empty one for what is none.
+
+    >>> as_object({"ns": 0}), as_object(None)
+    ({'ns': 0}, {})
+    """
+    return value if isinstance(value, dict) else {}
 
 
 def json_stream_of(

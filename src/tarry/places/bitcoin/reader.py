@@ -14,7 +14,7 @@ from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import event_of, events_in
+from tarry.readers.exports import as_object, event_of, events_in
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import counted_us
 
@@ -135,10 +135,10 @@ def _in_blocks(rpc: Node, heights: range) -> Iterator[Event | str]:
         block = rpc.ask("getblock", rpc.ask("getblockhash", height), 3)
         if not isinstance(block, dict) or not isinstance(block.get("tx"), list):
             raise rpc.strange_answer()
-        for payment in map(_object, block["tx"]):
+        for payment in map(as_object, block["tx"]):
             inputs = _listed(payment, "vin")
             if not any("coinbase" in each for each in inputs):  # new coins, which nobody sent
-                spent = [_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
+                spent = [as_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
                 yield _event(payment, block.get("time"), spent)
 
 
@@ -150,7 +150,7 @@ def _in_mempool(rpc: Node) -> Iterator[Event | str]:
         entries = rpc.ask_many("getmempoolentry", [(name,) for name in names])
         payments = rpc.ask_many("getrawtransaction", [(name, 1) for name in names])
         there = [
-            (_object(entry), _object(payment))
+            (as_object(entry), as_object(payment))
             for entry, payment in zip(entries, payments, strict=True)
             if not isinstance(entry, NodeError) and not isinstance(payment, NodeError)
         ]
@@ -171,12 +171,12 @@ def _scripts(rpc: Node, outs: Sequence[tuple[str, int]]) -> dict[tuple[str, int]
     for piece in _pieces(outs, _MANY):
         answers = rpc.ask_many("gettxout", [(*out, False) for out in piece])
         scripts |= {
-            out: _object(each).get("scriptPubKey") for out, each in zip(piece, answers, strict=True)
+            out: as_object(each).get("scriptPubKey") for out, each in zip(piece, answers, strict=True)
         }
         unknown = [out for out in piece if scripts[out] is None]
         parents = rpc.ask_many("getrawtransaction", [(name, 1) for name, _ in unknown])
         for (name, place), parent in zip(unknown, parents, strict=True):
-            outputs = {each.get("n"): each for each in _listed(_object(parent), "vout")}
+            outputs = {each.get("n"): each for each in _listed(as_object(parent), "vout")}
             scripts[name, place] = outputs.get(place, {}).get("scriptPubKey")
     return scripts
 
@@ -185,10 +185,10 @@ def _event(payment: Mapping[str, Any], seconds: object, spent: list[Any]) -> Eve
     """One payment, or why it is none; `spent` are the scripts of what it spends, in their order."""
     if not spent or spent[0] is None:
         return "the node does not tell what the first input spends"
-    senders = [_object(script).get("address") for script in spent]
+    senders = [as_object(script).get("address") for script in spent]
     if not isinstance(senders[0], str):
         return "the first input has no address"
-    scripts = [_object(each.get("scriptPubKey")) for each in _listed(payment, "vout")]
+    scripts = [as_object(each.get("scriptPubKey")) for each in _listed(payment, "vout")]
     if not scripts:
         return "there is no output"
     others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
@@ -204,11 +204,7 @@ def _out(spending: Mapping[str, Any]) -> tuple[str, int]:
 
 def _listed(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     rows = value.get(name)
-    return [_object(row) for row in rows] if isinstance(rows, list) else []
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return [as_object(row) for row in rows] if isinstance(rows, list) else []
 
 
 def _pieces(things: Sequence[Any], size: int) -> list[Sequence[Any]]:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, event_of, is_bot_name, json_stream_of, read_fields
+from tarry.readers.exports import Fields, as_object, event_of, is_bot_name, json_stream_of, read_fields
 from tarry.readers.faults import clip
 from tarry.readers.moments import counted_us, moment_us
 from tarry.readers.sources import Paths
@@ -151,10 +151,10 @@ def _of_rest(answer: Fields) -> Iterator[_Act]:
     for message in _list(answer.get("messages")):
         if "author" in message:  # others were written by the server
             yield _Act(message["author"], message.get("date"), message.get("tag"))
-    for revision in _list(_values(answer.get("revisions"))):
+    for revision in map(as_object, as_object(answer.get("revisions")).values()):
         if "uploader" in revision:
             yield _Act(revision["uploader"], revision.get("created"))
-    for label in _list(_values(answer.get("labels"))):
+    for label in map(as_object, as_object(answer.get("labels")).values()):
         for vote in _list(label.get("all")):
             if vote.get("value") and "date" in vote:
                 yield _Act(vote, vote["date"])
@@ -173,10 +173,6 @@ def _is_comments(answer: object) -> bool:
     if not isinstance(answer, dict) or not all(isinstance(value, list) for value in answer.values()):
         return False
     return all("updated" in comment for comments in answer.values() for comment in _list(comments))
-
-
-def _values(answer: object) -> list[Any]:
-    return list(answer.values()) if isinstance(answer, dict) else []
 
 
 def _list(answer: object) -> list[Fields]:

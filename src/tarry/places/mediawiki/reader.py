@@ -17,7 +17,7 @@ from tarry.net.http_call import one_line
 from tarry.net.web import get_json
 from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
+from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
 from tarry.readers.sources import Packed, Paths, Pieces
@@ -65,10 +65,10 @@ class ActionApi:
         more: dict[str, str] = {}
         while True:
             answer = self._answer({**_ALWAYS, **question, **more})
-            yield _object(answer.get("query"))
+            yield as_object(answer.get("query"))
             if "continue" not in answer:
                 return
-            before, more = more, {name: str(value) for name, value in _object(answer["continue"]).items()}
+            before, more = more, {name: str(value) for name, value in as_object(answer["continue"]).items()}
             if more in ({}, before):
                 raise NotPossible(f"{self.who} says the same again and again: try again later")
 
@@ -80,7 +80,7 @@ class ActionApi:
                 "give the address of its api.php",
             )
         if "error" in answer:  # though the status is 200
-            code = one_line(str(_object(answer["error"]).get("code", "")))
+            code = one_line(str(as_object(answer["error"]).get("code", "")))
             advice = _API_ADVICE.get(code, "see its api.php for the code")
             raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
         return answer
@@ -93,15 +93,11 @@ def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     ([{'ns': 0}, {}], [])
     """
     rows = answer.get(name, [])
-    return [_object(row) for row in rows] if isinstance(rows, list) else [{}]
+    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
 
 
 def _is_busy(answer: Any) -> bool:
-    return _object(_object(answer).get("error")).get("code") in _BUSY
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return as_object(as_object(answer).get("error")).get("code") in _BUSY
 
 
 def read_wiki(
