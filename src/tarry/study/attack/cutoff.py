@@ -10,6 +10,7 @@ address is paid (informed).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -36,8 +37,10 @@ __all__ = [
     "informed_attack",
     "recipient_attack",
     "recipient_gaps",
+    "spenders",
 ]
 
+Claim = Callable[[Truth, IntArray, Sequence[int]], list[Score]]
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
 
@@ -72,9 +75,9 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
     >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
     Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
     """
-    spenders, candidates = _spenders(truth.table)
+    spender, candidates = spenders(truth.table)
     close = pairs_within_groups(truth.table.actor_rank, seen, cutoffs)
-    not_candidates = pairs_within_groups(spenders, seen, cutoffs)
+    not_candidates = pairs_within_groups(spender, seen, cutoffs)
     linked_pairs = truth.near.shown_within(seen, cutoffs)
     return [
         Score(cutoff=cutoff, counts=truth.counts(linked, total - none, candidates))
@@ -93,11 +96,11 @@ def informed_attack(
     >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
-    spenders, candidates = _spenders(truth.table)
+    spender, candidates = spenders(truth.table)
     distinct, place = np.unique(gaps, return_inverse=True)
     limits = [_limits(multiple, distinct)[place] for multiple in multiples]
     close = pairs_within_own_limits(truth.table.actor_rank, seen, limits)
-    not_candidates = pairs_within_own_limits(spenders, seen, limits)
+    not_candidates = pairs_within_own_limits(spender, seen, limits)
     linked_pairs = [truth.near.shown_within_own(seen, limit) for limit in limits]
     return [
         Score(
@@ -131,8 +134,14 @@ def recipient_gaps(table: EventTable, window: int, default: int) -> IntArray:
     return np.where(ends > starts, ordered[middle] if len(ordered) else default, default)[rank]
 
 
-def _spenders(table: EventTable) -> tuple[IntArray, int]:
-    """Rows by recipient and spender, and how many pairs of one recipient differ there: the candidates."""
+def spenders(table: EventTable) -> tuple[IntArray, int]:
+    """Rows by recipient and spender, and how many pairs of one recipient differ there: the candidates.
+
+    >>> from tarry.study.table import event_table
+    >>> rows, candidates = spenders(event_table(actor=[7, 7, 7], target=[1, 2, 2], time=[0, 1, 2]))
+    >>> rows.tolist(), candidates
+    ([0, 1, 1], 2)
+    """
     order = np.lexsort((table.target, table.actor))
     new = np.zeros(len(table), dtype=np.int64)
     new[1:] = (np.diff(table.actor[order]) != 0) | (np.diff(table.target[order]) != 0)
@@ -159,7 +168,7 @@ class _OneCutoff(Attack):
     """One cutoff for all, among all pairs or those of one recipient."""
 
     name: str
-    claim: Callable[[Truth, IntArray, Sequence[int]], list[Score]]
+    claim: Claim
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         return self.claim(observed.truth, observed.seen, cutoffs)
@@ -183,14 +192,9 @@ class _Informed(Attack):
         return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
 
 
-def _make_cutoff(parameter: str) -> Attack:
-    no_parameter("cutoff", parameter)
-    return _OneCutoff("cutoff", cutoff_attack)
-
-
-def _make_recipient(parameter: str) -> Attack:
-    no_parameter("recipient", parameter)
-    return _OneCutoff("recipient", recipient_attack)
+def _make_one(name: str, claim: Claim, parameter: str) -> Attack:
+    no_parameter(name, parameter)
+    return _OneCutoff(name, claim)
 
 
 def _make_informed(parameter: str) -> Attack:
@@ -201,13 +205,13 @@ def _make_informed(parameter: str) -> Attack:
 CUTOFF = AttackKind(
     name="cutoff",
     what="claims pairs that appear at most a cutoff apart",
-    make=_make_cutoff,
+    make=partial(_make_one, "cutoff", cutoff_attack),
     examples=("cutoff",),
 )
 RECIPIENT = AttackKind(
     name="recipient",
     what="claims payments to one address (the actor) that appear at most a cutoff apart",
-    make=_make_recipient,
+    make=partial(_make_one, "recipient", recipient_attack),
     examples=("recipient",),
 )
 INFORMED = AttackKind(
