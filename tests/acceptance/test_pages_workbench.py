@@ -78,6 +78,31 @@ def test_a_slider_leads_to_a_policy_file(browser, site):
         assert read_policy(text) == Policy(epsilon="2", gap="11m", window="5m")
 
 
+def test_a_season_is_chosen_and_leads_to_its_policy_file(browser, site):
+    with visited(browser, f"{site.url}/workbench?epsilon=2") as seen:
+        settle(seen.page)
+        seen.page.check("input[name=law][value=season]")
+        seen.page.wait_for_url("**law=season**")
+        settle(seen.page)
+        slider = seen.page.locator("[data-for=pairs]")
+        slider.focus()
+        slider.press("ArrowLeft")  # 150
+        seen.page.wait_for_url("**pairs=150**")
+        settle(seen.page)
+
+        expect(seen.page.locator("[data-sentence=odds]")).to_contain_text("After 150 batched pairs")
+        expect(seen.page.locator("[data-sentence=odds_stories]")).to_contain_text("came up to 16m later")
+        assert [chart["lines"] >= 1 for chart in seen.page.evaluate(DRAWN)] == [True] * 4
+        with seen.page.expect_download() as coming:
+            seen.page.click("[data-policy]")
+        policy = read_policy(coming.value.path().read_text(encoding="utf-8"))
+        assert (policy.law, policy.season.acts) == ("cosine", 300)
+
+        seen.page.check("input[name=law][value=pair]")  # what was chosen there before is still so
+        seen.page.wait_for_url("**law=pair**")
+        assert seen.page.input_value("#epsilon") == "2"
+
+
 def test_an_address_shows_the_policy_that_it_names(browser, site):
     with visited(
         browser, f"{site.url}/workbench?epsilon=3&gap=45m&window=2m&weight=0.2&suspects=4"
@@ -89,7 +114,7 @@ def test_an_address_shows_the_policy_that_it_names(browser, site):
         assert seen.page.input_value("#suspects") == "4"
         assert "Among 4 equally likely people" in seen.page.inner_text("[data-sentence=posterior]")
         charts = seen.page.evaluate(DRAWN)
-        assert len(charts) == 4
+        assert len(charts) == 5
         assert all(chart["lines"] >= 1 for chart in charts)
 
 
@@ -123,9 +148,9 @@ def test_an_answer_that_comes_too_late_is_not_shown(browser, site):
     with visited(browser, f"{site.url}/workbench") as seen:
         settle(seen.page)
         held = []
-        seen.page.route("**/figures.json?epsilon=0.5&**", lambda route: held.append(route))  # noqa: PLW0108 - a bound method is no handler
+        seen.page.route("**/figures.json?*epsilon=0.5&**", lambda route: held.append(route))  # noqa: PLW0108 - a bound method is no handler
         seen.page.fill("#epsilon", "0.5")
-        with seen.page.expect_request("**/figures.json?epsilon=0.5&**"):
+        with seen.page.expect_request("**/figures.json?*epsilon=0.5&**"):
             seen.page.press("#epsilon", "Enter")
         seen.page.fill("#epsilon", "4")
         seen.page.press("#epsilon", "Enter")
@@ -249,14 +274,18 @@ def test_without_scripts_a_button_loads_the_page_with_the_choices(browser, site)
             ".replay"
         )
         moving = page.locator("[data-moving], [data-stage], [data-for], [data-chart]").all()
-        assert len(moving) == 16
+        assert len(moving) == 17
         assert all(part.is_hidden() for part in moving)
         pictures = page.locator("img.picture")
-        assert pictures.count() == 6
+        assert pictures.count() == 7
         for one in pictures.all():
             one.scroll_into_view_if_needed()
             assert one.get_attribute("alt")
             assert one.bounding_box()["height"] > 150
+        page.check("input[name=law][value=season]")
+        page.click("[data-show]")
+        page.wait_for_selector("#pairs")
+        assert "After 200 batched pairs" in page.inner_text("#odds-sentence")
         page.fill("#gap", "1m")
         page.click("[data-show]")
         page.wait_for_selector(".problem")
@@ -270,8 +299,9 @@ def test_without_scripts_a_button_loads_the_page_with_the_choices(browser, site)
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", ["phone", "desktop"])
-def test_nothing_keeps_anybody_out(browser, site, size, dark):
-    with visited(browser, f"{site.url}/workbench?epsilon=2&gap=2d", size=size, dark=dark) as seen:
+@pytest.mark.parametrize("chosen", ["epsilon=2&gap=2d", "law=season"], ids=["pair", "season"])
+def test_nothing_keeps_anybody_out(browser, site, chosen, size, dark):
+    with visited(browser, f"{site.url}/workbench?{chosen}", size=size, dark=dark) as seen:
         settle(seen.page)
         for summary in seen.page.locator("summary").all() if not dark else ():
             summary.click()
@@ -282,7 +312,8 @@ def test_nothing_keeps_anybody_out(browser, site, size, dark):
             assert chart["lines"] >= 1
             assert 0 <= chart["left"] < chart["right"] <= wide
         ink, paper = DARK if dark else LIGHT
-        assert set(seen.page.evaluate(WORDS)) == {ink, paper}  # words, and the halo below some of them
+        halo = {paper} if seen.page.locator("[data-chart=frontier]").count() else set()
+        assert set(seen.page.evaluate(WORDS)) == {ink} | halo  # words, and what is below some of them
 
 
 def test_a_point_that_one_rests_on_says_what_it_is(browser, site):

@@ -1,10 +1,15 @@
 """`tarry compare`: what each practice costs and buys, side by side."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
 from tarry.cli.main import main
+from tarry.core.plan import plan
+from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
+from tarry.core.season import Season
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +68,22 @@ def test_promises_and_events_kept_for_ever_are_told(history, capsys):
     assert lines["epsilon=1,gap=36m"]["promise"] == "epsilon 1, gap 36m"
     assert lines["nothing"]["promise"] == "none"
     assert lines["threshold:99"]["stranded"] == 5000 % 99
+
+
+def test_a_season_is_compared_with_a_policy_for_one_pair(history, tmp_path, capsys):
+    """Its line says what all acts cost together, and its delays are those of its law."""
+    season = Season(acts=60, epsilon=Fraction(4), delta=Fraction("0.01"))
+    policy = Policy(gap="11m", law="cosine", blocks=13, order="4.75", season=season)
+    path = tmp_path / "season.toml"
+    path.write_text(write_policy(policy))
+    words = ["--policy", str(path), "--policy", "epsilon=1,gap=11m", "--attack", "likelihood"]
+    lines = {line["policy"]: line for line in answer(capsys, history, *words)["practices"]}
+
+    mine, other = lines["season.toml"], lines["epsilon=1,gap=11m"]
+    assert mine["promise"] == "a season of 60 acts: epsilon 4 in all, but for a chance of 0.01; gap 11m"
+    assert mine["mean_s"] == pytest.approx(float(plan(policy).unbatched.mean), rel=0.1)
+    assert 0.9 < mine["longest_s"] / float(plan(policy).batched.maximum) <= 1
+    assert mine["average_precision"]["mean"] < other["average_precision"]["mean"]
 
 
 def test_the_table_reads_without_json(history, capsys):

@@ -80,6 +80,64 @@ def test_the_policys_own_weight_does_not_matter(tmp_path, capsys):
     assert points[0] == points[1]
 
 
+# --- a season -------------------------------------------------------------------------------------
+
+SEASON = ["--season", "12", "--delta", "0.01", "--gap", "11m", "--window", "5m"]
+
+
+def test_a_season_has_a_row_for_each_number_of_blocks(capsys):
+    """What twelve pairs cost, how long acts wait, and the older law at the same longest delay."""
+    told = json.loads(answer(capsys, *SEASON, "--blocks", "22, 7", "--json"))
+
+    assert (told["acts"], told["delta"], told["gap_s"], told["window_s"]) == (24, 0.01, 660, 300)
+    assert [
+        (
+            p["blocks"],
+            p["order"],
+            round(p["epsilon"], 2),
+            p["longest_s"],
+            round(p["zero_inflated_uniform"], 2),
+        )
+        for p in told["points"]
+    ] == [(7, 5.25, 3.45, 300 + 7 * 960 - 1, 3.69), (22, 6.75, 0.88, 300 + 22 * 960 - 1, 1.11)]
+    assert [p["mean_s"] for p in told["points"]] == [300 + 4 * 960 - 0.5, 300 + 11.5 * 960 - 0.5]
+
+
+def test_a_season_is_a_table_for_people(capsys):
+    lines = answer(capsys, *SEASON, "--blocks", "7").splitlines()
+
+    assert lines[0].split() == [
+        "blocks",
+        "order",
+        "epsilon",
+        "mean",
+        "delay",
+        "longest",
+        "zero-inflated-uniform",
+    ]
+    assert lines[1].split() == ["7", "5.25", "3.448", "1h9m", "1h56m59s", "3.690"]
+    assert "what 24 acts (12 pairs) of one person cost together, but for a chance of 0.01" in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--season", "12", "--gap", "11m"], "--season must have --delta: try --delta 0.01"),
+        (["--season", "12", "--delta", "0.01"], "no gap is given: use --gap 11m"),
+        ([*SEASON, "--epsilon", "1"], "--season finds the law, and --epsilon is given too"),
+        (
+            [*SEASON, "--blocks", "7,many"],
+            "--blocks must be whole numbers, not 'many': write them like 7,22",
+        ),
+        ([*SEASON, "--blocks", "2"], "blocks must be between 3 and 10000, not 2"),
+        ([*FLAGS, "--blocks", "7"], "--blocks is for a season, and none is given: add --season"),
+    ],
+)
+def test_a_season_that_has_no_frontier_is_refused(words, sentence, capsys):
+    assert main(["frontier", *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_a_weight_is_not_asked_for(capsys):
     """A flag that would not matter does not exist."""
     code = main(["frontier", *FLAGS, "--weight", "0.5"])

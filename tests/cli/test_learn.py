@@ -7,6 +7,9 @@ import pytest
 
 from tarry.cli.main import main
 from tarry.core.policy_file import read_policy
+from tarry.readers.files import read_history
+from tarry.study.season import learn_season
+from tarry.study.table import table_of
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +71,13 @@ def test_epsilon_and_percentile_may_be_chosen(history, tmp_path, capsys):
         (["--learn-on", "1"], "share to learn on"),
         (["--epsilon", "-1"], "epsilon"),
         (["--draws", "0"], "draws"),
+        (["--season-length", "0s"], "the length of a season must be above 0s, not 0s"),
+        (["--season-length", "soon"], "--season-length"),
+        (
+            ["--season-percentile", "101"],
+            "--season-percentile must lie above 0 and be at most 100, not 101",
+        ),
+        (["--mean-delay", "late"], "--mean-delay"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_and_nothing_is_written(history, tmp_path, capsys, words, told):
@@ -87,3 +97,70 @@ def test_a_policy_that_is_there_stays(history, tmp_path, capsys):
 
     assert main(["learn", str(history), "-o", str(path)]) == 2
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+# --- a season -------------------------------------------------------------------------------------
+
+QUICK = ["--epsilon", "1", "--percentile", "50", "--draws", "1"]
+
+
+def learned(capsys, history, folder, *words):
+    """What the command answers, and the policy that it writes."""
+    path = folder / "season.toml"
+    capsys.readouterr()
+    assert main(["learn", str(history), "-o", str(path), "--force", *QUICK, *words]) == 0
+    return capsys.readouterr().out, read_policy(path.read_text(encoding="utf-8"))
+
+
+def test_the_acts_of_a_season_are_learned_and_the_next_call_is_printed(history, tmp_path, capsys):
+    """It runs as it is printed; the policy that is written is still the one without a season."""
+    words = ["--season-length", "180d", "--season-percentile", "90"]
+    out, policy = learned(capsys, history, tmp_path, *words)
+    answer = json.loads(learned(capsys, history, tmp_path, *words, "--json")[0])["season"]
+    expected = learn_season(table_of(read_history(history)), length="180d", percentile=90)
+
+    assert policy.season is None
+    assert (answer["acts"], answer["percentile"], answer["length_s"]) == (expected.acts, 90, 180 * 86_400)
+    assert answer["command"].startswith(
+        f"tarry plan --season {-(-expected.acts // 2)} --total 2.3 --delta "
+    )
+    assert f"    {answer['command']}\n" in out
+    assert main(["plan", *answer["command"].split()[2:]]) == 0
+    assert f"season: {2 * answer['pairs']} acts" in capsys.readouterr().out
+
+
+def test_a_season_is_planned_for_the_delay_that_is_given(history, tmp_path, capsys):
+    words = ["--season-length", "30d", "--mean-delay", "3h", "--json"]
+    answer = json.loads(learned(capsys, history, tmp_path, *words)[0])["season"]
+
+    assert " --delta 0.01 --mean-delay 3h --gap " in answer["command"]
+    assert "--total" not in answer["command"]
+
+
+def test_no_season_is_taken_or_mentioned_unasked_where_delays_are_short(history, tmp_path, capsys):
+    out, policy = learned(capsys, history, tmp_path)
+    answer = json.loads(learned(capsys, history, tmp_path, "--json")[0])
+
+    assert policy.season is None
+    assert (answer["season"], answer["season_hint"]) == (None, None)
+    assert "season" not in out.replace(str(tmp_path), "").replace("season.toml", "")
+
+
+def test_a_season_is_mentioned_where_people_batch_often_and_may_wait(tmp_path, capsys):
+    """One sentence with the numbers, and the call that shows more; the policy stays what it was."""
+    path, second = tmp_path / "busy.parquet", 1_000_000
+    rows = [
+        {"actor": person, "target": side + 2 * person, "time": day * 86_400 * second + at}
+        for day in range(60)
+        for person in range(20)
+        for side, at in ((0, person * 3600 * second), (1, (person * 3600 + 60) * second))
+    ]
+    pl.DataFrame(rows).write_parquet(path, metadata={"time_unit": "us"})
+    out, policy = learned(capsys, path, tmp_path, "--mean-delay", "12h")
+    hint = json.loads(learned(capsys, path, tmp_path, "--mean-delay", "12h", "--json")[0])["season_hint"]
+
+    assert policy.season is None
+    assert hint["pairs"] == 60
+    assert hint["crossing_pairs"] < 60
+    assert "A season may suit these people better" in out
+    assert f"    {hint['command']}\n" in out

@@ -263,7 +263,15 @@ def test_a_season_is_told_in_words(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--total", "2"], "--season must have --total and --delta: try --total 2.3 --delta 0.01"),
+        (["--total", "2"], "--season must have --delta: try --delta 0.01"),
+        (
+            ["--delta", "0.01"],
+            "--season must have --total, --max-delay or --mean-delay: try --total 2.3 or --max-delay 8h",
+        ),
+        (
+            ["--delta", "0.01", "--max-delay", "10m"],
+            "no law keeps these delays: allow more delay, or choose a shorter gap or window",
+        ),
         (
             ["--total", "2", "--delta", "0.01", "--epsilon", "1"],
             "--season finds the law, and --epsilon is given",
@@ -287,3 +295,26 @@ def test_a_season_needs_a_gap(capsys):
     words = ["--season", "30", "--total", "4", "--delta", "0.01"]
 
     assert "no gap is given: use --gap 11m" in refusal(capsys, *words)
+
+
+def test_without_a_total_the_least_within_a_delay_is_found(capsys):
+    """And what the older law would cost there; the file reads back."""
+    words = ["--season", "30", "--delta", "0.01", "--max-delay", "3h33m", *PLACE]
+    told = figures(capsys, *words)
+    season, other = told["season"], told["season"]["other"]
+
+    assert (told["law"], season["blocks"], season["acts"]) == ("cosine", 13, 60)
+    assert season["costs"] <= season["epsilon"] == 3.643
+    assert (other["law"], other["epsilon"]) == ("zero-inflated-uniform", 4.793)
+    assert told["batched"]["max_s"] == 3 * 3600 + 33 * 60 - 1
+    assert "the zero-inflated-uniform law would cost 4.793 within these delays" in answer(capsys, *words)
+    assert read_policy(answer(capsys, *words, "--toml")).season.epsilon == Fraction("3.643")
+
+
+def test_where_the_older_law_alone_is_short_enough_it_says_so(capsys):
+    words = ["--season", "2", "--delta", "0.01", "--max-delay", "40m", *PLACE]
+    told = answer(capsys, *words)
+
+    assert told.startswith("zero-inflated-uniform law")
+    assert "no other law is possible: a law for seasons needs 3 times gap + window at the least" in told
+    assert figures(capsys, *words)["season"]["other"] is None

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from contracts.keeper_model import HOUR, Entry, Event, KeeperModel
-from contracts.keeping import World, lively_policy
+from contracts.keeping import World, lively_policy, season_policy
+from contracts.policies import SEASON_RULES
 from tarry.core.entropy import Seeded
-from tarry.core.policy import LABEL_RULES
+from tarry.core.policy import LABEL_RULES, Policy
 from tarry.core.release import Draws
 from tarry.keep.errors import AlreadyUsed, Refused, TooLate, Unreachable
 from tarry.keep.gate import Gate
@@ -55,7 +56,7 @@ class KeeperMachine(RuleBasedStateMachine):
     @initialize(data=st.data(), personal=st.booleans())
     def found(self, data, personal):
         """A store of some kind begins."""
-        policy = lively_policy(data.draw(st.sampled_from(self.label_rules), label="labels"))
+        policy = self.policy(data)
         self.world = World(type(self).new_store(), policy, personal=personal)
         self.model = KeeperModel(policy, personal=personal, closed=self.world.closed)
         self.draws = Seeded(1).stream("all", "draws", 0)
@@ -63,6 +64,12 @@ class KeeperMachine(RuleBasedStateMachine):
         self.requests: list[list[dict]] = []  # all that were ever accepted
         self.contents = 0
         self._enter()
+
+    def policy(self, data) -> Policy:
+        """With a law for one pair or for a season: draws that may be told to their author, or not."""
+        labels = data.draw(st.sampled_from(self.label_rules), label="labels")
+        season = labels in SEASON_RULES and data.draw(st.booleans(), label="season")
+        return season_policy(labels) if season else lively_policy(labels)
 
     def _enter(self):
         self.world.gate = Gate(self.world.vault, self.world.policy, self.draws)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
-from tarry.core.release import Draws, release_ticks
+from tarry.core.release import Draws, release_ticks, told_span
 from tarry.keep.posts import State
 from tarry.keep.releaser import LEASE_S, Outcome
 
@@ -69,6 +69,7 @@ class KeeperModel:
     def __init__(self, policy: Policy, *, personal: bool, closed: int) -> None:
         self.policy, self.personal, self.closed = policy, personal, closed
         self.window, self.hold = policy.window_ticks, policy.hold_ticks
+        self.span = told_span(policy, "p1", None)  # delays, where draws may not be told; else None
         self.late_labels = policy.labels in ("held", "simultaneous")
         self.kept = 2 * self.window if self.late_labels else self.window
         self.period = self.window or 60  # arrivals are erased together, once in so many ticks
@@ -105,9 +106,12 @@ class KeeperModel:
         return event.shift + release_ticks(event.arrival, event.draws, batched=label, hold=self.hold)
 
     def prospect(self, entry: Entry) -> tuple[int, int]:
-        """The two ticks of which the release will be one."""
+        """The two ticks of which the release will be one, or between which it lies."""
         if entry.release is not None:
             ends = (entry.release, entry.release)
+        elif self.span is not None:
+            event = entry.event
+            ends = tuple(event.shift + event.arrival + self.hold + delay for delay in self.span)
         else:
             both = [self.ticks(entry.event, label) for label in (False, True)]
             ends = (min(both), max(both))
@@ -143,7 +147,7 @@ class KeeperModel:
         self.events.append(event)
         if not self.late_labels:
             entry.release = self.ticks(event, self.labels()[event])
-        elif self.ticks(event, label=False) == self.ticks(event, label=True):
+        elif self.span is None and self.ticks(event, label=False) == self.ticks(event, label=True):
             entry.release = self.ticks(event, label=False)
 
     def _heirloom(self, entry: Entry) -> Entry | None:

@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
+from contracts.policies import policy_with
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
 from tarry.core.law import Law
-from tarry.core.mechanism import Ask, LawPair
+from tarry.core.mechanism import Ask, Family, LawPair
 from tarry.core.policy import LABEL_RULES, LabelRule, Policy
 from tarry.keep.admission import Candidate, Terms, accept, prepare
 from tarry.keep.closing import Closed, close_ticks
@@ -31,6 +32,7 @@ __all__ = [
     "lively_policy",
     "loose",
     "loose_policy",
+    "season_policy",
     "stiff_policy",
 ]
 
@@ -88,13 +90,18 @@ def loose_policy(labels: LabelRule = "held", **others: object) -> Policy:
     return _policy(labels, law=loose, **others)
 
 
-def _policy(labels: LabelRule, **others: object) -> Policy:
+def season_policy(labels: LabelRule = "held") -> Policy:
+    """One with the law for many pairs, which is not coupled either."""
+    return _policy(labels, law="cosine")
+
+
+def _policy(labels: LabelRule, *, law: str | Family, **others: object) -> Policy:
     assert labels in LABEL_RULES
     if labels in ("held", "declared", "follower"):
         others["window"] = f"{WINDOW}s"
     if labels == "none":
         others["delta"] = "0.1"
-    return Policy(epsilon="1", labels=labels, **{"gap": f"{_GAP}s", **others})
+    return policy_with(law, epsilon="1", labels=labels, **{"gap": f"{_GAP}s", **others})
 
 
 def watch_states(transaction: Transaction) -> None:

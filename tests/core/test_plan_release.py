@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.policies import SEASON_RULES, policy_with
 from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
@@ -16,7 +17,6 @@ from tarry.core.law import Law, Run
 from tarry.core.mechanism import LawPair, shifted_pair
 from tarry.core.plan import plan
 from tarry.core.plan_release import Labelled, label_history, plan_release
-from tarry.core.policy import Policy
 from tarry.core.release import draw_pair, release_ticks
 from tarry.core.verify import Size, verify
 
@@ -56,7 +56,7 @@ def policy_of(law="zero-inflated-uniform", labels="held", **more):
     """A policy with a short gap."""
     window = {} if labels in ("simultaneous", "none") else {"window": "10s"}
     delta = {"delta": "0.05"} if labels == "none" else {}
-    return Policy(**{"epsilon": "2", "gap": "40s", "law": law, "labels": labels, **window, **delta, **more})
+    return policy_with(law, **{"epsilon": "2", "gap": "40s", "labels": labels, **window, **delta, **more})
 
 
 def busy(n=150, seed=0, *, texts=True):
@@ -93,6 +93,7 @@ def outcome(history, releases):
 LAWS = ("zero-inflated-uniform", "uniform", "exponential", "staircase")
 EVERY_POLICY = [
     *((law, labels) for law in LAWS for labels in LABELS),
+    *(("cosine", labels) for labels in SEASON_RULES),
     ("label-free", "none"),
     (lopsided, "held"),
     (lopsided, "follower"),

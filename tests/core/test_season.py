@@ -8,17 +8,17 @@ from math import log
 
 import pytest
 
-from tarry.core.accountant import losses_of_blocks
+from tarry.core.accountant import Losses, losses_of_blocks
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
 from tarry.core.laws.cosine import block_law, cosine_masses
+from tarry.core.ledger import ledger_line
 from tarry.core.mechanism import LawPair
-from tarry.core.plan import frontier, plan
+from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
-from tarry.core.season import LADDER, Accountant, Season, block_masses, on_ladder
-from tarry.core.season_plan import best_shape, fewest_blocks, plan_season
+from tarry.core.season import LADDER, Accountant, Season, _composed, block_masses, on_ladder
 from tarry.core.verify import Size, verify, verify_season
 
 SEASON = Season(acts=400, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
@@ -117,34 +117,6 @@ def test_a_season_that_cannot_be_read_is_refused(old, new, sentence):
 
 # --- what it costs --------------------------------------------------------------------------------
 
-#: blocks, pairs | constant law: variation, epsilon at 0.01 | order, variation, epsilon at 0.01 and 0.0001
-FIGURES = [
-    (7, 12, 0.975, 3.69, "6", 0.945, 3.45, 3.94),
-    (22, 12, 0.673, 1.11, "6", 0.371, 0.88, 1.29),
-    (22, 50, 0.990, 4.64, "3", 0.670, 2.83, 4.02),
-    (59, 50, 0.819, 1.70, "6", 0.254, 0.81, 1.35),
-    (59, 200, 0.999, 6.83, "3", 0.454, 2.22, 3.48),
-    (179, 200, 0.894, 2.23, "6", 0.145, 0.52, 1.00),
-    (179, 1000, 1.000, 11.19, "3", 0.314, 1.59, 2.69),
-]
-
-
-@pytest.mark.parametrize("row", FIGURES, ids=lambda row: f"{row[0]} blocks, {row[1]} pairs")
-def test_the_table_of_seasons(row):
-    """Worked out elsewhere with floats: ours agree in every digit."""
-    blocks, pairs, tv, epsilon, order, varying_tv, at_2, at_4 = row
-    uniform = LawPair(
-        batched=block_law([0, *[1] * (blocks - 1)], 1), unbatched=block_law([1] * blocks, 1), start=1
-    ).largest_ratio
-    constant = 2 * pairs * log(uniform)
-    unbatched, batched = cosine_masses(blocks, Decimal(order))
-    varying = losses_of_blocks((0, *batched), unbatched).times(2 * pairs)
-    deltas = [Fraction("0.01"), Fraction("0.0001")]
-
-    assert (round(1 - 2.718281828459045**-constant, 3), round(constant + log(0.99), 2)) == (tv, epsilon)
-    assert round(float(varying.total_variation), 3) == varying_tv
-    assert [round(float(varying.epsilon(delta)), 2) for delta in deltas] == [at_2, at_4]
-
 
 def test_an_older_law_has_no_discount():
     each = Policy(epsilon="1", gap="11m")
@@ -176,6 +148,23 @@ def test_counts_go_up_a_ladder():
     assert all(on_ladder(acts) <= 1.07 * acts for acts in range(1, 5000))
     assert len({on_ladder(acts) for acts in range(1, 5001)}) <= 150
     assert LADDER[0] == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_people_take_at_most_150_sums(monkeypatch):
+    """Every count to 5,000, twice: what is really added up is the ladder, once, and then nothing."""
+    told, additions, add = promise(policy()), Counter(), Losses.__add__
+    monkeypatch.setattr(Losses, "__add__", lambda one, two: additions.update(["made"]) or add(one, two))
+    _composed.cache_clear()
+
+    nats = [ledger_line(told, acts).nats for acts in range(1, 5001)]
+    sums, made = _composed.cache_info().misses, additions["made"]
+    again = [ledger_line(told, acts).nats for acts in range(5000, 0, -1)]
+
+    assert nats == sorted(again)
+    assert 140 <= sums <= 150
+    assert sums < made <= sums * 2 * 13  # at most two for each doubling: 2^13 is above 5,000
+    assert (_composed.cache_info().misses, additions["made"]) == (sums, made)
 
 
 # --- Theorem 2, on every small course -------------------------------------------------------------
@@ -298,39 +287,7 @@ def test_in_a_season_no_sentence_multiplies_a_count():
 
 
 def test_what_finds_an_epsilon_for_one_pair_refuses_a_season():
-    with pytest.raises(BadInput, match="has no weights to choose from: use tarry plan --season"):
+    with pytest.raises(BadInput, match="has no weights to choose from: use tarry frontier --season"):
         frontier(policy())
     with pytest.raises(BadInput, match="with a season has no epsilon to find: use tarry plan --season"):
         least_epsilon(policy(), maximum=Fraction(7200))
-
-
-# --- planning -------------------------------------------------------------------------------------
-
-
-def test_the_fewest_blocks_are_found():
-    found = plan_season(SEASON, CHOICES)
-    hold = 300
-    other = plan(found.other).batched
-
-    assert (found.policy.law, found.policy.blocks) == ("cosine", 58)
-    assert Decimal("2.5") <= found.policy.order <= Decimal("3.25")
-    assert plan(found.policy).batched.mean - hold == pytest.approx(7 * 3600 + 52 * 60, abs=30)
-    assert other.maximum - hold == pytest.approx(46 * 3600 + 19 * 60, abs=31)
-    assert other.mean - hold == pytest.approx(23 * 3600 + 17 * 60, abs=31)
-    assert best_shape("cosine", 57, 400, Fraction("0.01")).epsilon == pytest.approx(2.324, abs=5e-4)
-
-
-def test_for_few_pairs_the_older_law_is_taken():
-    few = Season(acts=4, epsilon=Fraction(1), delta=Fraction("0.01"))
-    found = plan_season(few, CHOICES)
-
-    assert (found.policy.law, found.other.law) == ("zero-inflated-uniform", "cosine")
-
-
-@pytest.mark.parametrize(("acts", "epsilon"), [(24, "4"), (60, "3"), (100, "1")])
-def test_one_block_less_does_not_do(acts, epsilon):
-    season = Season(acts=acts, epsilon=Fraction(epsilon), delta=Fraction("0.01"))
-    shape = fewest_blocks("cosine", season)
-
-    assert shape.epsilon <= season.epsilon
-    assert best_shape("cosine", shape.blocks - 1, acts, season.delta).epsilon > season.epsilon

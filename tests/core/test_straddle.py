@@ -11,23 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.brute_force import around_exp
+from contracts.policies import policy_with
 from tarry.core.errors import BadInput
 from tarry.core.exact import log_of
 from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
+from tarry.core.season import Season
 from tarry.core.straddle import quiet_ticks, straddle_loss
 from tarry.core.verify.laws import common_period
 from tarry.core.verify.rules import DelayRule, _largest_ratio, ticks_up_units
 from tarry.core.verify.streams import Size, all_streams, moves, paired
 
-LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase"]
+LAWS = ["zero-inflated-uniform", "uniform", "exponential", "staircase", "cosine"]
 SHARE = Fraction(1, 2)
 
 
-def policy(gap="4s", **choices):
-    return Policy(**{"epsilon": "1", "gap": gap, "window": "1s", **choices})
+def policy(gap="4s", law="zero-inflated-uniform", **choices):
+    return policy_with(law, **{"epsilon": "1", "gap": gap, "window": "1s", **choices})
 
 
 def own(batched, unbatched, ticks, **choices):
@@ -341,6 +343,49 @@ def test_periods_that_hardly_meet_have_a_bound(laws):
     assert worst - float(SHARE) <= found.extra <= worst + 1e-9
     assert "no release is more than" in found.at
     assert straddle_loss(new, old).extra == inf
+
+
+# --- a season ----------------------------------------------------------------------------------------
+
+SEASON = Season(acts=400, epsilon=Fraction(50), delta=Fraction("0.01"))
+
+
+def season_policy(blocks, **choices):
+    order = "2" if blocks else None
+    law = "cosine" if blocks else "zero-inflated-uniform"
+    return Policy(gap="4s", window="1s", law=law, blocks=blocks, order=order, season=SEASON, **choices)
+
+
+def largest_log_ratio(batched, unbatched, reach):
+    """The worst of ln(b(k) / u(k - l)), from the masses alone."""
+    delays = [k for k in range(batched.tail_start) if batched.mass(k)]
+    return max(
+        log(batched.mass(k) / unbatched.mass(k - l)) if k >= l and unbatched.mass(k - l) else inf
+        for k in delays
+        for l in range(reach + 1)
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), [(7, 9), (7, 12), (9, 7), (7, None), (None, 12)])
+def test_in_a_season_what_counts_is_the_largest_ratio_of_the_old_law(before, after):
+    """Not what the season leaves for one act: a law whose loss varies may lose more in one of them."""
+    old, new = season_policy(before), season_policy(after)
+    mine, theirs = old.mechanism().pair, new.mechanism().pair
+    own_loss = largest_log_ratio(mine.batched, mine.unbatched, mine.start)
+    crossing = largest_log_ratio(mine.batched, theirs.unbatched, mine.start)
+
+    if before:
+        assert own_loss > 1.2 * float(SEASON.share)
+    expected = inf if crossing == inf else pytest.approx(max(0.0, crossing - own_loss), abs=2e-6)
+    assert straddle_loss(old, new).extra == expected
+
+
+def test_a_season_policy_that_stays_costs_nothing():
+    """Its own largest loss is what was promised: by the season's share alone this would be refused."""
+    old = season_policy(7)
+
+    assert straddle_loss(old, old).free
+    assert straddle_loss(old, season_policy(7, starts_at=1)).free
 
 
 # --- gaps, refusals ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from contracts.gate_contract import GateContract
 from contracts.http_gate import HttpWorld, LoopbackServer, policies_without_files
 from contracts.keeper_machine import ACTORS, OUTLETS, TARGETS, KeeperMachine, Low
 from contracts.keeper_model import KeeperModel
-from contracts.keeping import WINDOW, lively_policy
+from contracts.keeping import WINDOW
 from contracts.kinship_contract import KinshipContract
 from contracts.releaser_contract import ReleaserContract
 from tarry.core.entropy import Seeded
@@ -207,7 +207,7 @@ class HttpMachine(KeeperMachine):
     @initialize(data=st.data())
     def found(self, data):
         """A store begins: nobody's own."""
-        policy = lively_policy(data.draw(st.sampled_from(self.label_rules), label="labels"))
+        policy = self.policy(data)
         draws = Seeded(1).stream("all", "draws", 0)
         self.world = HttpWorld(type(self).new_store(), self.servers, policy, entropy=draws, retries=Low())
         self.model = KeeperModel(policy, personal=False, closed=self.world.closed)

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from contracts.keeping import World, lively_policy
+from contracts.keeping import World, lively_policy, season_policy
+from contracts.policies import SEASON_RULES
 from tarry.core.entropy import Seeded
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
@@ -29,10 +30,14 @@ def stream_of_posts(count):
 
 
 @pytest.mark.parametrize("personal", [False, True])
-@pytest.mark.parametrize("rule", LABEL_RULES)
-def test_a_keeper_releases_what_a_plan_releases(rule, personal):
+@pytest.mark.parametrize(
+    "policy",
+    [*map(lively_policy, LABEL_RULES), *map(season_policy, SEASON_RULES)],
+    ids=[*LABEL_RULES, *(f"season, {rule}" for rule in SEASON_RULES)],
+)
+def test_a_keeper_releases_what_a_plan_releases(policy, personal):
     """With the draws of a plan a keeper gives the plan's labels and release ticks, post by post."""
-    store, policy = memory_store(), lively_policy(rule)
+    store = memory_store()
     world = World(lambda: store, policy, personal=personal)
     columns, receipts = {"actor": [], "target": [], "time": [], "declared": []}, []
     for actor, target, wait, more in stream_of_posts(150):
@@ -51,4 +56,4 @@ def test_a_keeper_releases_what_a_plan_releases(rule, personal):
     plan = plan_release(policy, History(**columns, sequence=range(150)), Seeded(SEED))
     found = [world.gate.status(receipt.secret).release_at for receipt in receipts]
     assert found == plan.release.tolist()
-    assert rule == "none" or 0 < plan.batched.sum() < 150
+    assert policy.labels == "none" or 0 < plan.batched.sum() < 150

@@ -14,7 +14,7 @@ import tarry.keep
 from tarry.keep.postgres import _QUERIES as POSTGRES
 from tarry.keep.postgres import PostgresStore
 from tarry.keep.rows import KEEPER, migrations, queries
-from tarry.keep.sqlite import SqliteStore
+from tarry.keep.sqlite import SqliteStore, _in_order
 
 SOURCES = [
     path for room in (tarry.keep, tarry.gateway) for path in Path(room.__file__).parent.rglob("*.py")
@@ -73,7 +73,7 @@ class Asked(dict):
 def test_sqlite_understands(name):
     """SQLite finds every table, column and parameter that a statement names, and we the same ones."""
     store, by_name, in_order = SqliteStore(":memory:", ROOMS), Asked(), Asked()
-    statement, pick = store.statements[name]
+    statement, pick = _in_order(store.statements[name])
     with store.transaction("working") as transaction:
         try:
             transaction._connection.execute(f"EXPLAIN {queries('sqlite', ROOMS)[name]}", by_name)

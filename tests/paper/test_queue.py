@@ -14,7 +14,7 @@ from tarry.core.errors import BadInput
 from tarry.paper.finding import RunSettings
 from tarry.paper.queue import (
     PAPERS,
-    SlotQueue,
+    _backlog,
     _history_says,
     _one_person,
     _queued,
@@ -23,6 +23,7 @@ from tarry.paper.queue import (
     find,
     outputs,
     paper_queue,
+    slot_releases,
 )
 from tarry.study.table import event_table
 
@@ -61,7 +62,7 @@ def test_in_quiet_steps_the_backlog_never_shrinks(minutes, seed):
     table = event_table(
         actor=list(range(len(minutes))), target=[0] * len(minutes), time=[m * MINUTE for m in minutes]
     )
-    left, backlog = _queued(table, seed)
+    left, backlog = _queued(table, seed), _backlog(table)
 
     assert (np.diff(backlog) >= 0).all()
     assert (left >= 0).sum() == len(set(minutes))
@@ -266,14 +267,14 @@ SLOTS = st.integers(1, 9)
 @given(ARRIVALS, SLOTS, st.data())
 def test_the_same_order_and_the_same_busy_slots_give_the_same_outputs(arrivals, slot, data):
     """Wherever an arrival moves without freeing or taking a slot, nobody sees a difference."""
-    releases = SlotQueue(slot).releases(arrivals)
+    releases = slot_releases(arrivals, slot)
     moved, before = [], -slot
     for release in releases:
         backlog = release == before + slot  # the slot is busy anyway: the post may have come long before
         moved.append(data.draw(st.integers(0 if backlog else max(0, release - slot + 1), release)))
         before = release
 
-    assert SlotQueue(slot).releases(moved) == releases
+    assert slot_releases(moved, slot) == releases
 
 
 @given(ARRIVALS, SLOTS)
@@ -288,23 +289,21 @@ def test_slots_are_filled_in_order_and_without_waste(arrivals, slot):
         taken.add(release)
         expected.append(release)
 
-    assert SlotQueue(slot).releases(arrivals) == expected
+    assert slot_releases(arrivals, slot) == expected
 
 
 def test_a_moved_arrival_that_frees_a_slot_is_seen():
     """The promise ends there: a post that comes a slot later in light traffic leaves a slot later."""
-    queue = SlotQueue(10)
-
-    assert (queue.releases([5]), queue.releases([15])) == ([10], [20])
+    assert (slot_releases([5], 10), slot_releases([15], 10)) == ([10], [20])
 
 
 def test_members_of_a_batch_leave_in_neighbouring_slots():
     """There is no protection against adjacency."""
-    assert SlotQueue(10).releases([5, 5, 5, 90]) == [10, 20, 30, 90]
+    assert slot_releases([5, 5, 5, 90], 10) == [10, 20, 30, 90]
 
 
 @pytest.mark.parametrize("slot", [0, -5])
 def test_a_slot_has_at_least_one_tick(slot):
     """A slot without length is refused."""
     with pytest.raises(BadInput, match=f"a slot must have at least 1 tick, not {slot}"):
-        SlotQueue(slot)
+        slot_releases([5], slot)

@@ -33,29 +33,20 @@ DOCUMENT = """\
 </list>
 """.encode()
 SEEN = [
-    ("root", "list"),
-    ("entry", {"id": "1"}, 4),
-    ("name", "Änne & Bo"),
-    ("end",),
-    ("entry", {"id": "2"}, 5),
-    ("name", ""),
-    ("end",),
+    (2, "list", {"kind": "tést"}),
+    (4, "entry", {"id": "1"}),
+    (4, "name", "Änne & Bo"),
+    (4, "entry", None),
+    (5, "entry", {"id": "2"}),
+    (5, "name", ""),
+    (5, "entry", None),
 ]
 
 
 def read(blocks):
-    """All that the parser calls back with."""
-    seen = []
-    stream = XmlStream(
-        "the file",
-        root=lambda name: seen.append(("root", name)),
-        begins={"entry": lambda attributes: seen.append(("entry", attributes, stream.line))},
-        texts={"name": lambda text: seen.append(("name", text))},
-        ends={"entry": lambda: seen.append(("end",))},
-    )
-    for _ in stream.read(blocks):
-        pass
-    return seen
+    """All that the parser yields."""
+    stream = XmlStream("the file", begins={"entry"}, texts={"name"}, ends={"entry"})
+    return list(stream.read(blocks))
 
 
 def refusal(*blocks):

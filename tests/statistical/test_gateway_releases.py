@@ -3,7 +3,8 @@
 Thousands of posts over HTTP, by a clock moved by hand: lone ones and batches, by a few hundred people.
 Error rate: the draws are seeded, so nothing flickers; `ALPHA` says how often a right gateway would have
 been unlucky with its seed. The order inside a tick has no seed: there it is how often a right gateway
-fails, at most (Hoeffding). Power: the same test rejects a gateway that is off by a tick.
+fails, at most (Hoeffding). Power: the same test rejects a gateway that is off by a tick, and one whose law
+for a season has another order.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from tarry.core.history import History
 from tarry.core.plan_release import label_history, plan_release
 from tarry.core.policy import Policy
 from tarry.core.release import draw_pair
+from tarry.core.season import Season
 from tarry.gateway.app import create_app
 from tarry.gateway.limits import Limits
 from tarry.gateway.testing import new_token, small_gateway
@@ -36,11 +38,15 @@ ALPHA = 1e-6
 EXPECTED = 10  # cells of a chi-square test have at least so many expected posts
 TICKS = 120  # in which posts arrive
 NOWHERE = Limits(rate_per_s=1e9, burst=10**9)
-MODES = ("held", "follower", "declared", "none")
+MODES = ("held", "follower", "declared", "none", "season")
+SEASON = Season(acts=40, epsilon=Fraction(80), delta=Fraction("0.01"))
 
 
 def policy_of(labels: str, **more: object) -> Policy:
-    """Small enough for every tick to be drawn often."""
+    """Small enough for every tick to be drawn often; "season" is the law for many pairs."""
+    if labels == "season":
+        season = {"law": "cosine", "blocks": 8, "order": "1", "season": SEASON}
+        return Policy(**{"gap": "20s", "window": "5s", **season, **more})
     if labels == "none":
         more = {"law": "label-free", "window": "0s", "delta": "0.05", **more}
     return Policy(**{"epsilon": "2", "gap": "20s", "window": "5s", "labels": labels, **more})
@@ -203,18 +209,18 @@ def chance_of(delays: np.ndarray, law) -> float:
 
 
 @cache
-def seeded_run(labels: str, gap: str = "20s") -> Appeared:
+def seeded_run(labels: str, **more: str) -> Appeared:
     """Thousands of posts under one seed."""
     entropy = Seeded(8).stream("the gateway", labels, 0)
-    return through_the_gateway(policy_of(labels, gap=gap), traffic(6), entropy, refer=False)
+    return through_the_gateway(policy_of(labels, **more), traffic(6), entropy, refer=False)
 
 
-def delays(labels: str, gap: str = "20s") -> tuple[np.ndarray, np.ndarray]:
+def delays(labels: str, **more: str) -> tuple[np.ndarray, np.ndarray]:
     """Ticks from arrival to appearance, after the hold, and the labels that decide their law."""
-    made, policy = traffic(6), policy_of(labels, gap=gap)
+    made, policy = traffic(6), policy_of(labels, **more)
     arrived = np.array(made.time) // 1_000_000 - made.time[0] // 1_000_000
     batched = label_history(policy, made.history).batched
-    return seeded_run(labels, gap).tick - arrived - policy.hold_ticks, batched
+    return seeded_run(labels, **more).tick - arrived - policy.hold_ticks, batched
 
 
 def law_of(labels: str, *, batched: bool):
@@ -223,7 +229,7 @@ def law_of(labels: str, *, batched: bool):
     return pair.batched if batched else pair.unbatched
 
 
-@pytest.mark.parametrize("labels", ["held", "follower"])
+@pytest.mark.parametrize("labels", ["held", "follower", "season"])
 def test_delays_have_the_exact_law_of_their_label(labels):
     """Between arrival and appearance lies a delay with the policy's own masses, batched or not."""
     found, label = delays(labels)
@@ -249,6 +255,19 @@ def test_a_law_that_is_off_by_a_tick_is_rejected(batched):
 
     assert chance_of(found[label == batched] + 1, law) < ALPHA
     assert chance_of(longer[other == batched], law) < ALPHA
+    assert chance_of(found[label != batched], law) < ALPHA
+
+
+@pytest.mark.parametrize("batched", [True, False], ids=["batched", "lone"])
+def test_a_season_law_of_another_order_is_rejected(batched):
+    """The same test rejects the law of order 20 for that of 1, a longer gap, and the other label."""
+    found, label = delays("season")
+    flatter, _ = delays("season", order="20")
+    longer, _ = delays("season", gap="24s")
+    law = law_of("season", batched=batched)
+
+    assert chance_of(flatter[label == batched], law) < ALPHA
+    assert chance_of(longer[label == batched], law) < ALPHA
     assert chance_of(found[label != batched], law) < ALPHA
 
 

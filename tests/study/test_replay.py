@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from contracts.policies import policy_with
 from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History
@@ -40,6 +41,7 @@ class TestReplay(PracticeSuite):
         practices=[
             replay(POLICY, "held"),
             replay(Policy(epsilon="2", gap="1h", tick="1m", labels="follower"), "follower"),
+            replay(policy_with("cosine", gap="11m", window="5m"), "season"),
         ]
     )
 

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 
 from tarry.cli.options import add_settings, config_from
-from tarry.cli.show import print_answer, print_json, print_table, printable, utc_text
+from tarry.cli.show import print_answer, print_table, printable, utc_text
 from tarry.gateway.backup import MayHaveLeft, back_up, may_have_left, restore, resume
 from tarry.gateway.database import keys_of, migrate, opened_database
 
@@ -56,11 +56,15 @@ class Restore:
             rows = restore(store, arguments.file)
             with store.transaction("reading") as transaction:
                 overdue = may_have_left(transaction, store.clock())
-        if arguments.json:
-            print_json({"rows": rows, "paused": True, "may_have_left": list(map(_json, overdue))})
-            return
-        print(f"restored {sum(rows.values())} rows; paused until tarry resume")
-        _print_overdue(overdue)
+        print_answer(
+            arguments,
+            f"restored {sum(rows.values())} rows; paused until tarry resume",
+            rows=rows,
+            paused=True,
+            may_have_left=list(map(_json, overdue)),
+        )
+        if not arguments.json:
+            _print_overdue(overdue)
 
 
 class Resume:

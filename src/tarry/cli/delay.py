@@ -11,7 +11,7 @@ import time
 from fractions import Fraction
 
 from tarry.cli.options import add_policy, policy_from
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.core.entropy import Secure
 from tarry.core.errors import BadInput
 from tarry.core.exact import ticks_up
@@ -51,10 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
         deadline=policy.deadline_tick,
     )
     micros = micros_until(release * policy.tick, now)
-    if arguments.json:
-        print_json({"delay_s": micros / 1_000_000, "release_at": release * policy.tick})
-    else:
-        print(f"{micros // 1_000_000}.{micros % 1_000_000:06d}")
+    sentence = f"{micros // 1_000_000}.{micros % 1_000_000:06d}"
+    print_answer(arguments, sentence, delay_s=micros / 1_000_000, release_at=release * policy.tick)
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.options import read_policy_path
+from tarry.cli.options import FLAGS, read_policy_path
 from tarry.core import plugins
 from tarry.core.errors import BadInput
-from tarry.core.policy import Policy, needs_labels
+from tarry.core.policy import Policy
+from tarry.core.policy_file import chosen_policy
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 DEFAULT_CUTOFFS = "10s,1m,5m,10m,30m,1h,2h"
-_POLICY_WORDS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _SHOWN_ROWS = 5
 
 
@@ -79,11 +79,21 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 def add_practices(parser: argparse.ArgumentParser) -> None:
     """What is replayed."""
-    policy = "a policy to replay: a file, or epsilon=1,gap=11m; may be given again"
-    parser.add_argument("--policy", metavar="P", action="append", default=[], help=policy)
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        action="append",
+        default=[],
+        help="a policy to replay: a file, or epsilon=1,gap=11m; may be given again",
+    )
     habits = ", ".join(plugins.names("practice"))
-    habit = f"another system's habit to replay, such as jitter:24h: {habits}; may be given again"
-    parser.add_argument("--baseline", metavar="B", action="append", default=[], help=habit)
+    parser.add_argument(
+        "--baseline",
+        metavar="B",
+        action="append",
+        default=[],
+        help=f"another system's habit to replay, such as jitter:24h: {habits}; may be given again",
+    )
 
 
 def add_question(
@@ -105,10 +115,18 @@ def add_question(
         action="store_true",
         help="let --attack and --baseline name module:NAME, and run that code",
     )
-    truth = "acts of one actor at most this far apart are truly batched (default 5m)"
-    parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
-    usual = f"default {cutoffs}, and on until all linked pairs lie within"
-    parser.add_argument("--cutoffs", metavar="LIST", default=cutoffs, help=usual)
+    parser.add_argument(
+        "--window",
+        metavar="DURATION",
+        default="5m",
+        help="acts of one actor at most this far apart are truly batched (default 5m)",
+    )
+    parser.add_argument(
+        "--cutoffs",
+        metavar="LIST",
+        default=cutoffs,
+        help=f"default {cutoffs}, and on until all linked pairs lie within",
+    )
     parser.set_defaults(usual_cutoffs=cutoffs)
     parser.add_argument(
         "--suspects",
@@ -248,10 +266,10 @@ def named_policy(text: str) -> Policy:
     chosen: dict[str, str] = {}
     for part in text.split(","):
         word, sign, value = part.strip().partition("=")
-        if not sign or word not in _POLICY_WORDS:
+        if not sign or word not in FLAGS:
             raise BadInput(
                 f"{part!r} is no choice of a policy",
-                f"give a file, or choices among {', '.join(_POLICY_WORDS)} such as epsilon=1,gap=11m",
+                f"give a file, or choices among {', '.join(FLAGS)} such as epsilon=1,gap=11m",
             )
         if word in chosen:
             raise BadInput(f"the policy {text!r} has two values for {word}", "give one")
@@ -259,6 +277,4 @@ def named_policy(text: str) -> Policy:
     for word in ("epsilon", "gap"):
         if word not in chosen:
             raise BadInput(f"the policy {text!r} has no {word}", "write it like epsilon=1,gap=11m")
-    if "law" in chosen and not needs_labels(chosen["law"]):
-        chosen.setdefault("labels", "none")
-    return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there
+    return chosen_policy(chosen)

@@ -21,18 +21,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tarry.cli.main import Parser
 from tarry.cli.personal_store import how_it_died, introduction
 from tarry.cli.show import print_answer, printable
 from tarry.core.errors import NotPossible, TarryError
 from tarry.keep.gate import Gate
-from tarry.keep.home import Home, places
+from tarry.keep.home import Home, KeeperState, Keeping, places
 from tarry.keep.keeper import Keeper, Patience
-
-if TYPE_CHECKING:
-    from tarry.keep.home import KeeperState, Keeping
 
 __all__ = ["add_arguments", "run", "unit"]
 
@@ -65,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
         parser.add_subcommand(name, summary)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int | None:
     """Do what the subcommand says."""
     return {
         "install": _install_service,
@@ -75,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     }.get(arguments.subcommand, _keep)(arguments)
 
 
-def _keep(arguments: argparse.Namespace) -> int:
+def _keep(arguments: argparse.Namespace) -> None:
     home = Home.of(os.environ)
     if not home.is_founded():
         policy, made = home.first_policy()
@@ -87,11 +83,10 @@ def _keep(arguments: argparse.Namespace) -> int:
     while shift.keep(until_empty=until_empty, inherited=lock):
         # Whoever handed something in while this one was ending has seen it run, and started none.
         if shift.stopping.is_set() or not until_empty or not shift.something_waits():
-            return 0
+            return
         lock = None
     if not until_empty:  # a person asked for one, and not another act for any
         shift.tell("a keeper is already running")
-    return 0
 
 
 class _Shift:
@@ -162,7 +157,7 @@ class _Shift:
         posts = self._patiently(lambda: self.home.gate().posts()) or []
         return any(status.state == "waiting" for _, status in posts)
 
-    def _begin(self, keeping: "Keeping") -> None:
+    def _begin(self, keeping: Keeping) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
         self._keeping = keeping
@@ -177,7 +172,7 @@ class _Shift:
         if self._keeper is not None:
             self._keeper.stop()
 
-    def _watch(self, keeping: "Keeping", ended: threading.Event) -> None:
+    def _watch(self, keeping: Keeping, ended: threading.Event) -> None:
         """End when the store was deleted: waiting for it would take for ever.
 
         And leave no trace of when this keeper began.
@@ -204,7 +199,7 @@ def _print_status(arguments: argparse.Namespace) -> int:
     return 0 if state.runs else 1
 
 
-def _status(state: "KeeperState") -> str:
+def _status(state: KeeperState) -> str:
     if not state.runs:
         return f"no keeper runs: {how_it_died(state)}" if state.died else "no keeper runs"
     which = "starting" if state.pid is None else f"process {state.pid}"
@@ -212,7 +207,7 @@ def _status(state: "KeeperState") -> str:
     return f"a keeper runs ({which}){said}"
 
 
-def _stop_keeper(arguments: argparse.Namespace) -> int:
+def _stop_keeper(arguments: argparse.Namespace) -> None:
     home = Home.of(os.environ)
     _wait_for("say its number", lambda: not home.is_kept() or home.keeper().pid is not None)
     pid = home.keeper().pid
@@ -225,7 +220,6 @@ def _stop_keeper(arguments: argparse.Namespace) -> int:
     print_answer(arguments, sentence, stopped=pid is not None, pid=pid)
     if pid is not None and _service_path().exists():
         print("tarry keeper: the service starts it again: tarry keeper remove ends that", file=sys.stderr)
-    return 0
 
 
 def _wait_for(what: str, is_so: Callable[[], bool]) -> None:
@@ -267,7 +261,7 @@ WantedBy=default.target
 """
 
 
-def _install_service(arguments: argparse.Namespace) -> int:
+def _install_service(arguments: argparse.Namespace) -> None:
     """Write the unit and start it; where there is no systemd, say what to do."""
     path = _service_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -275,16 +269,14 @@ def _install_service(arguments: argparse.Namespace) -> int:
     started = _systemctl("daemon-reload") and _systemctl("enable", "--now", _UNIT)
     then = " and started it" if started else f"; start it with: systemctl --user enable --now {_UNIT}"
     print_answer(arguments, f"wrote {path}{then}", unit=str(path), started=started)
-    return 0
 
 
-def _remove_service(arguments: argparse.Namespace) -> int:
+def _remove_service(arguments: argparse.Namespace) -> None:
     """Stop it and remove the unit."""
     path = _service_path()
     _systemctl("disable", "--now", _UNIT)
     path.unlink(missing_ok=True)
     print_answer(arguments, f"removed {path}", unit=str(path), started=False)
-    return 0
 
 
 def _service_path() -> Path:

@@ -4,22 +4,30 @@ Gaps are learned on the first part of the events and tried on the rest, so that 
 measured on acts the policy has never seen. Keep the policy for a period: one that follows the people
 it protects leaks.
 
+With --season-length it also says how many batched acts a season of that length should be for, and how to
+plan it. A season is never taken by default; it is mentioned where people batch often and may wait long.
+
   tarry learn month.parquet -o policy.toml
   tarry learn month.parquet -o policy.toml --epsilon 1 --percentile 75 --window 10m
+  tarry learn year.parquet -o policy.toml --season-length 180d --mean-delay 8h
 """
 
 import argparse
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tarry.cli.audit import print_advice
 from tarry.cli.history import add_columns, add_filters, open_columns, open_table
 from tarry.cli.main import need_study
 from tarry.cli.outputs import unless_there
-from tarry.cli.show import print_json, progress_on_terminal
+from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.exact import parse_number
+from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy_file import write_policy
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.study.season import LearnedSeason
+    from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "run"]
 
@@ -44,6 +52,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
     )
+    parser.add_argument(
+        "--season-length",
+        metavar="DURATION",
+        help="learn the acts of a season of this length, such as 180d",
+    )
+    parser.add_argument(
+        "--season-percentile",
+        metavar="P",
+        type=int,
+        default=99,
+        help="so many percent of those who batch make no more acts than a season is for (default 99)",
+    )
+    parser.add_argument(
+        "--mean-delay",
+        metavar="DURATION",
+        help="what acts may wait on average in a season (else that of the policy)",
+    )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
@@ -52,9 +77,12 @@ def run(arguments: argparse.Namespace) -> None:
     need_study()
     from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
     from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
+    from tarry.study.season import season_hint  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
+    mean = None if arguments.mean_delay is None else parse_duration(arguments.mean_delay, "--mean-delay")
     table = open_table(arguments, open_columns(arguments))
+    learned = _learned_season(arguments, table)
     with progress_on_terminal("replays") as progress:
         advice = advise(
             table,
@@ -71,20 +99,39 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if advice.best is None:
         raise NotPossible(advice.sentence)
-    text = write_policy(advice.best.policy)
+    policy, percentile = advice.best.policy, arguments.season_percentile
+    hint = season_hint(table, policy, mean=mean, percentile=percentile) if learned is None else None
+    text = write_policy(policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)
+    season = None if learned is None else {**learned.as_dict(), "command": learned.command(policy, mean)}
+    mentioned = None if hint is None else {**hint.as_dict(), "command": hint.command(policy)}
     answer: dict[str, Any] = {"file": str(path), "policy": text, **advice.as_dict()}
     if arguments.json:
-        print_json(answer)
-    else:
-        print_advice(advice)
-        print(f"\nwritten to {path}")
+        print_json({**answer, "season": season, "season_hint": mentioned})
+        return
+    print_advice(advice)
+    if about := season or mentioned:
+        print()
+        print_sentences("season", [about["sentence"]])
+        print(f"    {about['command']}")
+    print(f"\nwritten to {path}")
 
 
-def _percentile(percent: int) -> int:
+def _learned_season(arguments: argparse.Namespace, table: "EventTable") -> "LearnedSeason | None":
+    """The acts of a season, where its length is given; a percentile is checked in any case."""
+    from tarry.study.season import learn_season  # noqa: PLC0415 - only where the study is installed
+
+    percentile = _percentile(arguments.season_percentile, "--season-percentile")
+    if arguments.season_length is None:
+        return None
+    length = parse_duration(arguments.season_length, "--season-length")
+    return learn_season(table, window=arguments.window, length=length, percentile=percentile)
+
+
+def _percentile(percent: int, flag: str = "--percentile") -> int:
     if not 0 < percent <= 100:
-        raise BadInput(f"--percentile must lie above 0 and be at most 100, not {percent}")
+        raise BadInput(f"{flag} must lie above 0 and be at most 100, not {percent}")
     return percent
 
 

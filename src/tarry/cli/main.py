@@ -55,6 +55,7 @@ COMMANDS = {
     "frontier": CommandEntry(
         "tarry.cli.plan:Frontier", "the trade-off between batched and unbatched delay"
     ),
+    "season": CommandEntry("tarry.cli.season", "what many pairs together are worth to an observer"),
     "verify": CommandEntry(
         "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
     ),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tarry.cli.main import read_text
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load
-from tarry.core.policy import Policy, needs_labels
-from tarry.core.policy_file import KEYS, read_policy
+from tarry.core.policy import Policy
+from tarry.core.policy_file import KEYS, chosen_policy, read_policy
 from tarry.core.promise import coarse_tick
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "policy_from",
     "policy_paths",
     "read_policy_path",
+    "whole_number",
 ]
 
 FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
@@ -107,17 +108,17 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
             raise BadInput(f"no {name} given", f"use --{name}, or a policy file")
     if arguments.allow_code and ":" in chosen.get("law", ""):
         chosen["law"] = load("law", chosen["law"], allow_code=True)
-    if "law" in chosen and not needs_labels(chosen["law"]):
-        chosen.setdefault("labels", "none")
-    return Policy(**chosen)
+    return chosen_policy(chosen)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """--config, of every command of a gateway."""
-    text = (
-        "the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the settings)"
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the "
+        "settings)",
     )
-    parser.add_argument("--config", metavar="FILE", help=text)
 
 
 def config_from(arguments: argparse.Namespace) -> "Config":
@@ -125,6 +126,17 @@ def config_from(arguments: argparse.Namespace) -> "Config":
     from tarry.gateway.config import read_config  # noqa: PLC0415 - only a gateway has any
 
     return read_config(os.environ, arguments.config)
+
+
+def whole_number(text: str, flag: str, least: int, most: int) -> int:
+    """The whole number that an option is given.
+
+    >>> whole_number("8420", "--port", 0, 65535)
+    8420
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise BadInput(f"{flag} must be a whole number from {least} to {most}, not {text!r}")
+    return int(text)
 
 
 def policy_paths(arguments: argparse.Namespace) -> list[str]:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,19 +61,14 @@ def write_frame(
             f"a CSV file cannot hold the {len(nested)} columns with lists or objects in them",
             "write .parquet, .jsonl or .arrow",
         )
+    write: dict[str, Any] = {
+        ".parquet": partial(frame.write_parquet, metadata=metadata),
+        ".csv": frame.write_csv,
+        ".jsonl": frame.write_ndjson,
+        ".arrow": frame.write_ipc,
+    }
     with path.open("wb" if force else "xb") as file:
-        _write(frame, path.suffix, file, metadata)
-
-
-def _write(frame: "pl.DataFrame", suffix: str, file: Any, metadata: dict[str, str] | None) -> None:
-    if suffix == ".parquet":
-        frame.write_parquet(file, metadata=metadata)
-    elif suffix == ".arrow":
-        frame.write_ipc(file)
-    elif suffix == ".csv":
-        frame.write_csv(file)
-    else:
-        frame.write_ndjson(file)
+        write[path.suffix](file)
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:

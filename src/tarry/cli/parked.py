@@ -20,7 +20,7 @@ from pathlib import Path
 from tarry.cli.main import Parser
 from tarry.cli.options import add_settings, config_from
 from tarry.cli.outputs import unless_there
-from tarry.cli.show import print_json, print_table, printable, utc_text
+from tarry.cli.show import print_answer, print_list, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
 from tarry.gateway.config import Config
@@ -100,16 +100,16 @@ def _receipts(config: Config, store: Store) -> Gate:
 
 
 def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
-    if arguments.json:
-        print_json({"parked": [post.as_json() for post in posts]})
-    elif not posts:
-        print("nothing is parked")
-    else:
-        rows = [
+    print_list(
+        arguments,
+        {"parked": [post.as_json() for post in posts]},
+        ["post", "space", "target", "release", "problem"],
+        [
             [str(post.post), post.space, printable(post.target), utc_text(post.at), printable(post.problem)]
             for post in posts
-        ]
-        print_table(["post", "space", "target", "release", "problem"], rows)
+        ],
+        none="nothing is parked",
+    )
 
 
 def _change(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[ParkedPost]) -> None:
@@ -119,12 +119,13 @@ def _change(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[Parke
         posts, skipped = split_doubt(posts)
     change = receipts.unpark_post if action == "retry" else receipts.withdraw_post
     changed = change_each(change, posts)
-    if arguments.json:
-        left_alone = [str(post.post) for post in skipped]
-        print_json({"changed": [str(post.post) for post in changed], "left_alone": left_alone})
-        return
-    print(f"{len(changed)} {_DONE[action]}")
-    if skipped:
+    print_answer(
+        arguments,
+        f"{len(changed)} {_DONE[action]}",
+        changed=[str(post.post) for post in changed],
+        left_alone=[str(post.post) for post in skipped],
+    )
+    if skipped and not arguments.json:
         look = "look first, then retry each by its id, or use --may-have-left"
         print(f"tarry parked: {len(skipped)} may have left already: {look}", file=sys.stderr)
 
@@ -144,9 +145,7 @@ def _export(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[Parke
             with suppress(OSError):
                 Path(path).unlink()
             raise
-    if arguments.json:
-        print_json({"exported": lines, "without_content": sealed, "file": str(path)})
-        return
-    print(f"{lines} exported to {path}")
-    if sealed:
+    answer = f"{lines} exported to {path}"
+    print_answer(arguments, answer, exported=lines, without_content=sealed, file=str(path))
+    if sealed and not arguments.json:
         print(f"tarry parked: {sealed} cannot be decrypted: the key file is another one", file=sys.stderr)

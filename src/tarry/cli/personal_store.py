@@ -256,12 +256,10 @@ def in_between(status: Status) -> dict[str, bool]:
 
 
 def _start_keeper(home: Home) -> None:
-    log = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-    try:
-        # It has the lock from its first moment: if it dies before it can say anything, that shows.
-        with lock_for_child(home.lock_path) as lock:
-            if lock is None:  # another command was quicker
-                return
+    private = os.open(home.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    # It has the lock from its first moment: if it dies before it can say anything, that shows.
+    with os.fdopen(private, "wb") as log, lock_for_child(home.lock_path) as lock:
+        if lock is not None:  # or else another command was quicker
             subprocess.Popen(
                 [sys.executable, "-m", "tarry", "keeper", "--until-empty", "--lock", str(lock)],
                 cwd="/",
@@ -271,8 +269,6 @@ def _start_keeper(home: Home) -> None:
                 start_new_session=True,
                 pass_fds=[lock],
             )
-    finally:
-        os.close(log)
 
 
 def wait_for(gate: Gate, receipt: Receipt) -> int:

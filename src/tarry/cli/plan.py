@@ -3,11 +3,13 @@
 Choose epsilon, or a longest or mean delay (--max-delay, --mean-delay) to find the smallest epsilon for it.
 Or choose a season: so many batched pairs of one person may together cost --total, but for a chance of
 --delta. The law with the shortest delays for it is found, within the longest or mean delay if one is given.
+Without --total, the least total within that delay is found.
 
   tarry plan policy.toml
   tarry plan --epsilon 1 --gap 11m --window 5m
   tarry plan --max-delay 2h --gap 11m --window 5m --toml > policy.toml
   tarry plan --season 200 --total 2.3 --delta 0.01 --gap 11m --window 5m --toml > policy.toml
+  tarry plan --season 200 --delta 0.01 --max-delay 8h --gap 11m --window 5m
 """
 
 import argparse
@@ -15,16 +17,16 @@ from fractions import Fraction
 from typing import Any, TypedDict
 
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
-from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
+from tarry.cli.season_options import add_blocks, plan_of_season, print_frontier, print_season
+from tarry.cli.show import print_json, print_sentences, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
-from tarry.core.exact import format_duration, parse_duration, parse_number
+from tarry.core.exact import format_duration, parse_duration
 from tarry.core.plan import DelayPlan, Delays, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.promise import coarse_tick, promise
-from tarry.core.season import Season
-from tarry.core.season_plan import SeasonPlan, plan_season
+from tarry.core.season_plan import DelayLimits, SeasonPlan
 
 __all__ = ["Budget", "Explain", "Frontier", "add_arguments", "policy_json", "run"]
 
@@ -49,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the delays of a policy, or its file."""
-    found = None if arguments.season is None else _season(arguments)
+    found = (
+        None if arguments.season is None else plan_of_season(arguments, DelayLimits(**_budget(arguments)))
+    )
     policy = _policy(arguments) if found is None else found.policy
     if arguments.toml and arguments.json:
         raise BadInput("--toml and --json are two forms of one answer", "leave out one of them")
@@ -67,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         _print(policy)
         if found is not None:
-            _print_season(found)
+            print_season(found)
 
 
 def policy_json(policy: Policy) -> dict[str, Any]:
@@ -124,58 +128,22 @@ def _budget(arguments: argparse.Namespace) -> Budget:
     return Budget(mean=mean, maximum=maximum)
 
 
-def _season(arguments: argparse.Namespace) -> SeasonPlan:
-    """The best law for a season; the other options say the rest of the policy."""
-    given = [name for name in ("epsilon", "weight", "cover", "law") if getattr(arguments, name) is not None]
-    if policy_paths(arguments) or given:
-        wrong = f"--{given[0]}" if given else "the policy file"
-        raise BadInput(f"--season finds the law, and {wrong} is given too", f"leave out {wrong}")
-    if arguments.total is None or arguments.delta is None:
-        raise BadInput("--season must have --total and --delta", "try --total 2.3 --delta 0.01")
-    season = Season(
-        acts=2 * arguments.season,
-        epsilon=parse_number(arguments.total, "--total"),
-        delta=parse_number(arguments.delta, "--delta"),
-    )
-    choices = {
-        name: value
-        for name in ("gap", "window", "tick", "labels")
-        if (value := getattr(arguments, name)) is not None
-    }
-    if "gap" not in choices:
-        raise BadInput("no gap is given", "use --gap 11m or the gap of your people (tarry learn)")
-    budget = _budget(arguments)
-    with progress_on_terminal("blocks") as progress:
-        return plan_season(season, choices, **budget, progress=progress)
-
-
 def _season_json(found: SeasonPlan) -> dict[str, Any]:
     season, other = found.policy.season, found.other
-    return {
+    answer = {
         "acts": season.acts if season else None,
         "epsilon": season.epsilon if season else None,
         "delta": season.delta if season else None,
         "costs": found.epsilon,
         "blocks": found.policy.blocks,
         "order": None if found.policy.order is None else float(found.policy.order),
-        "other": {"law": other.law_name, "blocks": other.blocks, **_costs_json(other, plan(other))},
+        "other": None,
     }
-
-
-def _print_season(found: SeasonPlan) -> None:
-    if (season := found.policy.season) is None:
-        return
-    shape = f" ({found.policy.blocks} blocks, order {found.policy.order})" if found.policy.blocks else ""
-    print(
-        f"\nseason: {season.acts} acts ({float(season.pairs):g} pairs) cost {float(found.epsilon):.3f} of "
-        f"{float(season.epsilon):g} nats, but for a chance of {float(season.delta):g}{shape}"
-    )
-    delays = plan(found.other).batched
-    longest = "no end" if delays.maximum is None else rounded(delays.maximum)
-    print(
-        f"the {found.other.law_name} law would need {longest} at the longest and {rounded(delays.mean)} on "
-        "average for batched acts"
-    )
+    if other is None:
+        return answer
+    shape = {"law": other.law_name, "blocks": other.blocks}
+    total = other.season.epsilon if other.season else None
+    return {**answer, "other": {**shape, "epsilon": total, **_costs_json(other, plan(other))}}
 
 
 def _costs_json(policy: Policy, costs: DelayPlan) -> dict[str, Any]:
@@ -229,17 +197,26 @@ def _print(policy: Policy) -> None:
 class Frontier:
     """The trade-off between the delay of batched and of unbatched acts, at a policy's epsilon.
 
-    tarry frontier --epsilon 3 --gap 11m --window 5m
+    Or, with --season, between the delay and what all acts of a season cost.
+
+      tarry frontier --epsilon 3 --gap 11m --window 5m
+      tarry frontier --season 200 --delta 0.01 --gap 11m --window 5m
     """
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry frontier`."""
         add_policy(parser, without=("weight",))
+        add_blocks(parser)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
         """Print the points of the frontier."""
+        if arguments.season is not None:
+            print_frontier(arguments)
+            return
+        if arguments.blocks is not None:
+            raise BadInput("--blocks is for a season, and none is given", "add --season, or leave it out")
         policy = policy_from(arguments)
         points = frontier(policy)
         if arguments.json:

@@ -19,7 +19,7 @@ that has ended, use tarry space remove.
 import argparse
 
 from tarry.cli.options import add_settings, config_from
-from tarry.cli.show import print_json, print_table
+from tarry.cli.show import print_list
 from tarry.core.exact import parse_duration
 from tarry.gateway.database import opened_database
 from tarry.gateway.upkeep import PRUNED, prune
@@ -46,8 +46,6 @@ def run(arguments: argparse.Namespace) -> None:
             counts[what] = prune(
                 store, store.clock(), what, age, space=arguments.space, dry=arguments.dry_run
             )
-    if arguments.json:
-        print_json({"rows": counts, "dry_run": arguments.dry_run})
-    else:
-        header = "rows that would go" if arguments.dry_run else "rows that are gone"
-        print_table(["what", header], [[what, str(count)] for what, count in counts.items()])
+    header = ["what", "rows that would go" if arguments.dry_run else "rows that are gone"]
+    rows = [[what, str(count)] for what, count in counts.items()]
+    print_list(arguments, {"rows": counts, "dry_run": arguments.dry_run}, header, rows)

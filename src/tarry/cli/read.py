@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from tarry.cli.options import add_option, distinct_options
 from tarry.cli.show import print_json
@@ -51,10 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry read`."""
     kinds = load_all("reader")
     parser.add_argument("kind", metavar="KIND", help=", ".join(kinds))
-    sources = "a file, or several of one export; a repository or an address"
-    parser.add_argument("sources", metavar="SOURCE", nargs="+", help=sources)
-    output = "where to write the events: " + ", ".join(ENDINGS)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=output)
+    parser.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a file, or several of one export; a repository or an address",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="where to write the events: " + ", ".join(ENDINGS),
+    )
     for option in _options():
         owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
         add_option(parser, option, f"{' and '.join(owners)}: ")
@@ -218,12 +227,8 @@ def stopping_like_ctrl_c() -> Iterator[None]:
     heard = [number for number in numbers if old[number] is not signal.SIG_IGN]
     try:
         for number in heard:
-            signal.signal(number, _interrupt)
+            signal.signal(number, signal.default_int_handler)  # it raises KeyboardInterrupt
         yield
     finally:
         for number in heard:
             signal.signal(number, old[number])
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.cli.main import need_study
-from tarry.cli.show import print_json, print_sentences, progress_on_terminal
+from tarry.cli.show import print_answer, print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 
 if TYPE_CHECKING:  # needs the paper extra, and is loaded when the command runs
@@ -51,7 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     from tarry.paper.finding import RunSettings, findings_page  # noqa: PLC0415 - where the extra is installed
 
     if arguments.list:
-        _list(SCRIPTS, as_json=arguments.json)
+        width = max(map(len, SCRIPTS))
+        lines = [f"{name:<{width}}  {shows}" for name, shows in SCRIPTS.items()]
+        print_answer(arguments, "\n".join(lines), scripts=SCRIPTS)
         return
     names = list(SCRIPTS) if "all" in arguments.names else list(dict.fromkeys(arguments.names))
     modules = [script(name) for name in names]
@@ -75,15 +77,6 @@ def run(arguments: argparse.Namespace) -> None:
         print_sentences(f"{finding.name}: {finding.title}", list(finding.says))
         print()
     print(f"written to {out / 'index.html'}")
-
-
-def _list(scripts: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"scripts": scripts})
-        return
-    width = max(map(len, scripts))
-    for name, shows in scripts.items():
-        print(f"{name:<{width}}  {shows}")
 
 
 def _data(path: str | None) -> Path | None:

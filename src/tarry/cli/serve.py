@@ -13,7 +13,7 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.options import add_settings, config_from, whole_number
 from tarry.core.errors import BadInput
 from tarry.gateway.config import Config
 
@@ -74,9 +74,7 @@ def _at_address(config: Config, host: str | None, port: str | None) -> Config:
             raise BadInput(f"--host must be an address of this machine, not {host!r}")
         config = replace(config, host=host)
     if port is not None:
-        if not (port.isascii() and port.isdecimal() and len(port) < 6 and int(port) <= 65535):
-            raise BadInput(f"--port must be a whole number from 0 to 65535, not {port!r}")
-        config = replace(config, port=int(port))
+        config = replace(config, port=whole_number(port, "--port", 0, 65535))
     return config
 
 
@@ -103,16 +101,10 @@ class Worker:
         from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
         from tarry.gateway.server import ThreadGroup, work  # noqa: PLC0415 - likewise
 
-        config, threads, running = config_from(arguments), arguments.threads, ThreadGroup()
-        if not (
-            threads.isascii()
-            and threads.isdecimal()
-            and len(threads) < 4
-            and 0 < int(threads) <= _MOST_THREADS
-        ):
-            raise BadInput(f"--threads must be a whole number from 1 to {_MOST_THREADS}, not {threads!r}")
+        config, running = config_from(arguments), ThreadGroup()
+        threads = whole_number(arguments.threads, "--threads", 1, _MOST_THREADS)
         end_on_signals(running)
-        work(open_gateway(config), Log(), running, threads=int(threads))
+        work(open_gateway(config), Log(), running, threads=threads)
 
 
 def end_on_signals(running: "ThreadGroup") -> None:

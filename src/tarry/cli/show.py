@@ -11,11 +11,12 @@ from fractions import Fraction
 from shutil import get_terminal_size
 from typing import Any
 
-from tarry.core.exact import format_duration
+from tarry.core.exact import format_duration, json_number
 
 __all__ = [
     "print_answer",
     "print_json",
+    "print_list",
     "print_sentences",
     "print_table",
     "printable",
@@ -29,7 +30,7 @@ _WIDTH = 96  # at most, and where nobody knows the terminal's
 
 def print_json(answer: dict[str, Any]) -> None:
     """One JSON object; fractions become the nearest float."""
-    print(json.dumps(answer, indent=2, default=_as_json))
+    print(json.dumps(answer, indent=2, default=json_number))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -42,6 +43,27 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True)),
         ]
         print("  ".join(cells).rstrip())
+
+
+def print_list(
+    arguments: argparse.Namespace,
+    answer: dict[str, Any],
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    none: str = "nothing",
+) -> None:
+    """What there is: a table for people, or a sentence where there is none; for programs an object.
+
+    >>> print_list(argparse.Namespace(json=False), {"tokens": []}, ["id"], [], none="there is no token")
+    there is no token
+    """
+    if arguments.json:
+        print_json(answer)
+    elif rows:
+        print_table(header, rows)
+    else:
+        print(none)
 
 
 def printable(text: str) -> str:
@@ -110,9 +132,3 @@ def print_answer(arguments: argparse.Namespace, sentence: str, **facts: object) 
         print_json(facts)
     else:
         print(sentence)
-
-
-def _as_json(value: object) -> object:
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
-    raise TypeError(f"no JSON for {type(value).__name__}")

@@ -8,16 +8,12 @@ same seed gives the same releases, in any order of rows.
 """
 
 import argparse
-from typing import TYPE_CHECKING
 
 from tarry.cli.history import add_columns, named_policy, open_columns
 from tarry.cli.main import need_study
 from tarry.cli.outputs import free_path, write_frame
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.study.figures import percent, seconds
-
-if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.replay import Simulated
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,8 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
     parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
-    written = "where to write: .parquet, .csv, .jsonl or .arrow"
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="where to write: .parquet, .csv, .jsonl or .arrow",
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
     parser.add_argument(
         "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"
@@ -51,14 +52,14 @@ def run(arguments: argparse.Namespace) -> None:
         declared=arguments.declared,
     )
     write_frame(made.frame, path, force=arguments.force)
-    if arguments.json:
-        figures = {"events": len(made.frame), "batched_share": made.batched_share, "mean_s": made.mean_s}
-        print_json({**figures, "longest_s": made.longest_s, "file": str(path)})
-    else:
-        _print(made)
-        print(f"written to {path}")
-
-
-def _print(made: "Simulated") -> None:
-    print(f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched")
-    print(f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most")
+    print_answer(
+        arguments,
+        f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched\n"
+        f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most\n"
+        f"written to {path}",
+        events=len(made.frame),
+        batched_share=made.batched_share,
+        mean_s=made.mean_s,
+        longest_s=made.longest_s,
+        file=str(path),
+    )

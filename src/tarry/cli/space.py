@@ -27,7 +27,7 @@ from tarry.cli.options import (
     note_coarse_tick,
     read_policy_path,
 )
-from tarry.cli.show import print_answer, print_json, print_table, utc_text
+from tarry.cli.show import print_answer, print_list, utc_text
 from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plugins import Option
@@ -52,7 +52,6 @@ __all__ = [
     "add_arguments",
     "add_outlet_arguments",
     "chosen_outlet",
-    "outlet_flags",
     "outlet_words",
     "run",
 ]
@@ -79,10 +78,14 @@ def _add_options(parser: Parser) -> None:
     parser.add_argument("--policy", metavar="FILE", required=True, help="its policy file")
     parser.add_argument("--title", help="its title for people (default: its name)")
     parser.add_argument("--circle", help="spaces of one circle share their actors (default: all)")
-    text = "whose posts are delayed: everyone, opt-out or opt-in (default: everyone)"
-    parser.add_argument("--adoption", choices=["everyone", "opt-out", "opt-in"], help=text)
-    text = "for the first space: store contents unencrypted"
-    parser.add_argument("--unencrypted", action="store_true", help=text)
+    parser.add_argument(
+        "--adoption",
+        choices=["everyone", "opt-out", "opt-in"],
+        help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
+    )
+    parser.add_argument(
+        "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
+    )
     add_outlet_arguments(parser)
 
 
@@ -95,17 +98,26 @@ def _set_options(parser: Parser) -> None:
 def _policy_options(parser: Parser) -> None:
     _name(parser)
     parser.add_argument("file", metavar="FILE", help="the new policy file")
-    text = "change at once, and print what it costs"
-    parser.add_argument("--accept-straddle", action="store_true", help=text)
-    text = "with --accept-straddle: also where the loss has no bound"
-    parser.add_argument("--yes", action="store_true", help=text)
-    text = "change nothing: print how long the space would close, and what --accept-straddle would cost"
-    parser.add_argument("--dry-run", action="store_true", help=text)
+    parser.add_argument(
+        "--accept-straddle", action="store_true", help="change at once, and print what it costs"
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="with --accept-straddle: also where the loss has no bound"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="change nothing: print how long the space would close, and what --accept-straddle would cost",
+    )
 
 
 def _together_options(parser: Parser) -> None:
-    text = "a space and its new policy file; every space must be named"
-    parser.add_argument("policies", metavar="NAME=FILE", nargs="+", help=text)
+    parser.add_argument(
+        "policies",
+        metavar="NAME=FILE",
+        nargs="+",
+        help="a space and its new policy file; every space must be named",
+    )
 
 
 class _Call(NamedTuple):
@@ -115,10 +127,6 @@ class _Call(NamedTuple):
     config: Config
     store: Store
     policies: Mapping[str, Policy]  # by space, from the files on the command line
-
-    def answer(self, sentence: str, **facts: object) -> None:
-        """Print the outcome."""
-        print_answer(self.arguments, sentence, **facts)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -164,7 +172,9 @@ def _add(call: _Call) -> None:
     wanted = _new_space(arguments, call.policies)
     with store.transaction("closing") as transaction:
         space = add_space(transaction, keys, store.clock(), **wanted, sealed=sealed)
-    call.answer(f"made the space {space.name}", space=space.name, version=space.version.number)
+    print_answer(
+        call.arguments, f"made the space {space.name}", space=space.name, version=space.version.number
+    )
 
 
 def _must_encrypt(arguments: argparse.Namespace) -> bool:
@@ -194,13 +204,13 @@ def _list(call: _Call) -> None:
     with call.store.transaction("reading") as transaction:
         spaces = list(read_catalog(transaction).spaces.values())
         tick = current_tick(snapshot(transaction), call.store.clock()) if spaces else 0
-    if call.arguments.json:
-        print_json({"spaces": [_space_json(space, tick) for space in spaces]})
-    elif not spaces:
-        print("there is no space yet: tarry space add makes one")
-    else:
-        header = ["space", "circle", "to", "delayed", "policy", "takes posts in"]
-        print_table(header, [_space_row(space, tick) for space in spaces])
+    print_list(
+        call.arguments,
+        {"spaces": [_space_json(space, tick) for space in spaces]},
+        ["space", "circle", "to", "delayed", "policy", "takes posts in"],
+        [_space_row(space, tick) for space in spaces],
+        none="there is no space yet: tarry space add makes one",
+    )
 
 
 def _space_json(space: Space, tick: int) -> dict[str, object]:
@@ -236,7 +246,7 @@ def _open(call: _Call) -> None:
     state = "takes nothing in; what waits leaves at its time"
     if opens:
         state = "takes posts in" if resumes is None else f"takes posts in from {utc_text(resumes)}"
-    call.answer(f"{name} {state}", space=name, is_open=opens, resumes_at=resumes)
+    print_answer(call.arguments, f"{name} {state}", space=name, is_open=opens, resumes_at=resumes)
 
 
 def _end(call: _Call) -> None:
@@ -244,14 +254,16 @@ def _end(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         end_space(transaction, call.store.clock(), name)
     state = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
-    call.answer(f"{name} {state}", space=name, has_ended=True)
+    print_answer(call.arguments, f"{name} {state}", space=name, has_ended=True)
 
 
 def _remove(call: _Call) -> None:
     name = call.arguments.name
     with call.store.transaction("closing") as transaction:
         remove_space(transaction, call.store.clock(), name)
-    call.answer(f"{name} is removed: its feed, its policies and its tokens are gone", space=name)
+    print_answer(
+        call.arguments, f"{name} is removed: its feed, its policies and its tokens are gone", space=name
+    )
 
 
 def _set(call: _Call) -> None:
@@ -261,20 +273,11 @@ def _set(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=title, outlet=outlet)
     sentence = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
-    call.answer(sentence, space=name, title=space.title, outlet=dict(space.outlet))
+    print_answer(call.arguments, sentence, space=name, title=space.title, outlet=dict(space.outlet))
 
 
 def _policy(call: _Call) -> None:
-    name, options = call.arguments.name, call.arguments
-    change_policy_of(
-        call.store,
-        name,
-        call.policies[name],
-        at_once=options.accept_straddle,
-        unbounded=options.yes,
-        dry_run=options.dry_run,
-        as_json=options.json,
-    )
+    change_policy_of(call.arguments, call.store, call.policies[call.arguments.name])
 
 
 def _together(call: _Call) -> None:
@@ -282,7 +285,9 @@ def _together(call: _Call) -> None:
     with call.store.transaction("closing") as transaction:
         versions = change_all_policies(transaction, keys, call.store.clock(), call.policies)
     sentence = f"{', '.join(versions)}: the new policies hold; open them again with tarry space open"
-    call.answer(sentence, versions={name: version.number for name, version in versions.items()})
+    print_answer(
+        call.arguments, sentence, versions={name: version.number for name, version in versions.items()}
+    )
 
 
 def _secret(call: _Call) -> None:
@@ -295,7 +300,7 @@ def _secret(call: _Call) -> None:
             "name a space with a webhook",
         )
     secret = space_secret(keys_of(call.config, call.store), space).hex()
-    call.answer(secret, space=name, secret_hex=secret)
+    print_answer(call.arguments, secret, space=name, secret_hex=secret)
 
 
 def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
@@ -308,15 +313,6 @@ def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
     """
     for option in _outlet_options():
         add_option(parser, option)
-
-
-def outlet_flags() -> list[str]:
-    """The options that `add_outlet_arguments` adds, as argparse names them.
-
-    >>> outlet_flags()[:3]
-    ['feed', 'webhook', 'feed_file']
-    """
-    return [_dest(option) for option in _outlet_options()]
 
 
 def chosen_outlet(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -372,11 +368,7 @@ def _outlet_options() -> list[Option]:
 
 
 def _value(arguments: argparse.Namespace, option: Option) -> Any:
-    return getattr(arguments, _dest(option))
-
-
-def _dest(option: Option) -> str:
-    return option.flag.replace("-", "_")
+    return getattr(arguments, option.flag.replace("-", "_"))
 
 
 class _Subcommand(NamedTuple):

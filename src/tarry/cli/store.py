@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tarry.cli.main import Parser
@@ -54,8 +54,12 @@ def add_arguments(parser: Parser) -> None:
     )
     forget = parser.add_subcommand("forget", "erase what a gateway has counted for an account")
     forget.add_argument("account", metavar="ACCOUNT", help="the actor, as posts name it")
-    text = "a space that the account posts in; it is forgotten in all spaces of the same circle"
-    forget.add_argument("--space", metavar="NAME", required=True, help=text)
+    forget.add_argument(
+        "--space",
+        metavar="NAME",
+        required=True,
+        help="a space that the account posts in; it is forgotten in all spaces of the same circle",
+    )
     forget.add_argument(
         "--at-once",
         action="store_true",
@@ -139,9 +143,6 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[Store, Path]]:
     with home.keeping() as alone:
         if not alone:
             raise NotPossible("a keeper is running: stop it first (tarry keeper stop)")
-        own = SqliteStore(home.store_path)
-        try:
+        with closing(SqliteStore(home.store_path)) as own:
             yield own, home.key_path
-        finally:
-            own.close()
     see_to_keeper(home)

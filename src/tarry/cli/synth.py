@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tarry.cli.main import need_study
 from tarry.cli.outputs import SUFFIXES, free_path, write_frame
-from tarry.cli.show import print_json
+from tarry.cli.show import print_answer
 from tarry.core.errors import BadInput
 from tarry.study.figures import percent
 from tarry.study.synth_recipes import RECIPES, Recipe
@@ -40,8 +40,9 @@ _WINDOW_S = 300
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry synth`."""
     parser.add_argument("recipe", metavar="RECIPE", nargs="?", default="wiki", help="default wiki")
-    written = "where to write it: " + ", ".join(SUFFIXES)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=written)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="where to write it: " + ", ".join(SUFFIXES)
+    )
     for name, meaning in _SIZES.items():
         parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)")
@@ -59,10 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     metadata = {"time_unit": "us", "time_resolution_us": str(recipe.resolution)}
     write_frame(_as_written(made, recipe, path.suffix), path, force=arguments.force, metadata=metadata)
     facts = {"recipe": arguments.recipe, "seed": arguments.seed, "file": str(path), **_facts(made, recipe)}
-    if arguments.json:
-        print_json(facts)
-    else:
-        _print(facts)
+    print_answer(arguments, _summary(facts), **facts)
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
@@ -106,12 +104,12 @@ def _facts(made: "MadeUp", recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _summary(facts: dict[str, Any]) -> str:
     made = [f"{facts[what]:,} {what}" for what in ("events", "actors", "targets", "days")]
-    bots = percent(facts["bot_events"] / facts["events"])
-    print(f"made up {', '.join(made)}")
-    print(
-        f"{percent(facts['batched_share'])} of the events are batched (same actor, other target, 5 minutes)"
+    batched, bots = percent(facts["batched_share"]), percent(facts["bot_events"] / facts["events"])
+    return (
+        f"made up {', '.join(made)}\n"
+        f"{batched} of the events are batched (same actor, other target, 5 minutes)\n"
+        f"{bots} of the events are those of {facts['bots']:,} bots\n"
+        f"written to {facts['file']}"
     )
-    print(f"{bots} of the events are those of {facts['bots']:,} bots")
-    print(f"written to {facts['file']}")

@@ -11,7 +11,7 @@ import argparse
 
 from tarry.cli.main import Parser
 from tarry.cli.options import add_settings, config_from
-from tarry.cli.show import print_answer, print_json, print_table
+from tarry.cli.show import print_answer, print_list
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
 from tarry.keep.store import Store
@@ -23,10 +23,19 @@ def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry token`."""
     add = parser.add_subcommand("add", "make a token, and show it this once")
     add.add_argument("name", metavar="NAME", help="who will have it")
-    text = f"what it allows: {', '.join(SCOPES)}; may be given again"
-    add.add_argument("--scope", action="append", required=True, choices=SCOPES, help=text)
-    text = "where it is good (default: everywhere); may be given again"
-    add.add_argument("--space", action="append", default=[], help=text)
+    add.add_argument(
+        "--scope",
+        action="append",
+        required=True,
+        choices=SCOPES,
+        help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+    )
+    add.add_argument(
+        "--space",
+        action="append",
+        default=[],
+        help="where it is good (default: everywhere); may be given again",
+    )
     everything = parser.add_subcommand("list", "list the tokens, without what is secret")
     revoke = parser.add_subcommand("revoke", "make a token useless, everywhere within two seconds")
     revoke.add_argument("id", metavar="ID", help="its id, as list shows it")
@@ -51,20 +60,16 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
 def _list(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("reading") as transaction:
         tokens = sorted(read_catalog(transaction).tokens.values(), key=lambda token: token.id)
-    if arguments.json:
-        summaries = [
-            {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
-            for each in tokens
-        ]
-        print_json({"tokens": summaries})
-    elif not tokens:
-        print("there is no token")
-    else:
-        rows = [
-            [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
-            for each in tokens
-        ]
-        print_table(["id", "name", "scopes", "spaces"], rows)
+    summaries = [
+        {"id": each.id, "name": each.name, "scopes": sorted(each.scopes), "spaces": sorted(each.spaces)}
+        for each in tokens
+    ]
+    rows = [
+        [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
+        for each in tokens
+    ]
+    header = ["id", "name", "scopes", "spaces"]
+    print_list(arguments, {"tokens": summaries}, header, rows, none="there is no token")
 
 
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:

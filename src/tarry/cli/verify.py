@@ -8,10 +8,10 @@ result of a search means "no witness up to n events".
 """
 
 import argparse
+from math import isfinite
 
-from tarry.cli.options import add_policy, note_coarse_tick, policy_from
+from tarry.cli.options import add_policy, note_coarse_tick, policy_from, whole_number
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
-from tarry.core.errors import BadInput
 from tarry.core.verify import Size, verify
 
 __all__ = ["add_arguments", "run"]
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
-    size = Size(events=_events(arguments.events))
+    size = Size(events=whole_number(arguments.events, "--events", 1, _MOST_EVENTS))
     policy = policy_from(arguments)
     if not arguments.json:
         note_coarse_tick(policy)
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(
             {
                 "verdict": verdict.word,
-                "margin": _finite(verdict.margin),
+                "margin": verdict.margin if isfinite(verdict.margin or 0) else None,  # JSON has no infinity
                 "scope": verdict.scope,
                 "witness": verdict.witness.as_json() if verdict.witness else None,
             }
@@ -51,14 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
             unit = "of delta" if policy.labels == "none" else "nats of each event's share"
             print(f"{verdict.margin:.1g} {unit} unused (0 is tight)")
     return 0 if verdict.holds else 1
-
-
-def _events(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= _MOST_EVENTS:
-        raise BadInput(f"--events must be a whole number from 1 to {_MOST_EVENTS}, not {text!r}")
-    return int(text)
-
-
-def _finite(margin: float | None) -> float | None:
-    """JSON has no infinity."""
-    return None if margin is None or margin in (float("inf"), float("-inf")) else margin

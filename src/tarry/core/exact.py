@@ -30,6 +30,7 @@ __all__ = [
     "exp_floor",
     "exp_upper",
     "format_duration",
+    "json_number",
     "log_of",
     "parse_duration",
     "parse_number",
@@ -129,6 +130,17 @@ def format_duration(seconds: Fraction | int) -> str:
             parts.append(f"{count}{unit}")
             left -= count * size
     return "".join(parts) or "0s"
+
+
+def json_number(value: object) -> object:
+    """What JSON has for an exact number, for `json.dumps(default=...)`.
+
+    >>> json_number(Fraction(3)), json_number(Fraction(1, 4))
+    (3, 0.25)
+    """
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
 
 
 def ticks_up(seconds: Fraction | int, tick: Fraction) -> int:

@@ -94,7 +94,9 @@ def frontier(policy: Policy, weights: Sequence[Fraction] = WEIGHTS) -> list[Poin
     (1, True)
     """
     if policy.season is not None:
-        raise BadInput("a policy with a season has no weights to choose from", "use tarry plan --season")
+        raise BadInput(
+            "a policy with a season has no weights to choose from", "use tarry frontier --season"
+        )
     points: list[Point] = []
     for weight in sorted(weights):
         costs = plan(replace(policy, weight=weight))

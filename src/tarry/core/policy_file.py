@@ -12,10 +12,10 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_number
 from tarry.core.plugins import load
-from tarry.core.policy import Policy
+from tarry.core.policy import Policy, needs_labels
 from tarry.core.season import Season
 
-__all__ = ["KEYS", "describes", "read_policy", "write_policy"]
+__all__ = ["KEYS", "chosen_policy", "describes", "read_policy", "write_policy"]
 
 #: Every key a policy file may have, and what it says.
 KEYS = {
@@ -120,6 +120,16 @@ def write_policy(policy: Policy) -> str:
             lines += ["", f"[gaps.{kind}]"]
             lines += [f'{_quoted(name)} = "{format_duration(gap)}"' for name, gap in gaps.items()]
     return "\n".join(lines) + "\n"
+
+
+def chosen_policy(choices: Mapping[str, Any]) -> Policy:
+    """The policy of some choices; a law that needs no labels has none, unless they are chosen.
+
+    >>> chosen_policy({"epsilon": "1", "gap": "11m", "law": "label-free", "delta": "0.01"}).labels
+    'none'
+    """
+    unlabelled = "law" in choices and not needs_labels(choices["law"])
+    return Policy(**{**({"labels": "none"} if unlabelled else {}), **choices})
 
 
 def describes(text: str | None, policy: Policy) -> bool:

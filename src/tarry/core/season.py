@@ -9,14 +9,22 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
 from tarry.core.errors import BadInput
 from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
-__all__ = ["LADDER", "Accountant", "Season", "block_masses", "composed_epsilon", "on_ladder"]
+__all__ = [
+    "LADDER",
+    "Accountant",
+    "Season",
+    "block_masses",
+    "composed_epsilon",
+    "constant_epsilon",
+    "on_ladder",
+]
 
 MOST_ACTS = 1_000_000
 _PLACES = 10**9
@@ -77,10 +85,6 @@ class Accountant:
     def __init__(self, pair: LawPair, share: Fraction) -> None:
         self.share, self._one = share, _losses(pair)
 
-    @cached_property
-    def _rough(self) -> Losses | None:
-        return None if self._one is None else self._one.on_grid(_ROUGH)
-
     @property
     def constant(self) -> bool:
         """Whether each act costs the same, so that a season has no discount."""
@@ -90,7 +94,7 @@ class Accountant:
         """The losses of so many acts; only where they vary."""
         if self._one is None:
             raise BadInput("the loss of this law must vary to be added up", "ask for its epsilon or delta")
-        return _composed(self._rough if rough else self._one, acts)
+        return _composed(_roughly(self._one) if rough else self._one, acts)
 
     def epsilon(self, acts: int, delta: Fraction, *, rough: bool = False) -> Fraction:
         """Nats that the odds move by at most, but for this chance; `rough` is quick and a little too much.
@@ -103,7 +107,7 @@ class Accountant:
         if not acts:
             return Fraction(0)
         if self._one is None:
-            return max(Fraction(0), acts * self.share - ln_below(1 / (1 - delta)))
+            return constant_epsilon(acts * self.share, delta)
         return self.losses(acts, rough=rough).epsilon(delta)
 
     def delta(self, acts: int, epsilon: Fraction) -> Fraction:
@@ -177,6 +181,15 @@ def _losses(pair: LawPair) -> Losses | None:
     return losses_of_blocks(batched, unbatched)
 
 
+def constant_epsilon(nats: Fraction, delta: Fraction) -> Fraction:
+    """What is exceeded with at most this chance, where acts always lose so many nats together.
+
+    >>> float(constant_epsilon(Fraction(10), Fraction("0.01")))
+    9.98995
+    """
+    return max(Fraction(0), nats - ln_below(1 / (1 - delta)))
+
+
 def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -> Fraction:
     """Nats that acts under several policies cost together, but for this chance; a little too much.
 
@@ -196,9 +209,14 @@ def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -
         elif acts:
             varying.append(accountant.losses(acts, rough=True))
     if not varying:
-        return max(Fraction(0), constant - ln_below(1 / (1 - delta)))
+        return constant_epsilon(constant, delta)
     # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
     return constant + reduce(_added, varying).epsilon(delta)
+
+
+@lru_cache(maxsize=512)
+def _roughly(one: Losses) -> Losses:
+    return one.on_grid(_ROUGH)
 
 
 @lru_cache(maxsize=512)

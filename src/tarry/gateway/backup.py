@@ -163,7 +163,7 @@ def _write(store: Store, draft: Path) -> dict[str, int]:
 
 def _copy(source: Store, target: Store, tables: list[_Table]) -> dict[str, int]:
     """All rows, inside a transaction of either; the copy is paused."""
-    if _is_server(source):  # before anything is asked: all tables as of one moment
+    if not isinstance(source, SqliteStore):  # before anything is asked: all tables as of one moment
         _connection(source).execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     into, counts = _connection(target), {}
     into.execute("DELETE FROM book")  # the one row that every new store has
@@ -248,9 +248,5 @@ def _connection(store: Store) -> Any:
     return store.connection()  # type: ignore[attr-defined]  # both stores have one
 
 
-def _is_server(store: Store) -> bool:
-    return not isinstance(store, SqliteStore)
-
-
 def _mark(store: Store) -> str:
-    return "%s" if _is_server(store) else "?"
+    return "?" if isinstance(store, SqliteStore) else "%s"

@@ -4,18 +4,19 @@ A database is a SQLite file, or a PostgreSQL database by its URL. Opening one ap
 has not seen; one that a newer tarry has written is left alone.
 """
 
+import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.config import Config
 from tarry.keep.errors import Unavailable
-from tarry.keep.keys import Keys
+from tarry.keep.keys import KEY_BYTES, Keys, key_in, make_durable, new_key, write_private
 from tarry.keep.postgres import PostgresStore, read_dsn
 from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
@@ -23,10 +24,6 @@ from tarry.keep.store import Store, check_key
 
 if TYPE_CHECKING:
     from tarry.gateway.gateway import Gateway
-import os
-from contextlib import suppress
-
-from tarry.keep.keys import KEY_BYTES, key_in, make_durable, new_key, write_private
 
 __all__ = [
     "ROOMS",
@@ -98,8 +95,7 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     return open_store(where)
 
 
-@contextmanager
-def opened_database(config: Config, *, make: bool = False) -> Iterator[Store]:
+def opened_database(config: Config, *, make: bool = False) -> AbstractContextManager[Store]:
     """The database, closed at the end of the block.
 
     >>> from tempfile import TemporaryDirectory
@@ -108,8 +104,7 @@ def opened_database(config: Config, *, make: bool = False) -> Iterator[Store]:
     ...         store.rooms
     ('tarry.keep', 'tarry.gateway')
     """
-    with closing(open_database(config, make=make)) as store:
-        yield store
+    return closing(open_database(config, make=make))
 
 
 def open_gateway(config: Config) -> "Gateway":
@@ -207,10 +202,9 @@ def _applied_in_file(path: Path) -> list[int]:
         return []
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.row_factory = sqlite3.Row
             known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
             rows = connection.execute("SELECT number FROM migrations") if known else ()
-            return sorted(row["number"] for row in rows)
+            return sorted(row[0] for row in rows)
     except sqlite3.Error as error:
         raise Unavailable(f"the store cannot be opened: {error}") from None
 
@@ -218,15 +212,14 @@ def _applied_in_file(path: Path) -> list[int]:
 def _applied_in_server(dsn: str) -> list[int]:
     try:
         import psycopg  # noqa: PLC0415 - an extra
-        from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
     except ImportError:
         return []  # opening the store says what to install
     read_dsn(dsn)
     try:
-        with psycopg.connect(dsn, connect_timeout=10, row_factory=dict_row) as connection:
-            row = connection.execute("SELECT to_regclass('migrations') IS NOT NULL AS known").fetchone()
-            rows = connection.execute("SELECT number FROM migrations") if row and row["known"] else ()
-            return sorted(row["number"] for row in rows)
+        with psycopg.connect(dsn, connect_timeout=10) as connection:
+            known = connection.execute("SELECT to_regclass('migrations')").fetchone()
+            rows = connection.execute("SELECT number FROM migrations") if known and known[0] else ()
+            return sorted(row[0] for row in rows)
     except psycopg.Error as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise Unavailable(f"the store cannot be opened: {reason}") from None
@@ -279,8 +272,9 @@ def make_key(path: str | Path) -> Keys:
     try:
         write_private(Path(path), f"{new_key().hex()}\n".encode())
     except OSError as error:
-        problem = f"no key file can be made at {str(path)!r} ({error.strerror})"
-        raise NotPossible(f"{problem}: name another place") from None
+        raise NotPossible(
+            f"no key file can be made at {str(path)!r} ({error.strerror}): name another place"
+        ) from None
     return read_key(path)
 
 

@@ -192,6 +192,7 @@ class HttpService:
         self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the catalog, at this moment
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
+        self.closers: list[Callable[[], None]] = []  # of what pages keep beside the API
         self._is_closed = False
 
     def close(self) -> None:
@@ -201,6 +202,8 @@ class HttpService:
         self._is_closed = True
         self.streams.close()
         self.group_commit.close()
+        for close in self.closers:
+            close()
         for threads, count in ((self._readers, _READERS), (self._writers, _WRITERS)):
             everybody = Barrier(count)  # each thread has a connection of its own to close
             for _ in range(count):

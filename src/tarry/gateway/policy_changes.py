@@ -13,18 +13,11 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import write_policy
 from tarry.core.straddle import Straddle, quiet_ticks, straddle_loss
 from tarry.gateway.catalog import Catalog, PolicyVersion, Space, read_catalog
+from tarry.keep.changes import change_settings
 from tarry.keep.closing import close_ticks, erased_at, hour_ticks
 from tarry.keep.keys import Keys
 from tarry.keep.sharing import Snapshot, StoreSettings
-from tarry.keep.store import (
-    Clock,
-    Transaction,
-    advance,
-    arrival_tick,
-    last_past_tick,
-    moment,
-    snapshot,
-)
+from tarry.keep.store import Clock, Transaction, arrival_tick, moment, snapshot
 
 __all__ = [
     "change_all_policies",
@@ -213,21 +206,9 @@ def change_all_policies(
     close_ticks(transaction, keys, clock)
     here = snapshot(transaction)
     _check_quiet(transaction, here, catalog, policies)
-    anchor = advance(here.anchor, clock.read(here.now))
-    closed = last_past_tick(anchor.time, settings.tick)
     if settings.tick != here.settings.tick:
         _recount(transaction, here, catalog, settings)
-        transaction.tell("recount_parked", closed=closed)
-        transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
-        transaction.tell("tick", **anchor.columns, closed=closed)
-    transaction.tell("forget_heirs")
-    transaction.tell(
-        "change_settings",
-        tick=str(settings.tick),
-        window_ticks=settings.window_ticks,
-        labels=settings.labels,
-        policy=None,
-    )
+    closed = change_settings(transaction, here, clock, settings, None)
     changed = {
         name: _version_after(catalog.space(name), policy, closed + 1) for name, policy in policies.items()
     }

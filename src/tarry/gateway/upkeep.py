@@ -7,7 +7,6 @@ Nothing that is deleted here is needed to keep a promise. What the next step of 
 the last release of a feed, the last hour with arrivals, the choice of an account that holds.
 """
 
-import base64
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tarry.gateway.catalog import Space, read_catalog
 from tarry.keep.closing import RECEIPT_DAYS, hour_ticks
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
+from tarry.keep.outlet import content_fields
 from tarry.keep.posts import State
 from tarry.keep.sharing import StoreSettings
 from tarry.keep.store import MICROS, Clock, Store, Transaction, advance, moment, snapshot
@@ -146,14 +146,7 @@ def exported(receipts: Gate, posts: Iterable[ParkedPost]) -> Iterator[dict[str, 
         except Exception:  # noqa: BLE001 - whatever the cipher says: one post must not hide the others
             yield {**post.as_json(), "content": None, "options": None}
             continue
-        yield {**post.as_json(), **_text(content), "options": dict(options)}
-
-
-def _text(content: bytes) -> dict[str, str]:
-    try:
-        return {"content": content.decode()}
-    except UnicodeDecodeError:
-        return {"content_base64": base64.b64encode(content).decode()}
+        yield {**post.as_json(), **content_fields(content), "options": dict(options)}
 
 
 # --- pruning: releases, counts of arrivals, replaced choices, the ledger of old policies ----------

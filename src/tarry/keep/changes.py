@@ -20,10 +20,10 @@ from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys, Open, Seal, Sealed
 from tarry.keep.rows import Busy, StoredPayload, has_answer, read_all, read_one, status_of, unfinished_posts
-from tarry.keep.sharing import Snapshot
+from tarry.keep.sharing import Snapshot, StoreSettings
 from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, own_key, snapshot
 
-__all__ = ["adopt", "change_key", "encrypt_store"]
+__all__ = ["adopt", "change_key", "change_settings", "encrypt_store"]
 
 _PAGE = 100  # rows at a time: each may hold a megabyte
 _ARRIVALS = (
@@ -61,21 +61,40 @@ def adopt(
     now = snapshot(transaction)
     _check_nothing_is_on_its_way(transaction, now, policy, instead)
     if policy.tick != now.settings.tick:
-        anchor = advance(now.anchor, clock.read(now.now))
-        closed = last_past_tick(anchor.time, policy.tick)
         transaction.tell("forget_done")  # their release ticks are of another length
+    change_settings(transaction, now, clock, StoreSettings.of(policy), write_policy(policy))
+    return True
+
+
+def change_settings(
+    transaction: Transaction, now: Snapshot, clock: Clock, settings: StoreSettings, policy: str | None
+) -> int:
+    """Give a store in which nothing waits another tick, window and labels; its last past tick then.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock, coarse = ManualClock(), Policy(epsilon="1", gap="1h", tick="1m")
+    >>> with memory_store(Policy(epsilon="1", gap="1h"), clock).transaction("closing") as transaction:
+    ...     closed = change_settings(
+    ...         transaction, snapshot(transaction), clock, StoreSettings.of(coarse), None
+    ...     )
+    ...     snapshot(transaction).closed == closed
+    True
+    """
+    anchor = advance(now.anchor, clock.read(now.now))
+    closed = last_past_tick(anchor.time, settings.tick)
+    if settings.tick != now.settings.tick:
         transaction.tell("recount_parked", closed=closed)
         transaction.tell("drop_lockouts")  # nothing waits: the next try finds out
         transaction.tell("tick", **anchor.columns, closed=closed)
     transaction.tell("forget_heirs")
     transaction.tell(
         "change_settings",
-        tick=str(policy.tick),
-        window_ticks=policy.window_ticks,
-        labels=policy.labels,
-        policy=write_policy(policy),
+        tick=str(settings.tick),
+        window_ticks=settings.window_ticks,
+        labels=settings.labels,
+        policy=policy,
     )
-    return True
+    return closed
 
 
 def _check_nothing_is_on_its_way(

@@ -50,7 +50,15 @@ class TooLate(TarryError):
         super().__init__(f"this post cannot be changed any more: it is {state}")
 
 
-class Refused(TarryError):
+class _Undelivered(TarryError):
+    """A delivery that did not end well; `sent` says whether the act may have happened nevertheless."""
+
+    def __init__(self, sentence: str = "", *, sent: bool = False) -> None:
+        self.sent = sent
+        super().__init__(sentence)
+
+
+class Refused(_Undelivered):
     """An outlet will never take this post as it is.
 
     `sent` means that it may have happened nevertheless, and a person has to look.
@@ -59,10 +67,6 @@ class Refused(TarryError):
     Traceback (most recent call last):
     tarry.keep.errors.Refused: the server answered 550: no such mailbox
     """
-
-    def __init__(self, sentence: str = "", *, sent: bool = False) -> None:
-        self.sent = sent
-        super().__init__(sentence)
 
 
 class AlreadyUsed(TarryError):
@@ -91,7 +95,7 @@ class Paused(TarryError):
         super().__init__(sentence)
 
 
-class Unreachable(TarryError):
+class Unreachable(_Undelivered):
     """An outlet cannot be reached at the moment.
 
     `sent` means that what acts was sent, or part of it, and no answer says what became of it: it may have
@@ -101,10 +105,6 @@ class Unreachable(TarryError):
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the mail server hung up
     """
-
-    def __init__(self, sentence: str = "", *, sent: bool = False) -> None:
-        self.sent = sent
-        super().__init__(sentence)
 
 
 class LockedOut(Unreachable):

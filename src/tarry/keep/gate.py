@@ -11,7 +11,7 @@ from typing import Any
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.policy import Policy
-from tarry.keep.admission import Candidate, Terms, accept, prepare
+from tarry.keep.admission import Terms, accept, prepare
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.lockouts import account_of
 from tarry.keep.outlet import check_delivery
@@ -65,13 +65,11 @@ class Gate:
 
     def admit(self, post: Post) -> Receipt:
         """Accept a post: when this returns, it is stored and will leave at its tick."""
-        return self._admit([prepare(self.vault, self.terms, self._entropy, post)])[0]
+        return self.admit_many([post])[0]
 
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
-        return self._admit([prepare(self.vault, self.terms, self._entropy, post) for post in posts])
-
-    def _admit(self, candidates: list[Candidate]) -> list[Receipt]:
+        candidates = [prepare(self.vault, self.terms, self._entropy, post) for post in posts]
         receipts: list[Receipt] = []
         try:
             with self.vault.store.transaction(self.vault.settings.sharing.admission) as transaction:

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,10 +133,6 @@ class Home:
         """Where the output of one command will be."""
         return self.outputs / gate.vault.keys.public_id(post)
 
-    def outlets(self) -> HomeOutlets:
-        """The outlets of one's own store, each loaded when it is used."""
-        return HomeOutlets(self)
-
     def is_founded(self) -> bool:
         """Whether anything was ever handed in."""
         return self.store_path.exists()
@@ -184,7 +180,7 @@ class Home:
             policy = read_policy(now.policy or "")
         elif now is None or not describes(now.policy, policy):
             self._adopt(store, keys, policy)
-        return Gate(Vault(store, keys, self.outlets()), policy)
+        return Gate(Vault(store, keys, HomeOutlets(self)), policy)
 
     def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
         sealed = find_spec("cryptography") is not None
@@ -195,12 +191,10 @@ class Home:
                 again = f"move {self.policy_path} away and leave out --policy: it is written there again"
                 adopt(transaction, keys, store.clock(), policy, instead=f"give that one ({again})")
 
-    @contextmanager
-    def keeping(self, inherited: int | None = None) -> Iterator["Keeping | None"]:
+    def keeping(self, inherited: int | None = None) -> AbstractContextManager["Keeping | None"]:
         """Be the keeper of this store for a while; None if there is one already."""
         self._make_folders()
-        with held_lock(self.lock_path, inherited) as mine:
-            yield mine
+        return held_lock(self.lock_path, inherited)
 
     def keeper(self) -> "KeeperState":
         """Whether a keeper runs, and what it said last."""

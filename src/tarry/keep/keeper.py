@@ -306,12 +306,9 @@ class Keeper:
         self.vault.store.close()
 
     def _await_news(self, seen: int) -> int:
-        def is_news() -> bool:
-            return self._closes != seen or self._stopping.is_set()
-
         with self._news:
             self._idle += 1
-            self._news.wait_for(is_news, _RENEW_S)
+            self._news.wait_for(lambda: self._closes != seen or self._stopping.is_set(), _RENEW_S)
             self._idle -= 1
             return self._closes
 

@@ -35,10 +35,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tarry.core.release import Draws, after_parents, release_ticks
+from tarry.keep.store import Row, moment
 
 if TYPE_CHECKING:
     from tarry.keep.sharing import StoreSettings
-    from tarry.keep.store import Row
 
 __all__ = [
     "GROUPS",
@@ -189,6 +189,13 @@ class Status(NamedTuple):
             return None
         return self.earliest * self.tick, self.latest * self.tick
 
+    @property
+    def moments(self) -> dict[str, str | None]:
+        """When it leaves, as its author reads it: ISO 8601 in UTC, or None where that is not known."""
+        earliest, latest = self.between or (None, None)
+        times = {"release_at": self.release_at, "earliest_at": earliest, "latest_at": latest}
+        return {name: None if at is None else moment(at) for name, at in times.items()}
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -258,7 +265,7 @@ class PostRow(NamedTuple):
     body: bytes | None = None  # hash of a request that may come again
 
     @classmethod
-    def of(cls, row: "Row") -> "PostRow":
+    def of(cls, row: Row) -> "PostRow":
         """What `by_id` and its like answer."""
         return cls(
             id=row["id"],
@@ -273,7 +280,7 @@ class PostRow(NamedTuple):
         )
 
 
-def timing_of(row: "Row") -> Timing:
+def timing_of(row: Row) -> Timing:
     """What a row tells of its timing; of one whose arrival is erased, its release alone.
 
     >>> timing_of({"id": 7, "release": 60, "arrival": None}) == Timing(id=7, release=60)

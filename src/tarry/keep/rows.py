@@ -31,7 +31,6 @@ __all__ = [
     "find_heirloom",
     "has_answer",
     "migrations",
-    "newly_labelled",
     "post_by_key",
     "post_by_receipt",
     "posts_by_key",
@@ -219,17 +218,6 @@ def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Ti
     """
     row = transaction.one("heirloom", pseudonym=pseudonym, closed=closed)
     return None if row is None else timing_of(row)
-
-
-def newly_labelled(transaction: Transaction, labelled: int, ripe: int) -> list[Timing]:
-    """Posts whose release the label has just fixed: they arrived after `labelled`, and by `ripe`.
-
-    >>> from tarry.testing import memory_store
-    >>> with memory_store().transaction("reading") as transaction:
-    ...     newly_labelled(transaction, labelled=0, ripe=9)
-    []
-    """
-    return [timing_of(row) for row in transaction.all("newly_labelled", labelled=labelled, ripe=ripe)]
 
 
 class Payload(NamedTuple):

@@ -260,10 +260,6 @@ class StoreSettings:
         return self.labels in ("held", "simultaneous")
 
     @cached_property
-    def _ratio(self) -> tuple[int, int]:
-        return self.tick.as_integer_ratio()
-
-    @cached_property
     def hold_ticks(self) -> int:
         """Ticks a post waits until its label is known, where labels are held."""
         return hold_of(self.labels, self.window_ticks)
@@ -273,8 +269,8 @@ class StoreSettings:
 
         >>> StoreSettings.of(Policy(epsilon="1", gap="11m")).check(Policy(epsilon="2", gap="1h"))
         """
-        same = self.window_ticks == policy.window_ticks and self.labels == policy.labels
-        if not same or self._ratio != policy.tick.as_integer_ratio():
+        mine = (self.tick, self.window_ticks, self.labels)
+        if mine != (policy.tick, policy.window_ticks, policy.labels):
             raise BadInput(
                 f"this policy has {StoreSettings.of(policy).summary}, and its store {self.summary}",
                 "all policies of a store must have the same tick, window and labels",

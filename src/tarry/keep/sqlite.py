@@ -51,7 +51,7 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, rooms: tuple[str, ...] = KEEPER) -> None:
         self.path = str(path)
-        self.rooms, self.statements = rooms, _Statements(queries("sqlite", rooms))
+        self.rooms, self.statements = rooms, queries("sqlite", rooms)
         self._file = Path(path).absolute()
         self._mine = threading.local()
         # Threads that write take turns here: waiting in SQLite would sleep for milliseconds each time.
@@ -107,14 +107,17 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close this thread's connection; a store in memory lives as long as somebody holds it."""
-        self._forget_connection()
+        connection = getattr(self._mine, "connection", None)
+        self._mine.connection = None
+        if connection is not None and self._mine.file[0] == os.getpid():
+            connection.close()
 
     def __del__(self) -> None:
         """A store that nobody holds any more leaves no connection open."""
         if (shared := getattr(self, "_shared", None)) is not None:
             shared.close()
         elif hasattr(self, "_mine"):
-            self._forget_connection()
+            self.close()
 
     def connection(self) -> _Connection:
         """This thread's connection, to the file that is there now."""
@@ -125,7 +128,7 @@ class SqliteStore:
         status = self._file.stat()
         mine = (os.getpid(), status.st_dev, status.st_ino)
         if connection is None or self._mine.file != mine:
-            self._forget_connection()
+            self.close()
             # A file that is gone stays gone until somebody brings it back.
             connection = self._connect(f"{self._file.as_uri()}?mode=rw")
             self._mine.connection, self._mine.file = connection, mine
@@ -156,12 +159,6 @@ class SqliteStore:
             connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    def _forget_connection(self) -> None:
-        connection = getattr(self._mine, "connection", None)
-        self._mine.connection = None
-        if connection is not None and self._mine.file[0] == os.getpid():
-            connection.close()
-
     def give_up(self, connection: _Connection | None, error: BaseException, what: str = "store") -> None:
         """Undo what was begun; where the store is to blame, begin anew next time, and say so."""
         if connection is not None:
@@ -171,7 +168,7 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
         # The bare class is what a file that is no database, or is damaged, gives.
         if isinstance(error, sqlite3.OperationalError | OSError) or type(error) is sqlite3.DatabaseError:
-            self._forget_connection()
+            self.close()
             raise Unavailable(f"the {what} cannot be used: {_why(error)}") from error
 
     def _migrate(self) -> None:
@@ -311,11 +308,11 @@ class SqliteTransaction:
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows."""
-        statement, pick = self._statements[name]
+        statement, pick = _in_order(self._statements[name])
         self._cursor.executemany(statement, map(pick, rows))
 
     def _answer(self, name: str, values: Mapping[str, object]) -> sqlite3.Cursor:
-        statement, pick = self._statements[name]
+        statement, pick = _in_order(self._statements[name])
         return self._execute(statement, pick(values))
 
 
@@ -333,17 +330,6 @@ def _statements(script: str) -> list[str]:
             statements.append(rest)
             rest = ""
     return statements
-
-
-class _Statements(dict[str, tuple[str, _Pick]]):
-    """The statements by name, made ready when they are first asked for."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def __missing__(self, name: str) -> tuple[str, _Pick]:
-        self[name] = _in_order(self._texts[name])
-        return self[name]
 
 
 @cache

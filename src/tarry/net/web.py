@@ -5,7 +5,6 @@ Whatever is asked, the server learns only the question: the same `User-Agent` fr
 
 import json
 import time
-from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
@@ -90,10 +89,8 @@ def get_json(
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: the wiki cannot be reached (Connection refused): check the address
     """
-    address = read_address(url)
-    if params:
-        path = f"{address.path}{'&' if '?' in address.path else '?'}{urlencode(params)}"
-        address = replace(address, path=path)
+    query = f"{'&' if '?' in url else '?'}{urlencode(params)}" if params else ""
+    address = read_address(url + query)
     request = WebRequest(
         who=who or f"the server {address.server}",
         address=address,
@@ -108,35 +105,26 @@ def post_json(
     url: str,
     value: object,
     *,
-    headers: Mapping[str, str] | None = None,
-    login: tuple[str, str] | None = None,
-    timeout_s: float = 60.0,
-    most: int = MOST,
     who: str = "",
     answers: Collection[int] = _OK,
     wait: Callable[[float], None] = time.sleep,
 ) -> Any:
     """The value that a server answers to a POST of another one.
 
-    `login` is a user and a password, which no sentence shows. `answers` are the statuses whose body is an
-    answer: some servers tell of errors in JSON with a status of their own.
+    `answers` are the statuses whose body is an answer: some servers tell of errors in JSON with a status of
+    their own.
 
-    >>> post_json("http://127.0.0.1:9/", {"method": "getblockcount"}, login=("x", "y"), who="the node")
+    >>> post_json("http://127.0.0.1:9/", {"method": "getblockcount"}, who="the node")
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): check the address
     """
     address = read_address(url)
-    sent = {**(headers or {}), "Content-Type": "application/json"}
-    if login:
-        sent["Authorization"] = "Basic " + b64encode(":".join(login).encode()).decode()
     request = WebRequest(
         method="POST",
         who=who or f"the server {address.server}",
         address=address,
-        headers=_headers(sent),
+        headers=_headers({"Content-Type": "application/json"}),
         body=json.dumps(value).encode(),
-        timeout_s=timeout_s,
-        most=most,
     )
     return _patiently(request, lambda response: _value(request, response, answers), wait)
 

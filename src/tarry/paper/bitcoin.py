@@ -8,7 +8,7 @@ tables of the crypto world where they are given. Beside the paper's rule stands 
 follows the very payments it protects gives them away, one from a closed week before does not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -31,7 +31,7 @@ from tarry.paper.bitcoin_payments import (
     payments_of,
     run_trial,
 )
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, real_tables, tabled
 from tarry.paper.laws import default_laws
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import duration_axis, percent_axis
@@ -72,34 +72,27 @@ def _histories(settings: RunSettings) -> dict[str, Payments]:
     }
 
 
-def _statistics(histories: dict[str, Payments]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        ("printed", 250_000, PRINTED_BATCHED, PRINTED_WITHOUT, PRINTED_WITH, None, None, None, None)
-    ]
+@tabled(
+    "The payments, and what the paper prints of its own",
+    *("history", "payments a day", "batched", "unbatched without history"),
+    *("batched with history", "linked pairs", "linked pairs with two gaps"),
+    *("ten minutes for batched, paper", "ten minutes, closed week"),
+)
+def _statistics(histories: dict[str, Payments]) -> TableRows:
+    yield "printed", 250_000, PRINTED_BATCHED, PRINTED_WITHOUT, PRINTED_WITH, None, None, None, None
     for name, payments in histories.items():
         table = payments.table
         batched = np.minimum(*partner_distance(table.history, table.time)) <= WINDOW
-        rows.append(
-            (
-                name,
-                round(len(table) / payments.days),
-                float(batched.mean()),
-                1 - float(payments.history[~batched].mean()),
-                float(payments.history[batched].mean()),
-                payments.truth.linked_pairs,
-                _moved(payments),
-                *(_without(payments.gaps[rule][50][batched]) for rule in (PAST, CLOSED)),
-            )
+        yield (
+            name,
+            round(len(table) / payments.days),
+            float(batched.mean()),
+            1 - float(payments.history[~batched].mean()),
+            float(payments.history[batched].mean()),
+            payments.truth.linked_pairs,
+            _moved(payments),
+            *(_without(payments.gaps[rule][50][batched]) for rule in (PAST, CLOSED)),
         )
-    return Table(
-        title="The payments, and what the paper prints of its own",
-        header=(
-            *("history", "payments a day", "batched", "unbatched without history"),
-            *("batched with history", "linked pairs", "linked pairs with two gaps"),
-            *("ten minutes for batched, paper", "ten minutes, closed week"),
-        ),
-        rows=rows,
-    )
 
 
 def _moved(payments: Payments) -> float:
@@ -200,8 +193,7 @@ def example(ticks: int = 1000) -> tuple[float, float, Fraction | None, float]:
         if other.start <= true.start
         else None
     )
-    leak = log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
-    return before, after, ratio, leak
+    return before, after, ratio, log(true.unbatched.mass(true.start) / other.unbatched.mass(true.start))
 
 
 def _safe() -> Table:
@@ -280,22 +272,20 @@ def _says(attacks: Table, statistics: Table, slip: Table, safe: Table) -> list[s
     ]
 
 
-def _real(attacks: Table, statistics: Table) -> list[str]:
+def _real(attacks: Table, statistics: Table) -> Iterator[str]:
     """What comes out of real tables, where they were given: epsilon 1, the median gap."""
-    sentences = []
     for name, *_, paper, closed in statistics.rows[2:]:
         past, safe = (
             next(row for row in attacks.rows if tuple(row[:4]) == (name, rule, 50, "1"))
             for rule in (PAST, CLOSED)
         )
-        sentences.append(
+        yield (
             f"On {name}, at {HIGH_RECALL:.0%} recall and epsilon 1, the informed attack is right in "
             f"{past[5]:.1%} with the paper's rule and in {safe[5]:.1%} with the safe one (basic: "
             f"{past[4]:.1%} and {safe[4]:.1%}). The safe one learns too little there: {closed:.0%} of "
             "batched events get the ten minutes of a recipient without a past, where it is "
             f"{paper:.0%} with the paper's."
         )
-    return sentences
 
 
 def find(settings: RunSettings) -> Finding:

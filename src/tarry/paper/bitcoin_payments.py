@@ -16,7 +16,7 @@ owner's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
@@ -321,16 +321,11 @@ def _one_each(table: EventTable, gaps: IntArray) -> IntArray:
 
 def _summed(draws: Sequence[Sequence[Score]]) -> list[Score]:
     """The counts of all draws together, setting by setting."""
+    names = [field.name for field in fields(Counts)]
     return [
-        replace(scores[0], counts=_added([score.counts for score in scores]))
+        replace(
+            scores[0],
+            counts=Counts(**{name: sum(getattr(one.counts, name) for one in scores) for name in names}),
+        )
         for scores in zip(*draws, strict=True)
     ]
-
-
-def _added(counts: Sequence[Counts]) -> Counts:
-    return Counts(
-        true_positives=sum(c.true_positives for c in counts),
-        false_positives=sum(c.false_positives for c in counts),
-        false_negatives=sum(c.false_negatives for c in counts),
-        true_negatives=sum(c.true_negatives for c in counts),
-    )

@@ -23,7 +23,7 @@ from tarry.core.exact import ratio_below
 from tarry.core.laws.staircase import staircase_pair
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
 from tarry.paper.laws import best_eta, uniform, zero_inflated_uniform
 from tarry.study.charts.style import percent_axis
 from tarry.study.figures import percent
@@ -96,8 +96,12 @@ def _delays(gap: float, epsilon: float, added: float) -> tuple[float, float]:
     return added + means.weighted(BATCHED), added + means.end
 
 
-def _entries() -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "The 24 entries, in minutes",
+    *("percentile", "printed gap", "gap used", "epsilon", "delay", "printed", "as coded"),
+    *("with the printed gap", "corrected, held", "corrected, declared", "held, on ticks"),
+)
+def _entries() -> TableRows:
     for one in PRINTED:
         for place, epsilon in enumerate(EPSILONS):
             gap = one.used_s / 60
@@ -108,15 +112,7 @@ def _entries() -> Table:
             for kind, name in enumerate(("mean", "maximum")):
                 printed = (one.means, one.mosts)[kind][place]
                 ways = (coded[kind], printed_gap[kind], held[kind], held[kind] - WINDOW, ticks[kind])
-                rows.append([one.percentile, one.gap, gap, epsilon, name, printed, *ways])
-    return Table(
-        title="The 24 entries, in minutes",
-        header=(
-            *("percentile", "printed gap", "gap used", "epsilon", "delay", "printed", "as coded"),
-            *("with the printed gap", "corrected, held", "corrected, declared", "held, on ticks"),
-        ),
-        rows=rows,
-    )
+                yield one.percentile, one.gap, gap, epsilon, name, printed, *ways
 
 
 def _held_on_ticks(gap_s: float, epsilon: float) -> tuple[float, float]:
@@ -126,21 +122,17 @@ def _held_on_ticks(gap_s: float, epsilon: float) -> tuple[float, float]:
     return float(costs.mean(Fraction(BATCHED)) / 60), float((costs.batched.maximum or Fraction(0)) / 60)
 
 
-def _experiment() -> Table:
+@tabled(
+    "What the curves of the attack were run with, minutes",
+    *("percentile named", "its gap", "gap of the run"),
+    *("epsilon", "mean, table", "mean, run", "maximum, run"),
+)
+def _experiment() -> TableRows:
     """The attack's curves took the percentile before the one they are named after, in seconds."""
-    rows: list[list[Cell]] = []
     for one, gap_s in zip(PRINTED, (TENTH_S, *(one.used_s for one in PRINTED)), strict=False):
         for epsilon, printed in zip(EPSILONS, one.means, strict=True):
             mean, most = _delays((gap_s + WINDOW) / 60, epsilon, 0.0)  # the window as so many seconds
-            rows.append([one.percentile, one.used_s / 60, gap_s / 60, epsilon, printed, mean, most])
-    return Table(
-        title="What the curves of the attack were run with, minutes",
-        header=(
-            *("percentile named", "its gap", "gap of the run"),
-            *("epsilon", "mean, table", "mean, run", "maximum, run"),
-        ),
-        rows=rows,
-    )
+            yield one.percentile, one.used_s / 60, gap_s / 60, epsilon, printed, mean, most
 
 
 def _text() -> Table:
@@ -264,18 +256,21 @@ def _printed_second(share: float, eta: float, weight: float) -> float:
     return weight * (1 + 1 / above) + (1 - weight) * eta**2 / above
 
 
-def _means() -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "The printed mean of the zero-inflated uniform law, in gaps",
+    "epsilon",
+    "weight",
+    "eta",
+    "E[B] printed",
+    "E[B]",
+    "too low by",
+)
+def _means() -> TableRows:
     for epsilon, weight in product(GRID, (0.0, 0.25, 0.5)):
         eta = best_eta(epsilon / 2, weight)
         right = zero_inflated_uniform(epsilon / 2, eta).batched
         printed = misprinted_mean(epsilon / 2, eta)
-        rows.append([epsilon, weight, eta, printed, right, 1 - printed / right])
-    return Table(
-        title="The printed mean of the zero-inflated uniform law, in gaps",
-        header=("epsilon", "weight", "eta", "E[B] printed", "E[B]", "too low by"),
-        rows=rows,
-    )
+        yield epsilon, weight, eta, printed, right, 1 - printed / right
 
 
 def _costs(share: float, weight: float) -> tuple[float, float, float, float]:
@@ -285,32 +280,25 @@ def _costs(share: float, weight: float) -> tuple[float, float, float, float]:
     return *etas, printed, best
 
 
-def _etas() -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "What the root of the printed derivative costs",
+    *("epsilon", "weight", "eta, printed derivative", "eta, Algorithm 2"),
+    *("cost printed", "cost", "extra"),
+)
+def _etas() -> TableRows:
     for epsilon, weight in product(GRID, WEIGHTS):
         *etas, printed, best = _costs(epsilon / 2, weight)
-        rows.append([epsilon, weight, *etas, printed, best, printed / best - 1])
-    return Table(
-        title="What the root of the printed derivative costs",
-        header=(
-            *("epsilon", "weight", "eta, printed derivative", "eta, Algorithm 2"),
-            *("cost printed", "cost", "extra"),
-        ),
-        rows=rows,
-    )
+        yield epsilon, weight, *etas, printed, best, printed / best - 1
 
 
-def _seconds() -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "The second derivative of the objective at the best eta", "epsilon", "weight", "eta", "printed", "right"
+)
+def _seconds() -> TableRows:
     for epsilon, weight in product(GRID, WEIGHTS):
         share, eta = epsilon / 2, best_eta(epsilon / 2, weight)
         both = (one(share, eta, weight) for one in (_printed_second, second_derivative))
-        rows.append([epsilon, weight, eta, *both])
-    return Table(
-        title="The second derivative of the objective at the best eta",
-        header=("epsilon", "weight", "eta", "printed", "right"),
-        rows=rows,
-    )
+        yield epsilon, weight, eta, *both
 
 
 def _ends() -> Table:
@@ -324,9 +312,17 @@ def _ends() -> Table:
     )
 
 
-def _staircase(ticks: int) -> Table:
+@tabled(
+    "The staircase law with the step of the proof, in gaps",
+    "epsilon",
+    "step in the proof",
+    "step",
+    "E[U] in the proof",
+    "E[U]",
+    "extra",
+)
+def _staircase(ticks: int) -> TableRows:
     """Exactly on many ticks: the step of the proof, e^(epsilon/2), and the right one, e^(epsilon/4)."""
-    rows: list[list[Cell]] = []
     for epsilon in GRID:
         ratio = ratio_below(Fraction(epsilon) / 2)
         steps = [1 / (1 + exp(epsilon / part)) for part in (2, 4)]
@@ -334,12 +330,7 @@ def _staircase(ticks: int) -> Table:
             float(staircase_pair(ratio, ticks, max(1, round(step * ticks))).unbatched.mean / ticks)
             for step in steps
         ]
-        rows.append([epsilon, *steps, *means, means[0] / means[1] - 1])
-    return Table(
-        title="The staircase law with the step of the proof, in gaps",
-        header=("epsilon", "step in the proof", "step", "E[U] in the proof", "E[U]", "extra"),
-        rows=rows,
-    )
+        yield epsilon, *steps, *means, means[0] / means[1] - 1
 
 
 def _errata_says(tables: dict[str, Table]) -> list[str]:

@@ -17,7 +17,7 @@ import altair as alt
 
 from tarry.core.mechanism import Ask
 from tarry.core.plugins import load
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
 from tarry.paper.laws import (
     Means,
     best_eta,
@@ -98,21 +98,17 @@ def longest_to_shortest(epsilon: float) -> float:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def _delays(shown: tuple[Fraction, ...]) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    f"Mean delay in gaps: closed form, and exactly on {TICKS} ticks to the gap",
+    *("epsilon", "law", "unbatched", "unbatched, on ticks", "batched"),
+    *("batched, on ticks", "furthest apart, ticks"),
+)
+def _delays(shown: tuple[Fraction, ...]) -> TableRows:
     for epsilon, (law, closed) in product(shown, CLOSED.items()):
         means, exact = closed(float(epsilon) / 2), on_ticks(law, epsilon)
         most = max(abs(exact.batched - means.batched), abs(exact.unbatched - means.unbatched))
         pairs = (means.unbatched, exact.unbatched, means.batched, exact.batched)
-        rows.append([float(epsilon), law, *pairs, most * TICKS])
-    return Table(
-        title=f"Mean delay in gaps: closed form, and exactly on {TICKS} ticks to the gap",
-        header=(
-            *("epsilon", "law", "unbatched", "unbatched, on ticks", "batched"),
-            *("batched, on ticks", "furthest apart, ticks"),
-        ),
-        rows=rows,
-    )
+        yield float(epsilon), law, *pairs, most * TICKS
 
 
 def _crossings() -> Table:
@@ -135,18 +131,21 @@ def _mean(law: str, kind: str, epsilon: float) -> float:
     return float(getattr(CLOSED[law](epsilon / 2), kind))
 
 
-def _corollary() -> Table:
+@tabled(
+    "One eta that beats the staircase law for both kinds of events",
+    "epsilon",
+    "eta",
+    "unbatched",
+    "staircase unbatched",
+    "batched",
+    "staircase batched",
+)
+def _corollary() -> TableRows:
     """With eta = e^(-epsilon/4) the zero-inflated law beats the staircase in both means, always."""
-    rows: list[list[Cell]] = []
     for epsilon in map(float, SHOWN):
         eta = exp(-epsilon / 4)
         ours, theirs = zero_inflated_uniform(epsilon / 2, eta), staircase(epsilon / 2)
-        rows.append([epsilon, eta, ours.unbatched, theirs.unbatched, ours.batched, theirs.batched])
-    return Table(
-        title="One eta that beats the staircase law for both kinds of events",
-        header=("epsilon", "eta", "unbatched", "staircase unbatched", "batched", "staircase batched"),
-        rows=rows,
-    )
+        yield epsilon, eta, ours.unbatched, theirs.unbatched, ours.batched, theirs.batched
 
 
 # --- sentences and pictures ---------------------------------------------------------------------

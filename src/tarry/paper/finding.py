@@ -6,7 +6,7 @@ Given: settings and real tables. Found: sentences, tables and charts of lines an
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import altair as alt
 
@@ -21,18 +21,22 @@ __all__ = [
     "Finding",
     "RunSettings",
     "Table",
+    "TableRows",
     "findings_page",
     "line_chart",
     "number_axis",
     "people_of",
     "real_tables",
+    "tabled",
 ]
 
 BOTS = {"is_bot", "bot"}  # columns that mark them
 PAGE_TITLE = "Batching and privacy: the paper, reproduced"
 
 Cell = str | int | float | None
+TableRows = Iterator[Sequence[Cell]]
 Step = TypeVar("Step")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +90,23 @@ class Table:
         [{'a': 1, 'b': 2}]
         """
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
+
+def tabled(title: str, *header: str) -> Callable[[Callable[P, TableRows]], Callable[P, Table]]:
+    """Make a table of the rows that a function yields.
+
+    >>> @tabled("Squares", "number", "square")
+    ... def squares(end):
+    ...     for number in range(end):
+    ...         yield number, number**2
+    >>> squares(3).column("square")
+    [0, 1, 4]
+    """
+
+    def made_of(rows: Callable[P, TableRows]) -> Callable[P, Table]:
+        return lambda *given, **named: Table(title=title, header=header, rows=list(rows(*given, **named)))
+
+    return made_of
 
 
 @dataclass(frozen=True, kw_only=True)

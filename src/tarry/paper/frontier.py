@@ -21,7 +21,7 @@ from tarry.core.mechanism import LawPair
 from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.verify import verify_pair
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
 from tarry.paper.laws import (
     Means,
     best_eta,
@@ -90,25 +90,20 @@ def find(settings: RunSettings) -> Finding:
 # --- inside the class: half of epsilon for each event -------------------------------------------
 
 
-def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: RunSettings) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "Algorithm 2 in gaps: closed form, exactly on ticks, and the best pair a linear program finds",
+    *("epsilon", "weight", "eta", "batched", "unbatched", "batched, on ticks"),
+    *("unbatched, on ticks", "cost", "cost, program", "batched, program"),
+    "unbatched, program",
+)
+def _frontier(epsilons: tuple[float, ...], weights: tuple[float, ...], settings: RunSettings) -> TableRows:
     for epsilon in settings.steps(epsilons):
         for weight in weights:
             means, ticks = best_inside(epsilon, weight), _on_ticks(epsilon, weight)
             cost, half = means.weighted(weight), exp(epsilon / 2)
             optimum = best_on_cells(half, half, weight, cells=CELLS, end=means.end + 1.2)
             laws = (best_eta(epsilon / 2, weight), means.batched, means.unbatched, *ticks)
-            rows.append([epsilon, weight, *laws, cost, optimum.cost, optimum.batched, optimum.unbatched])
-    return Table(
-        title="Algorithm 2 in gaps: closed form, exactly on ticks, and the best pair a linear program "
-        "finds",
-        header=(
-            *("epsilon", "weight", "eta", "batched", "unbatched", "batched, on ticks"),
-            *("unbatched, on ticks", "cost", "cost, program", "batched, program"),
-            "unbatched, program",
-        ),
-        rows=rows,
-    )
+            yield epsilon, weight, *laws, cost, optimum.cost, optimum.batched, optimum.unbatched
 
 
 def _on_ticks(epsilon: float, weight: float) -> tuple[float, float]:
@@ -120,8 +115,12 @@ def _on_ticks(epsilon: float, weight: float) -> tuple[float, float]:
 # --- outside the class: r0 for who stays, rg for who moves, r0 rg = e^epsilon ---------------------
 
 
-def _outside(epsilons: tuple[float, ...]) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "The best of Algorithm 2, and of pairs that spend epsilon unevenly",
+    *("epsilon", "weight", "1 / r0", "batched", "batched, outside", "unbatched"),
+    *("unbatched, outside", "gain", "both shorter", "gain, program"),
+)
+def _outside(epsilons: tuple[float, ...]) -> TableRows:
     for epsilon, weight in product(epsilons, (0.5, 0.9, 1.0)):
         inside, outside = best_inside(epsilon, weight), best_outside(epsilon, weight)
         means, cost = outside.means, inside.weighted(weight)
@@ -130,27 +129,19 @@ def _outside(epsilons: tuple[float, ...]) -> Table:
         optimum = best_split(epsilon, weight, cells=CELLS, end=inside.end + 1.2, splits=SPLITS)
         pairs = (inside.batched, means.batched, inside.unbatched, means.unbatched)
         better = "yes" if both and gain > 1e-9 else "no"
-        rows.append([epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - optimum.cost / cost])
-    return Table(
-        title="The best of Algorithm 2, and of pairs that spend epsilon unevenly",
-        header=(
-            *("epsilon", "weight", "1 / r0", "batched", "batched, outside", "unbatched"),
-            *("unbatched, outside", "gain", "both shorter", "gain, program"),
-        ),
-        rows=rows,
-    )
+        yield epsilon, weight, outside.y, *pairs, max(0.0, gain), better, 1 - optimum.cost / cost
 
 
-def _begins() -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "The weight of batched delay from which on pairs outside the class are better",
+    "epsilon",
+    "from weight",
+    "closed form",
+)
+def _begins() -> TableRows:
     for epsilon in BEYOND:
         odds = 2 * exp(-epsilon / 2) * (1 + sqrt(2))  # of the weight, once unbatched mass is left at 0
-        rows.append([epsilon, gains_from(epsilon), odds / (1 + odds) if epsilon > 2.5 else None])
-    return Table(
-        title="The weight of batched delay from which on pairs outside the class are better",
-        header=("epsilon", "from weight", "closed form"),
-        rows=rows,
-    )
+        yield epsilon, gains_from(epsilon), odds / (1 + odds) if epsilon > 2.5 else None
 
 
 def counterexample_ratios() -> tuple[Fraction, Fraction]:

@@ -12,7 +12,7 @@ from math import inf, log
 from tarry.core.exact import log_of
 from tarry.core.verify import DelayRule, Rule, Size, moves, paired, search
 from tarry.core.verify.streams import Neighbours, Stream
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, tabled
 from tarry.paper.frontier import COUNTEREXAMPLE, best_symmetric, counterexample_ratios
 from tarry.paper.gallery_cases import AT_ONCE, CASES, HELD, ON_CLOCK, REDRAWN, in_words, nats, redrawn
 from tarry.paper.gallery_rules import SHARE, UNITS, joint, stamped
@@ -25,30 +25,24 @@ TITLE = "A gallery of counterexamples"
 BURST_GAP, BURST_SHARE = 300, Fraction(1, 4)  # ticks and share of the burst that theory prices at 7.2 nats
 
 
-def _broken() -> Table:
-    rows: list[tuple[Cell, ...]] = []
+@tabled(
+    "What breaks: the largest log ratio between two stories, in nats, at epsilon 1",
+    *("section", "rule", "one would think", "what arrived"),
+    *("what it should be confused with", "nats", "one would promise", "right rule"),
+)
+def _broken() -> TableRows:
     for case in CASES:
         cost = nats(case)
-        rows.append(
-            (
-                case.section,
-                case.name,
-                case.thought,
-                in_words(case.stream),
-                in_words(case.other),
-                "infinite" if cost == inf else cost,
-                case.shares * float(SHARE),
-                None if case.right is None else nats(case, case.right),
-            )
+        yield (
+            case.section,
+            case.name,
+            case.thought,
+            in_words(case.stream),
+            in_words(case.other),
+            "infinite" if cost == inf else cost,
+            case.shares * float(SHARE),
+            None if case.right is None else nats(case, case.right),
         )
-    return Table(
-        title="What breaks: the largest log ratio between two stories, in nats, at epsilon 1",
-        header=(
-            *("section", "rule", "one would think", "what arrived"),
-            *("what it should be confused with", "nats", "one would promise", "right rule"),
-        ),
-        rows=rows,
-    )
 
 
 # --- what holds ----------------------------------------------------------------------------------
@@ -59,7 +53,8 @@ def _after_parent(_: Stream, noisy: list[int]) -> list[int]:
     return [noisy[0], *(max(at, noisy[0]) for at in noisy[1:])]
 
 
-def _kept(size: Size) -> Table:
+@tabled("What holds, by the same search over every small stream", "rule", "verdict", "looked at")
+def _kept(size: Size) -> TableRows:
     pairs = Size(events=2, span=2, moved=1)
     at_once, on_clock = moves(paired(0), 2, size), moves(stamped(paired(0)), 2 * UNITS, size)
     deadline = DelayRule(pair=default_laws(2), labels=paired(0), deadline=5)
@@ -70,15 +65,9 @@ def _kept(size: Size) -> Table:
         "arrivals rounded up to the tick": (ON_CLOCK, on_clock, size),
         "nothing before what it refers to": (joint(_after_parent), moves(paired(0), 2, pairs), pairs),
     }
-    rows = []
     for name, (rule, neighbours, looked_at) in sound.items():
         verdict = search(rule, neighbours, SHARE, looked_at)
-        rows.append((name, verdict.word, verdict.scope))
-    return Table(
-        title="What holds, by the same search over every small stream",
-        header=("rule", "verdict", "looked at"),
-        rows=rows,
-    )
+        yield name, verdict.word, verdict.scope
 
 
 def _kept_says(kept: Table) -> str:

@@ -18,7 +18,7 @@ from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify import DelayRule, Size, Verdict, moves, paired, search
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.paper.laws import default_laws
 
 __all__ = ["CAPPED", "CLIPPED", "LATE", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
@@ -47,10 +47,6 @@ def _pushed(law: Law, release: Callable[[int], int]) -> dict[int, Fraction]:
     return dict(seen)
 
 
-def _clipped(arrival: int, law: Law, deadline: int) -> Seen:
-    return _pushed(law, lambda delay: min(arrival + delay, deadline))
-
-
 def _renormalised(arrival: int, law: Law, deadline: int) -> Seen:
     left = deadline - arrival
     within = law.cumulative(left)
@@ -59,20 +55,17 @@ def _renormalised(arrival: int, law: Law, deadline: int) -> Seen:
     return {arrival + k: law.mass(k) / within for k in range(left + 1) if law.mass(k)}
 
 
-def _capped(arrival: int, law: Law, deadline: int) -> Seen:
-    """No delay is longer than the gap, wherever the deadline is: the cap costs most just there."""
-    return _pushed(law, lambda delay: min(arrival + min(delay, GAP), deadline))
-
-
-def _late(arrival: int, law: Law, deadline: int) -> Seen:
-    return _pushed(law, lambda delay: arrival + delay if arrival + delay <= deadline else arrival)
-
-
 CLIPPED = "the release, or the deadline if that is earlier"
 RENORMALISED = "a delay drawn anew to end by the deadline"
 CAPPED = "a cap on the delay"
 LATE = "released at once when it would be late"
-RULES: dict[str, Rule] = {CLIPPED: _clipped, RENORMALISED: _renormalised, CAPPED: _capped, LATE: _late}
+RULES: dict[str, Rule] = {
+    CLIPPED: lambda at, law, end: _pushed(law, lambda delay: min(at + delay, end)),
+    RENORMALISED: _renormalised,
+    # No delay is longer than the gap, wherever the deadline is: the cap costs most just there.
+    CAPPED: lambda at, law, end: _pushed(law, lambda delay: min(at + min(delay, GAP), end)),
+    LATE: lambda at, law, end: _pushed(law, lambda delay: at + delay if at + delay <= end else at),
+}
 
 
 # --- what they cost ------------------------------------------------------------------------------
@@ -149,13 +142,18 @@ def _finer(gaps: tuple[int, ...]) -> Table:
 # --- the corollary -------------------------------------------------------------------------------
 
 
-def _corollary(horizon: int = 20) -> Table:
+@tabled(
+    "At once with a chance of delta, else at the end: private, and not all of it at the end",
+    "delta",
+    "can be told apart by",
+    "leaves before the end",
+)
+def _corollary(horizon: int = 20) -> TableRows:
     """A mechanism that is (0, delta)-private and does not hold everything back until the end.
 
     Each comment leaves at once with a chance of delta, else at the end. A neighbour of kind (2) moves
     one comment anywhere; what can be told apart is the total variation, over all moves.
     """
-    rows = []
     for delta in (Fraction(0), Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10)):
         shown = [{at: delta, horizon: 1 - delta} for at in range(horizon)]
         apart = max(
@@ -163,27 +161,23 @@ def _corollary(horizon: int = 20) -> Table:
             for one in shown
             for other in shown
         )
-        rows.append((float(delta), float(apart), float(1 - shown[0][horizon])))
-    return Table(
-        title="At once with a chance of delta, else at the end: private, and not all of it at the end",
-        header=("delta", "can be told apart by", "leaves before the end"),
-        rows=rows,
-    )
+        yield float(delta), float(apart), float(1 - shown[0][horizon])
 
 
-def _cost() -> Table:
+@tabled(
+    "What is paid for it: hours, over a week with a gap of one hour, epsilon 1",
+    "rule",
+    "mean delay at most",
+    "longest delay",
+)
+def _cost() -> TableRows:
     """What it costs to hold everything back: a week, arrivals at any time of it, a gap of one hour."""
     week = 7 * 86_400
     mechanism = Policy(epsilon=EPSILON, gap="1h", labels="simultaneous", tick="1s").mechanism()
-    rows: list[tuple[Cell, ...]] = [("everything at the end", week / 2 / 3600, float(week / 3600))]
+    yield "everything at the end", week / 2 / 3600, float(week / 3600)
     for name, law in (("batched", mechanism.pair.batched), ("unbatched", mechanism.pair.unbatched)):
         # An arrival so late that its delay does not fit is let out earlier; that only shortens the mean.
-        rows.append((f"{CLIPPED}: {name}", float(law.mean / 3600), (law.maximum or 0) / 3600))
-    return Table(
-        title="What is paid for it: hours, over a week with a gap of one hour, epsilon 1",
-        header=("rule", "mean delay at most", "longest delay"),
-        rows=rows,
-    )
+        yield f"{CLIPPED}: {name}", float(law.mean / 3600), (law.maximum or 0) / 3600
 
 
 def _chart(pair: LawPair) -> alt.LayerChart:

@@ -21,7 +21,7 @@ from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.verify import verify_label_free
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, number_axis
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
 from tarry.paper.laws import solve
 from tarry.study.charts.style import percent_axis
 
@@ -154,26 +154,26 @@ def _without_epsilon() -> Table:
     )
 
 
-def _truncated(laws: dict[Fraction, Law]) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "C. epsilon above 0: a truncated geometric law breaks the printed bound",
+    *("epsilon", "delta", "mean", "first delay that never happens"),
+    *("beyond its end, as printed at least", "beyond its end", "private"),
+)
+def _truncated(laws: dict[Fraction, Law]) -> TableRows:
     for delta, law in laws.items():
         beyond = Fraction(law.maximum or 0, TICKS) + Fraction(1, TICKS)
         means = (float(law.mean / TICKS), float(beyond))
         chances = (float(printed_bound(delta, beyond)), float(at_least(law, beyond)))
         word = verify_label_free(law, TICKS, EPSILON, delta).word  # symmetric: the same the other way
-        rows.append([float(EPSILON), float(delta), *means, *chances, word])
-    return Table(
-        title="C. epsilon above 0: a truncated geometric law breaks the printed bound",
-        header=(
-            *("epsilon", "delta", "mean", "first delay that never happens"),
-            *("beyond its end, as printed at least", "beyond its end", "private"),
-        ),
-        rows=rows,
-    )
+        yield float(EPSILON), float(delta), *means, *chances, word
 
 
-def _caps(law: Law) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    f"Chance of a release within so many gaps, epsilon {EPSILON}, delta {float(DELTA):g}",
+    *("gaps", "printed cap", "corrected cap, directed", WHOLE),
+    *("reached, linear program", "truncated geometric"),
+)
+def _caps(law: Law) -> TableRows:
     for gaps in GAPS:
         reached = soonest(float(EPSILON), float(DELTA), gaps, ticks=PROGRAM_TICKS)
         caps = (
@@ -181,32 +181,20 @@ def _caps(law: Law) -> Table:
             two_sided_bound(EPSILON, DELTA, gaps),  # cut at 1
             two_sided_bound(EPSILON, DELTA, gaps, directed=False),
         )
-        rows.append([gaps, *map(float, caps), reached, float(1 - at_least(law, gaps))])
-    return Table(
-        title=f"Chance of a release within so many gaps, epsilon {EPSILON}, delta {float(DELTA):g}",
-        header=(
-            *("gaps", "printed cap", "corrected cap, directed", WHOLE),
-            *("reached, linear program", "truncated geometric"),
-        ),
-        rows=rows,
-    )
+        yield gaps, *map(float, caps), reached, float(1 - at_least(law, gaps))
 
 
-def _one_sided() -> Table:
+@tabled(
+    "D. the direction that one-sided privacy leaves open",
+    *("epsilon", "unbatched before the gap", "batched before the gap"),
+    *("1 - e^(-epsilon/2)", "ratio"),
+)
+def _one_sided() -> TableRows:
     """An unbatched event may leave before the gap, a batched one never: that way there is no bound."""
-    rows: list[list[Cell]] = []
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2)):
         pair = zero_inflated_uniform(Ask(share=epsilon / 2, start=TICKS, weight=Fraction(1, 4)))
         early = (float(law.cumulative(TICKS - 1)) for law in (pair.unbatched, pair.batched))
-        rows.append([float(epsilon), *early, 1 - exp(-epsilon / 2), "infinite"])
-    return Table(
-        title="D. the direction that one-sided privacy leaves open",
-        header=(
-            *("epsilon", "unbatched before the gap", "batched before the gap"),
-            *("1 - e^(-epsilon/2)", "ratio"),
-        ),
-        rows=rows,
-    )
+        yield float(epsilon), *early, 1 - exp(-epsilon / 2), "infinite"
 
 
 # --- sentences and pictures ---------------------------------------------------------------------

@@ -219,8 +219,10 @@ def best_split(epsilon: float, weight: float, *, cells: int, end: float, splits:
     >>> best_split(4.0, 1.0, cells=20, end=2.2, splits=4).cost < 1.0783  # Algorithm 2
     True
     """
-    optima = []
-    for share in (epsilon / 2 * step / splits for step in range(splits, 0, -1)):
-        long = max(end, 1.2 - 1 / expm1(-share))  # the support of the uniform law with that share
-        optima.append(best_on_cells(exp(share), exp(epsilon - share), weight, cells=cells, end=long))
+    shares = [epsilon / 2 * step / splits for step in range(splits, 0, -1)]
+    ends = [max(end, 1.2 - 1 / expm1(-share)) for share in shares]  # of the uniform law with that share
+    optima = (
+        best_on_cells(exp(share), exp(epsilon - share), weight, cells=cells, end=long)
+        for share, long in zip(shares, ends, strict=True)
+    )
     return min(optima, key=lambda one: one.cost)

@@ -11,15 +11,15 @@ their acts, so that it depends on how long one looks. Beside them stand the rate
 random, one person's or two people's, and all of it again for stretches of four weeks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
 import numpy as np
 
 from tarry.core.errors import NotPossible
-from tarry.core.lanes import IntArray
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, real_tables
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, real_tables, tabled
 from tarry.paper.posterior import (
     DIFFERENT,
     PRINTED_AT_TEN,
@@ -113,7 +113,7 @@ def measure_rates(table: EventTable, window: int = WINDOW) -> Rates:
             "rates need two people, one of whom acts on two targets: give a history with more events"
         )
     truth = Truth(table=table, window=window)
-    one_person = _pairs_of_one_person(table)
+    one_person = table.person_pairs
     # Seen at arrival and cut at the window, what is claimed wrongly is exactly two people's.
     close = cutoff_attack(truth, table.time, [window])[0].counts
     others = truth.candidate_pairs - one_person
@@ -125,25 +125,13 @@ def measure_rates(table: EventTable, window: int = WINDOW) -> Rates:
     )
 
 
-def _pairs_of_one_person(table: EventTable) -> int:
-    """Pairs of acts of one actor on different targets."""
-    on_one = table.actor_rank * table.targets + table.target_rank
-    return _pairs(np.bincount(table.actor_rank)) - _pairs(np.unique(on_one, return_counts=True)[1])
-
-
-def _pairs(sizes: IntArray) -> int:
-    return int((sizes * (sizes - 1) // 2).sum())
-
-
 def _mean_rates(table: EventTable) -> Rates | None:
     """The mean over stretches of four weeks; None where there are not two of them."""
     first, last = int(table.time.min()), int(table.time.max())
     stretches = []
     for start in range(first, last - PERIOD, PERIOD):
-        try:
+        with suppress(NotPossible):  # hardly anybody was there
             stretches.append(measure_rates(table.between(start, start + PERIOD)))
-        except NotPossible:  # hardly anybody was there
-            continue
     if len(stretches) < 2:
         return None
     names = [field.name for field in fields(Rates)]
@@ -177,14 +165,13 @@ def _counted(name: str, table: EventTable, columns: Columns) -> str:
     )
 
 
-def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str]:
-    says = []
+def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> Iterator[str]:
     for name, table in tables.items():
         rates = measured[name]
         subject, how = (
             (f"A {name}", ", made to have the paper's two rates") if name == MADE_UP else (name, "")
         )
-        says.append(
+        yield (
             f"{subject} ({number(len(table))} comments of {number(table.actors)} people{how}): consecutive "
             f"comments of one person are within 5 minutes in {percent(rates.same)} of the cases, pairs of "
             f"people ever in {percent(rates.different)}; among {TEN} suspects that gives "
@@ -192,7 +179,7 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
             f"{percent(DIFFERENT)}, {percent(PRINTED_AT_TEN)})."
         )
         if (mean := measured.get(f"{name}, four weeks")) is not None:
-            says.append(
+            yield (
                 f"Measured over stretches of four weeks, the rates of {name} are on average "
                 f"{percent(mean.same)} and {percent(mean.different)}, and the posterior among {TEN} "
                 f"{percent(_sure(mean.same, mean.different))}: how long one looks decides the second rate, "
@@ -201,33 +188,29 @@ def _says(tables: dict[str, EventTable], measured: dict[str, Rates]) -> list[str
                 f"{percent(_sure(rates.pair_same, rates.pair_different))} over all of it."
             )
     one = measured[MADE_UP]
-    says.append(
+    yield (
         "The first rate is of two acts, the second of two people: for two acts at random the made-up "
         f"conference has {percent(one.pair_same)} and {percent(one.pair_different)}, which gives "
         f"{percent(_sure(one.pair_same, one.pair_different))} among {TEN} in place of "
         f"{percent(_sure(one.same, one.different))}."
     )
-    return says
 
 
-def _rates_table(measured: dict[str, Rates]) -> Table:
-    rows: list[list[Cell]] = [[PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]]
-    rows += [
+@tabled(
+    "Rates of acting within 5 minutes",
+    *("history", "one person", "different people", f"posterior, {TEN} suspects"),
+    *("two acts, one person's", "two acts, two people's"),
+    f"posterior of two acts, {TEN} suspects",
+)
+def _rates_table(measured: dict[str, Rates]) -> TableRows:
+    yield [PUBLISHED, SAME, DIFFERENT, _sure(SAME, DIFFERENT), None, None, None]
+    yield from (
         [
             name,
             *(one.same, one.different, _sure(one.same, one.different)),
             *(one.pair_same, one.pair_different, _sure(one.pair_same, one.pair_different)),
         ]
         for name, one in measured.items()
-    ]
-    return Table(
-        title="Rates of acting within 5 minutes",
-        header=(
-            *("history", "one person", "different people", f"posterior, {TEN} suspects"),
-            *("two acts, one person's", "two acts, two people's"),
-            f"posterior of two acts, {TEN} suspects",
-        ),
-        rows=rows,
     )
 
 

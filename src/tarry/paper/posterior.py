@@ -12,14 +12,15 @@ from pathlib import Path
 import altair as alt
 
 from tarry.paper.finding import (
-    Cell,
     Finding,
     RunSettings,
     Table,
+    TableRows,
     line_chart,
     number_axis,
     people_of,
     real_tables,
+    tabled,
 )
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.charts.style import LIGHT, SERIES, percent_axis
@@ -121,22 +122,18 @@ def _posteriors(measures: Measures, suspects: Sequence[int]) -> list[Posterior]:
     return posteriors(same, float(different), suspects)
 
 
-def _measured_table(measured: dict[str, Measures]) -> Table:
-    rows: list[list[Cell]] = []
+@tabled(
+    "With rates measured on histories, within 5 minutes, by the appendix's method",
+    *("history", "events", "actors", "one person", "different people"),
+    *(f"batched, {suspects} suspects" for suspects in SHOWN),
+    "even odds up to",
+)
+def _measured_table(measured: dict[str, Measures]) -> TableRows:
     for name, one in measured.items():
         same, different = one.batching.rate, None if one.different is None else float(one.different)
         sure: Sequence[float | None] = [each.batched for each in _posteriors(one, SHOWN)]
         even = _even(same, different) if sure and same and different else None
-        rows.append([name, one.events, one.actors, same, different, *(sure or [None] * len(SHOWN)), even])
-    return Table(
-        title="With rates measured on histories, within 5 minutes, by the appendix's method",
-        header=(
-            *("history", "events", "actors", "one person", "different people"),
-            *(f"batched, {suspects} suspects" for suspects in SHOWN),
-            "even odds up to",
-        ),
-        rows=rows,
-    )
+        yield name, one.events, one.actors, same, different, *(sure or [None] * len(SHOWN)), even
 
 
 def _measured_says(measured: dict[str, Measures]) -> list[str]:

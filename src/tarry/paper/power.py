@@ -25,7 +25,7 @@ from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart
+from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.study.attack.likelihood import FloatArray, GapLaw, PairLaws, pair_laws, spread
 from tarry.study.charts.style import percent_axis
 from tarry.study.practice import MICROSECONDS
@@ -108,8 +108,11 @@ def mixture_roc(
         raise BadInput(f"the shares of the kinds of pairs must be above 0 and sum to 1, not {shares}")
     reaches = sorted({laws.reach for _, laws in classes})
     if attack == "cutoff" and len(reaches) > 1:
-        problem = "the cutoff attack needs one reach for all kinds of pairs, not "
-        raise BadInput(problem + " and ".join(map(str, reaches)), f"use reach={reaches[-1]} for each")
+        raise BadInput(
+            "the cutoff attack needs one reach for all kinds of pairs, "
+            f"not {' and '.join(map(str, reaches))}",
+            f"use reach={reaches[-1]} for each",
+        )
     order = [laws.ratio if attack == "likelihood" else -np.abs(laws.differences) for _, laws in classes]
     return roc(
         np.concatenate([share * laws.f1 for share, laws in classes]),
@@ -289,10 +292,16 @@ def _gap(epsilon: Fraction, *, knows_first: bool) -> Cell:
         return "none is enough"
 
 
-def _crossovers(settings: RunSettings, pairs: int) -> Table:
-    epsilons = (Fraction(1, 2), EXAMPLE_EPSILON, Fraction(1), Fraction(3, 2), Fraction(2))
-    rows = [
-        (
+@tabled(
+    f"Error crossover rates with the gap at the {EXAMPLE_PERCENTILE}th percentile, and the "
+    f"percentile that a rate of {float(EXAMPLE_RATE):g} asks for",
+    *("epsilon", "printed bound", "corrected bound", "only differences seen"),
+    *("the same, simulated", "first arrival known", "needed mass", "percentile"),
+    "corrected",
+)
+def _crossovers(settings: RunSettings, pairs: int) -> TableRows:
+    for epsilon in (Fraction(1, 2), EXAMPLE_EPSILON, Fraction(1), Fraction(3, 2), Fraction(2)):
+        yield (
             float(epsilon),
             *(1 / (1 + exp(epsilon) / mass) for mass in masses(EXAMPLE_PERCENTILE)),
             mixture_roc([(1.0, differences(epsilon, EXAMPLE_PERCENTILE))]).crossover,
@@ -301,18 +310,6 @@ def _crossovers(settings: RunSettings, pairs: int) -> Table:
             exp(epsilon) * float(EXAMPLE_RATE / (1 - EXAMPLE_RATE)),
             *(_gap(epsilon, knows_first=knows_first) for knows_first in (False, True)),
         )
-        for epsilon in epsilons
-    ]
-    return Table(
-        title=f"Error crossover rates with the gap at the {EXAMPLE_PERCENTILE}th percentile, and the "
-        f"percentile that a rate of {float(EXAMPLE_RATE):g} asks for",
-        header=(
-            *("epsilon", "printed bound", "corrected bound", "only differences seen"),
-            *("the same, simulated", "first arrival known", "needed mass", "percentile"),
-            "corrected",
-        ),
-        rows=rows,
-    )
 
 
 def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> alt.LayerChart:

@@ -9,9 +9,8 @@ members leave side by side, and the backlog never shrinks (`docs/theory.md`, err
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 from typing import TypeVar
 
@@ -24,13 +23,22 @@ from tarry.core.exact import log_of
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
 from tarry.core.verify.rules import Draw, distribution
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, line_chart, real_tables
+from tarry.paper.finding import (
+    Cell,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    real_tables,
+    tabled,
+)
 from tarry.study.practice import MICROSECONDS
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES, Recipe
 from tarry.study.table import EventTable, event_table, table_of
 
-__all__ = ["TITLE", "Scripted", "SlotQueue", "find", "outputs", "paper_queue"]
+__all__ = ["TITLE", "Scripted", "find", "outputs", "paper_queue", "slot_releases"]
 
 
 TITLE = "The queue: perfect under its assumptions, and in traffic with quiet steps"
@@ -104,23 +112,29 @@ def _apart(one: Chances, other: Chances) -> tuple[Fraction, Fraction]:
     return gap, max(mass / other[k] for k, mass in one.items())
 
 
-def _exact(batches: Sequence[tuple[int, ...]]) -> Table:
+@tabled(
+    f"How far outputs with and without batches differ, over {STEPS} steps (total variation)",
+    "batches at step",
+    "independent members",
+    "one person's",
+    "one person's, nats",
+)
+def _exact(batches: Sequence[tuple[int, ...]]) -> TableRows:
     alone = outputs(())
-    rows = []
     for times in batches:
         independent, one_person = (_apart(outputs(times, who), alone) for who in (_anybody, _one_person))
         steps = ", ".join(map(str, times))
-        rows.append((steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])))
-    return Table(
-        title=f"How far outputs with and without batches differ, over {STEPS} steps (total variation)",
-        header=("batches at step", "independent members", "one person's", "one person's, nats"),
-        rows=rows,
-    )
+        yield steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])
 
 
-def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
+@tabled(
+    "The longest delay in steps, with an arrival in every step",
+    "batched comments",
+    "longest delay",
+    "order of steps kept",
+)
+def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> TableRows:
     """Delays when one comment comes in every step, and so many more at random steps."""
-    rows = []
     for extra in sizes:
         rng = np.random.default_rng([seed, extra])
         more = np.bincount(rng.integers(steps, size=extra), minlength=steps)
@@ -129,12 +143,7 @@ def _worst(seed: int, sizes: Sequence[int], steps: int = 200) -> Table:
         posted = paper_queue(arrivals, Seeded(seed).stream(0, 0, extra))
         left = [comment[0] for comment in posted if comment is not None]
         longest = max(at - step for at, step in enumerate(left))
-        rows.append((extra, longest, "yes" if left == sorted(left) else "no"))
-    return Table(
-        title="The longest delay in steps, with an arrival in every step",
-        header=("batched comments", "longest delay", "order of steps kept"),
-        rows=rows,
-    )
+        yield extra, longest, "yes" if left == sorted(left) else "no"
 
 
 # --- in real traffic -----------------------------------------------------------------------------
@@ -147,16 +156,21 @@ def _steps(table: EventTable) -> IntArray:
     return since_first
 
 
-def _queued(table: EventTable, seed: int) -> tuple[IntArray, IntArray]:
-    """The step in which each event of a table leaves (-1: never) and the backlog after each busy step."""
+def _queued(table: EventTable, seed: int) -> IntArray:
+    """The step in which each event of a table leaves Algorithm 4; -1 for never."""
     busy, place = np.unique(_steps(table), return_inverse=True)
     rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
     # A step without arrivals posts nothing and changes nothing: only busy ones are walked through.
     posted = paper_queue([part.tolist() for part in rows], Seeded(seed).stream(0, 0, 0))
     released = np.full(len(table), -1, dtype=np.int64)
     released[[row for row in posted if row is not None]] = busy
-    backlog: IntArray = np.cumsum(np.bincount(place)) - np.arange(1, len(busy) + 1)
-    return released, backlog
+    return released
+
+
+def _backlog(table: EventTable) -> IntArray:
+    """What waits in Algorithm 4 after each busy step, in which one leaves."""
+    arrived = np.unique(_steps(table), return_counts=True)[1]
+    return np.cumsum(arrived - 1)
 
 
 def _slotted(table: EventTable) -> IntArray:
@@ -165,21 +179,24 @@ def _slotted(table: EventTable) -> IntArray:
     ticks = table.time // MICROSECONDS - since
     order = np.argsort(ticks, kind="stable")
     released = np.empty(len(table), dtype=np.int64)
-    released[order] = np.array(SlotQueue(STEP_S).releases(ticks[order].tolist())) // STEP_S
+    released[order] = np.array(slot_releases(ticks[order].tolist(), STEP_S)) // STEP_S
     return released
 
 
-def _traffic(name: str, table: EventTable, seed: int) -> tuple[list[tuple[Cell, ...]], IntArray]:
-    """What the two queues do to one history."""
-    arrived = _steps(table)
-    paper, backlog = _queued(table, seed)
-    rows: list[tuple[Cell, ...]] = []
-    for queue, left in (("Algorithm 4", paper), ("slot queue", _slotted(table))):
-        out = left >= 0
-        waited = (left[out] - arrived[out]) * STEP_S / 3600
-        figures = (float(np.mean(waited)), float(waited.max()), int((~out).sum()))
-        rows.append((name, queue, *figures, _side_by_side(table, left)))
-    return rows, backlog
+@tabled(
+    f"Traffic with quiet steps, in steps and slots of {STEP_S} s",
+    *("history", "queue", "mean delay, hours", "longest, hours", "never released"),
+    "moves in a step that leave side by side",
+)
+def _traffic(tables: dict[str, EventTable], seed: int) -> TableRows:
+    """What the two queues do to each history."""
+    for name, table in tables.items():
+        arrived = _steps(table)
+        for queue, left in (("Algorithm 4", _queued(table, seed)), ("slot queue", _slotted(table))):
+            out = left >= 0
+            waited = (left[out] - arrived[out]) * STEP_S / 3600
+            figures = (float(np.mean(waited)), float(waited.max()), int((~out).sum()))
+            yield name, queue, *figures, _side_by_side(table, left)
 
 
 def _side_by_side(table: EventTable, left: IntArray) -> float | None:
@@ -193,24 +210,6 @@ def _side_by_side(table: EventTable, left: IntArray) -> float | None:
     return float(np.mean(np.abs(np.diff(place))[pair] == 1)) if pair.any() else None
 
 
-def _real(settings: RunSettings) -> tuple[Table, dict[str, IntArray]]:
-    """Both queues over every history, and the backlog of the paper's."""
-    rows: list[tuple[Cell, ...]] = []
-    backlogs: dict[str, IntArray] = {}
-    for name, table in _tables(settings).items():
-        traffic, backlogs[name] = _traffic(name, table, settings.seed)
-        rows += traffic
-    table_of_both = Table(
-        title=f"Traffic with quiet steps, in steps and slots of {STEP_S} s",
-        header=(
-            *("history", "queue", "mean delay, hours", "longest, hours", "never released"),
-            "moves in a step that leave side by side",
-        ),
-        rows=rows,
-    )
-    return table_of_both, backlogs
-
-
 def _tables(settings: RunSettings) -> dict[str, EventTable]:
     recipe = Recipe(events=500, actors=60, targets=50, bots=0) if settings.tiny else RECIPES["forum"]
     made = synthesize(recipe, settings.seed)
@@ -220,15 +219,18 @@ def _tables(settings: RunSettings) -> dict[str, EventTable]:
     }
 
 
-def _backlog_chart(backlogs: dict[str, IntArray]) -> alt.LayerChart:
+def _backlog_chart(tables: dict[str, EventTable]) -> alt.LayerChart:
+    backlogs = {name: _backlog(table) for name, table in tables.items()}
     rows = [
         {"line": name, "step": int(i), "backlog": int(backlog[i])}
         for name, backlog in backlogs.items()
         for i in np.unique(np.linspace(0, len(backlog) - 1, 200).astype(int))
     ]
-    x = alt.X("step:Q", axis=alt.Axis(title="steps in which something arrived", tickCount=5))
-    y = alt.Y("backlog:Q", axis=alt.Axis(title="comments that wait (Algorithm 4)"))
-    return line_chart(rows, x=x, y=y)
+    return line_chart(
+        rows,
+        x=alt.X("step:Q", axis=alt.Axis(title="steps in which something arrived", tickCount=5)),
+        y=alt.Y("backlog:Q", axis=alt.Axis(title="comments that wait (Algorithm 4)")),
+    )
 
 
 def _says(exact: Table, worst: Table, traffic: Table) -> list[str]:
@@ -280,13 +282,14 @@ def find(settings: RunSettings) -> Finding:
     """
     exact = _exact(BATCHES[:2] if settings.tiny else BATCHES)
     worst = _worst(settings.seed, (0, 1, 5) if settings.tiny else (0, 1, 5, 20, 100))
-    traffic, backlogs = _real(settings)
+    tables = _tables(settings)
+    traffic = _traffic(tables, settings.seed)
     return Finding(
         name="queue",
         title=TITLE,
         says=_says(exact, worst, traffic),
         tables={"exact": exact, "worst": worst, "traffic": traffic},
-        charts={"backlog": _backlog_chart(backlogs)},
+        charts={"backlog": _backlog_chart(tables)},
     )
 
 
@@ -318,33 +321,21 @@ def paper_queue(arrivals: Sequence[Sequence[Post]], entropy: Entropy) -> list[Po
     return posted
 
 
-@dataclass(frozen=True)
-class SlotQueue:
-    """One post a slot of public length, in order of admission.
+def slot_releases(arrivals: Sequence[int], slot: int) -> list[int]:
+    """Release ticks of posts whose arrival ticks are given in order of admission: one in each slot.
 
-    Promise: streams with the same order of posts that keep the same slots busy give identical
-    outputs. Nothing more: members of a batch leave next to each other, and in light traffic a post
-    leaves in the slot after its arrival.
+    The length of a slot is public. Promise: streams with the same order of posts that keep the same
+    slots busy give identical outputs. Nothing more: members of a batch leave next to each other, and in
+    light traffic a post leaves in the slot after its arrival.
 
-    >>> SlotQueue(slot=60).releases([5, 6, 200])
+    >>> slot_releases([5, 6, 200], slot=60)
     [60, 120, 240]
     """
-
-    slot: int  # ticks
-
-    def __post_init__(self) -> None:
-        if self.slot < 1:
-            raise BadInput(f"a slot must have at least 1 tick, not {self.slot}")
-
-    def releases(self, arrivals: Sequence[int]) -> list[int]:
-        """Release ticks of posts whose arrival ticks are given in order of admission."""
-        releases: list[int] = []
-        free = 0
-        for arrival in arrivals:
-            slot = max(free, -(-arrival // self.slot))
-            releases.append(slot * self.slot)
-            free = slot + 1
-        return releases
+    if slot < 1:
+        raise BadInput(f"a slot must have at least 1 tick, not {slot}")
+    first_ones = (-(-arrival // slot) for arrival in arrivals)
+    taken = accumulate(first_ones, lambda before, first: max(before + 1, first))
+    return [place * slot for place in taken]
 
 
 def _shuffled(posts: Sequence[Post], entropy: Entropy) -> list[Post]:

@@ -10,7 +10,10 @@ Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corr
 until its label is known, or declared by its editor, and precision as it was measured.
 """
 
-from tarry.paper.finding import Cell, Finding, RunSettings, Table
+from functools import partial
+from typing import Any
+
+from tarry.paper.finding import Finding, RunSettings, Table, TableRows, tabled
 from tarry.paper.laws import uniform
 from tarry.paper.wikipedia_months import EVENTS, Weeks, real_weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_trial import (
@@ -68,56 +71,52 @@ def find(settings: RunSettings) -> Finding:
     month = wikipedia_month(settings.seed, events)
     real, unfit = real_weeks(settings)
     histories = {MADE_UP: split_weeks(month), **real}
-    trials = []
-    for name, weeks in histories.items():
-        trials.append(run_trial(name, weeks, draws, settings.seed))
-        if settings.progress is not None:
-            settings.progress(len(trials), len(histories) + 1)
-    first = trials[0]
-    measured = measure_statements(range(settings.seed, settings.seed + months), events, 4 * draws)
-    if settings.progress is not None:
-        settings.progress(len(histories) + 1, len(histories) + 1)
+    seeds = range(settings.seed, settings.seed + months)
+    work: list[Any] = [
+        *(partial(run_trial, name, weeks, draws, settings.seed) for name, weeks in histories.items()),
+        partial(measure_statements, seeds, events, 4 * draws),
+    ]
+    first, *others, measured = [part() for part in settings.steps(work)]
     tables = {
         "month": _month(month, first),
         "printed": printed_table(measured),
         "steps": _steps(first, draws, settings.seed),
-        "gaps": _gaps(trials),
+        "gaps": _gaps([first, *others]),
     }
-    for trial in trials:
+    for trial in (first, *others):
         tables[f"{trial.name}-as-coded"] = coded_table(trial)
         tables[f"{trial.name}-corrected"] = corrected_table(trial)
     charts = trial_charts(first, PERCENTILES[: 1 if settings.tiny else None])
-    for trial in trials[1:]:
+    for trial in others:
         charts |= trial_charts(trial, (50,))
     return Finding(
         name="wikipedia",
         title=TITLE,
-        says=[*_attacked(measured, months), *_corrected(first), *map(_real, trials[1:]), *unfit],
+        says=[*_attacked(measured, months), *_corrected(first), *map(_real, others), *unfit],
         tables=tables,
         charts=charts,
     )
 
 
-def _month(month: EventTable, trial: WikiTrial) -> Table:
+@tabled("The made-up month against the published one", "statistic", "published", "made up")
+def _month(month: EventTable, trial: WikiTrial) -> TableRows:
     """How near the made-up month comes to the published one."""
     window = WINDOW_S * MICROSECONDS
     whole, test = measure_batching(month, window), measure_batching(trial.weeks.replay, window)
-    rows: list[list[Cell]] = [
-        ["revisions", EVENTS, len(month)],
-        ["batched share, whole month", BATCHED, whole.batched_share],
-        ["batched share, replayed weeks", BATCHED_TEST, test.batched_share],
-        ["moves within 5 minutes", MOVES_WITHIN, whole.rate],
-    ]
+    yield "revisions", EVENTS, len(month)
+    yield "batched share, whole month", BATCHED, whole.batched_share
+    yield "batched share, replayed weeks", BATCHED_TEST, test.batched_share
+    yield "moves within 5 minutes", MOVES_WITHIN, whole.rate
     for which, printed in GAPS_S.items():
-        rows.append([f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]])
-    return Table(
-        title="The made-up month against the published one",
-        header=("statistic", "published", "made up"),
-        rows=rows,
-    )
+        yield f"gap in samples of users, {which}th percentile, s", printed, trial.sampled[which]
 
 
-def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
+@tabled(
+    f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month",
+    *("step", "batched delays begin at, s", "precision at 30 s", "recall at 280 s"),
+    "mean delay, min",
+)
+def _steps(trial: WikiTrial, draws: int, seed: int) -> TableRows:
     """From the authors' version to the corrected one, a slip at a time."""
     replay, sampled, learned = trial.weeks.replay, trial.sampled, trial.learned[25]
     slip, right = Delay(EPSILON, sampled[10] + SLIP_S), Delay(EPSILON, sampled[25] + SLIP_S)
@@ -129,21 +128,11 @@ def _steps(trial: WikiTrial, draws: int, seed: int) -> Table:
         ("precision as measured", added, attack_samples(replay, added, 4 * draws, seed, smooth=False)),
         ("everybody attacked", added, attack_samples(replay, added, draws, seed, share=1.0, smooth=False)),
     ]
-    rows: list[list[Cell]] = [
-        [step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60]
-        for step, delay, curve in steps
-    ]
+    for step, delay, curve in steps:
+        yield [step, delay.start_s, curve.at(30).precision, curve.at(280).recall, curve.mean_s / 60]
     one = result_of(trial.held, practice_name(learned.gap, EPSILON))
-    last = "everybody's gap, and the hold: corrected"
-    rows.append([last, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60])
-    return Table(
-        title=f"From as coded to corrected: 25th percentile, epsilon {EPSILON}, made-up month",
-        header=(
-            *("step", "batched delays begin at, s", "precision at 30 s", "recall at 280 s"),
-            "mean delay, min",
-        ),
-        rows=rows,
-    )
+    step = "everybody's gap, and the hold: corrected"
+    yield [step, float(learned.gap) + WINDOW_S, one.precision, one.recall, one.mean_s / 60]
 
 
 def _gaps(trials: list[WikiTrial]) -> Table:

@@ -33,7 +33,6 @@ from tarry.study.audit import Report
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import percent_axis
 from tarry.study.figures import percent
-from tarry.study.runs import AttackRun
 
 __all__ = [
     "EPSILON",
@@ -204,13 +203,15 @@ def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> d
             NOTHING: NOTHING,
             **{practice_name(gap, epsilon): f"epsilon {epsilon}" for epsilon in EPSILONS},
         }
-        runs = [_thinned(run, names[run.policy]) for run in trial.held.runs if run.policy in names]
+        runs = [
+            replace(
+                run, policy=names[run.policy], scores=[one for one in run.scores if one.cutoff_s in _SHOWN]
+            )
+            for run in trial.held.runs
+            if run.policy in names
+        ]
         charts[f"{trial.name}-corrected-{'-'.join(map(str, same))}"] = precision_chart(runs)
     return charts
-
-
-def _thinned(run: AttackRun, name: str) -> AttackRun:
-    return replace(run, policy=name, scores=[score for score in run.scores if score.cutoff_s in _SHOWN])
 
 
 def _coded_chart(trial: WikiTrial, percent: int) -> alt.LayerChart:
@@ -334,15 +335,13 @@ def measure_statements(seeds: Sequence[int], events: int, draws: int) -> dict[st
     >>> measure_statements([1], events=3_000, draws=1)["plain"].mean_coded > 0.5
     True
     """
-    pairs_of: dict[str, list[tuple[float, float]]] = {name: [] for name in STATEMENTS}
-    for seed in seeds:
-        curves = _curves(seed, events, draws)
-        for name, one in STATEMENTS.items():
-            coded, named = curves[one.percentile]
-            pairs_of[name].append((one.figure(coded), one.figure(named)))
+    months = [_curves(seed, events, draws) for seed in seeds]
     return {
-        name: Measured(coded=[pair[0] for pair in pairs], named=[pair[1] for pair in pairs])
-        for name, pairs in pairs_of.items()
+        name: Measured(
+            coded=[one.figure(curves[one.percentile][0]) for curves in months],
+            named=[one.figure(curves[one.percentile][1]) for curves in months],
+        )
+        for name, one in STATEMENTS.items()
     }
 
 
@@ -351,14 +350,12 @@ def _curves(seed: int, events: int, draws: int) -> dict[int | None, tuple[Curve,
     weeks = split_weeks(wikipedia_month(seed, events))
     sampled = sampled_gaps(weeks.learn, draws, seed)
     plain = attack_samples(weeks.replay, None, draws, seed)
-    curves: dict[int | None, tuple[Curve, Curve]] = {None: (plain, plain)}
-    for percentile in (25, 75):
-        coded, named = (
-            attack_samples(weeks.replay, Delay(EPSILON, sampled[which] + SLIP_S), draws, seed)
-            for which in (LOWER[percentile], percentile)
-        )
-        curves[percentile] = coded, named
-    return curves
+
+    def delayed(percentile: int) -> Curve:
+        delay = Delay(EPSILON, sampled[percentile] + SLIP_S)
+        return attack_samples(weeks.replay, delay, draws, seed)
+
+    return {None: (plain, plain)} | {which: (delayed(LOWER[which]), delayed(which)) for which in (25, 75)}
 
 
 def printed_table(measured: dict[str, Measured]) -> Table:

@@ -32,8 +32,7 @@ from tarry.study.batching import null_gaps, reordered_share
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
 from tarry.study.replay import replay
-from tarry.study.runs import AttackRun
-from tarry.study.score import Counts, average_precision, precision_at
+from tarry.study.score import average_precision, precision_at
 from tarry.study.table import EventTable
 
 __all__ = [
@@ -308,7 +307,11 @@ def result_of(measured: Report, practice: str) -> Result:
     >>> result_of(replay_everybody(weeks, "held", draws=1, seed=0), NOTHING).mean_s
     0.0
     """
-    runs = [_scores(run) for run in measured.runs if run.policy == practice]
+    runs = [
+        {round(score.cutoff_s): score.counts for score in run.scores}
+        for run in measured.runs
+        if run.policy == practice
+    ]
     costs = [cost for cost in measured.costs if cost.policy == practice]
     far = [precision_at(list(run.values()), 0.65) for run in runs]
     return Result(
@@ -320,8 +323,3 @@ def result_of(measured: Report, practice: str) -> Result:
         longest_s=max(cost.longest_s for cost in costs),
         reordered=fmean(cost.reordered or 0.0 for cost in costs),
     )
-
-
-def _scores(run: AttackRun) -> dict[int, Counts]:
-    """The counts of a run by cutoff in seconds."""
-    return {round(score.cutoff_s): score.counts for score in run.scores}

@@ -2,17 +2,18 @@
 
 import ssl
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.net import http_call
+from tarry.net.address import Address
 from tarry.net.http_call import NoAnswer, Response
 from tarry.places.accounts import Account, Accounts
 from tarry.places.checks import check_timeout
@@ -20,9 +21,10 @@ from tarry.places.checks import check_timeout
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["AccountOutlet", "ByAccount", "call", "in_outlet_words", "only_asking"]
+__all__ = ["PASSING", "AccountOutlet", "ByAccount", "call", "check_status", "only_asking"]
 
-P = ParamSpec("P")
+#: Of the answers from 400 to 499 those that a later try may change: too slow, too early, too many.
+PASSING = frozenset({408, 425, 429})
 
 
 @contextmanager
@@ -43,31 +45,41 @@ def only_asking() -> Iterator[None]:
         raise
 
 
-def in_outlet_words(ask: Callable[P, Response]) -> Callable[P, Response]:
-    """The same call, in the words of an outlet: no answer is `Unreachable`, and is tried again.
+def call(address: Address, headers: Mapping[str, str], body: bytes, **bounds: Any) -> Response:
+    """Ask once, as `tarry.net.http_call` does: no answer is `Unreachable`, and is tried again.
 
     Its `sent` tells whether the request had gone out. Where the request does not act, that means nothing:
     see `only_asking`.
 
-    >>> from tarry.net.address import Address
     >>> nowhere = Address(tls=False, host="127.0.0.1", port=9, path="/")
-    >>> in_outlet_words(http_call.call)(nowhere, {}, b"", timeout_s=5, who="the wiki")
+    >>> call(nowhere, {}, b"", timeout_s=5, who="the wiki")
     Traceback (most recent call last):
     tarry.keep.errors.Unreachable: the wiki cannot be reached: Connection refused
     """
-
-    @wraps(ask)
-    def call(*arguments: P.args, **named: P.kwargs) -> Response:
-        try:
-            return ask(*arguments, **named)
-        except NoAnswer as error:
-            raise Unreachable(str(error), sent=error.sent) from error
-
-    return call
+    try:
+        return http_call.call(address, headers, body, **bounds)
+    except NoAnswer as error:
+        raise Unreachable(str(error), sent=error.sent) from error
 
 
-#: Asks once, as `tarry.net.http_call` does.
-call = in_outlet_words(http_call.call)
+def check_status(
+    response: Response, who: str, *, refused: str, final: str = "address", untaken: Collection[int] = ()
+) -> None:
+    """Raise what any answer but one from 200 to 299 means: for a person, or for a later try.
+
+    `refused` is what a person can do, `final` what to give in place of what redirects. Who answers one of
+    the `untaken` has not taken it; behind any other a proxy may have lost the real answer.
+
+    >>> check_status(Response(status=404), "the webhook", refused="look why")
+    Traceback (most recent call last):
+    tarry.keep.errors.Refused: the webhook answered 404 Not Found: look why
+    """
+    if 300 <= response.status < 400:
+        raise Refused(f"{who} answered {response}: redirects are not followed, give the final {final}")
+    if 400 <= response.status < 500 and response.status not in PASSING:
+        raise Refused(f"{who} answered {response}: {refused}")
+    if not 200 <= response.status < 300:
+        raise Unreachable(f"{who} answered {response}", sent=response.status not in untaken)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ A column is the one that a person named, or one of the usual names. A name with 
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -226,20 +226,13 @@ def unnest(frame: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
     ['ann', None]
     """
     for path in paths_of(wanted, frame.columns):
-        kind: object = pl.Struct(frame.schema)
-        names = path.split(".")
+        first, *names = path.split(".")
+        inner = pl.col(first)
         for name in names:
-            kind = _fields(kind).get(name)
-        if kind is not None:
-            inner = pl.col(names[0])
-            for name in names[1:]:
-                inner = inner.struct.field(name)
+            inner = inner.struct.field(name)
+        with suppress(pl.exceptions.PolarsError):  # no such column, no such field, or no field inside it
             frame = frame.with_columns(inner.alias(path))
     return frame
-
-
-def _fields(kind: object) -> dict[str, object]:
-    return {field.name: field.dtype for field in kind.fields} if isinstance(kind, pl.Struct) else {}
 
 
 def add_inner(row: dict[str, Any], paths: Iterable[str]) -> None:

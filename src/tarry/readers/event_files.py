@@ -6,8 +6,8 @@ import io
 import json
 import os
 import secrets
-import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -56,15 +56,12 @@ class Written:
 
     def counting(self, events: Iterable[Event]) -> Iterator[Event]:
         """The same events, counted as they pass."""
-        first, last, names = None, None, self._names
         for event in events:
             self.events += 1
-            if first is None or event.time < first:
-                self.first = first = event.time
-            if last is None or event.time > last:
-                self.last = last = event.time
-            if len(names) <= MANY:
-                names.add(event.actor)
+            self.first = event.time if self.first is None else min(self.first, event.time)
+            self.last = event.time if self.last is None else max(self.last, event.time)
+            if len(self._names) <= MANY:
+                self._names.add(event.actor)
             yield event
 
 
@@ -136,58 +133,42 @@ def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -
     ...     pl.read_parquet(Path(folder, "events")).rows()
     [('ann', 5)]
     """
-    writer = _Writer(path, columns)
-    try:
-        while not writer.done.is_set() and (some := list(islice(events, _AT_ONCE))):
-            writer.put(some)
-    finally:
-        writer.put([])
-        writer.done.wait()
-    if writer.failed:
-        raise writer.failed[0]
-
-
-class _Writer:
-    """A thread in which the library writes, while the caller reads.
-
-    The library takes rows in threads of its own, and a program hears no signal before its call is done. If
-    it also read the export, nobody could stop that, least of all where it waits for a pipe.
-    """
-
-    def __init__(self, path: Path, columns: tuple[str, ...]) -> None:
-        self._path = path
-        self._columns = columns
-        self._batches: Queue[list[Event]] = Queue(maxsize=1)
-        self.done = threading.Event()
-        self.failed: list[BaseException] = []
-        threading.Thread(target=self._write, daemon=True).start()
-
-    def put(self, some: list[Event]) -> None:
-        """Hand some events over, as soon as there is room; none are the end."""
-        while not self.done.is_set():
-            with suppress(Full):
-                self._batches.put(some, timeout=_LOOK_S)
-                return
-
-    def _write(self) -> None:
-        import polars as pl  # noqa: PLC0415 - needs the study extra
-        from polars.io.plugins import register_io_source  # noqa: PLC0415 - likewise
-
-        kinds = {"time": pl.Int64(), "is_bot": pl.Boolean()}
-        schema = {name: kinds.get(name, pl.String()) for name in self._columns}
-
-        def frames(*_: object) -> "Iterator[pl.DataFrame]":
-            while some := self._batches.get():
-                values = dict(zip(Event._fields, zip(*some, strict=True), strict=True))
-                yield pl.DataFrame({name: values[name] for name in schema}, schema=schema)
-
+    batches: Queue[list[Event]] = Queue(maxsize=1)
+    # The library takes rows in threads of its own, and a program hears no signal before its call is done.
+    # If it also read the export, nobody could stop that, least of all where it waits for a pipe.
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(_sink, batches, path, columns)
         try:
-            table = register_io_source(frames, schema=schema)
-            table.sink_parquet(self._path, metadata={"time_unit": "us"}, row_group_size=_ROWS)
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            self.failed.append(error)
+            while not writing.done() and (some := list(islice(events, _AT_ONCE))):
+                _put(batches, some, writing)
         finally:
-            self.done.set()
+            _put(batches, [], writing)
+    writing.result()
+
+
+def _put(batches: Queue[list[Event]], some: list[Event], writing: Future[None]) -> None:
+    """Hand some events over, as soon as there is room; none are the end."""
+    while not writing.done():
+        with suppress(Full):
+            batches.put(some, timeout=_LOOK_S)
+            return
+
+
+def _sink(batches: Queue[list[Event]], path: Path, columns: tuple[str, ...]) -> None:
+    import polars as pl  # noqa: PLC0415 - needs the study extra
+    from polars.io.plugins import register_io_source  # noqa: PLC0415 - likewise
+
+    kinds = {"time": pl.Int64(), "is_bot": pl.Boolean()}
+    schema = {name: kinds.get(name, pl.String()) for name in columns}
+
+    def frames(*_: object) -> "Iterator[pl.DataFrame]":
+        while some := batches.get():
+            values = dict(zip(Event._fields, zip(*some, strict=True), strict=True))
+            yield pl.DataFrame({name: values[name] for name in schema}, schema=schema)
+
+    register_io_source(frames, schema=schema).sink_parquet(
+        path, metadata={"time_unit": "us"}, row_group_size=_ROWS
+    )
 
 
 def written_time(time: int) -> str:
@@ -255,8 +236,7 @@ def _write_csv(events: Iterable[Event], text: IO[str], columns: tuple[str, ...])
     table.writerow(columns)
     for event in events:
         is_bot = "true" if event.is_bot else "false"
-        cells = (event.actor, event.target, written_time(event.time), event.track, is_bot)
-        row = cells[: len(columns)]
+        row = (event.actor, event.target, written_time(event.time), event.track, is_bot)[: len(columns)]
         # A bare carriage return ends a line for many programs, but is not quoted for that.
         (quoted if any("\r" in cell for cell in row) else table).writerow(row)
 

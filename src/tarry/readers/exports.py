@@ -6,8 +6,9 @@ refused with its line.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 from xml.parsers import expat
 
 from tarry.core.errors import BadInput
@@ -21,10 +22,10 @@ __all__ = [
     "DEEPEST",
     "LONGEST",
     "Fields",
-    "XmlFile",
+    "Numbered",
     "XmlStream",
+    "as_object",
     "event_of",
-    "events_found",
     "events_in",
     "events_of",
     "is_bot_name",
@@ -38,112 +39,105 @@ LONGEST = 1 << 20  # bytes of one tag with its attributes, and characters of one
 _RULE = "must be well-formed XML in UTF-8"
 _FIX = "copy it again, whole and unchanged"
 
-Begin = Callable[[dict[str, str]], None]
-Text = Callable[[str], None]
-End = Callable[[], None]
+#: One piece of XML: its line, the name of its element, and what there is of that: attributes where it
+#: begins, its text, or nothing where it ends.
+Element = tuple[int, str, Any]
+#: What was read, with its line: an event, or why it is none.
+Numbered = tuple[int, Event | str]
 
 
 class XmlStream:
-    """A parser that calls back for the elements in its tables, and for no others.
+    """A parser that yields the elements that were asked for, and no others.
 
-    `begins` are called with the attributes of an element as it begins, `texts` with the text of one that
-    holds nothing else, `ends` when one ends, and `root` with the name of the first element of all. No
+    The first element of all is yielded whatever its name. `begins` are yielded with their attributes,
+    `texts`, which must hold nothing else, with their text, and `ends` with nothing when they end. No
     other text is ever put together.
 
-    >>> found = []
-    >>> stream = XmlStream("the file", root=print, texts={"name": found.append})
-    >>> for _ in stream.read([b"<list><name>a", b"</name><other>b</other></list>"]):
-    ...     print(found)
-    list
-    []
-    ['a']
-    ['a']
+    >>> stream = XmlStream("the file", texts={"name"})
+    >>> list(stream.read([b"<list><name>a", b"</name><other>b</other></list>"]))
+    [(1, 'list', {}), (1, 'name', 'a')]
     """
 
     def __init__(
         self,
         what: str,
         *,
-        root: Text,
-        begins: Mapping[str, Begin] | None = None,
-        texts: Mapping[str, Text] | None = None,
-        ends: Mapping[str, End] | None = None,
+        begins: Collection[str] = (),
+        texts: Collection[str] = (),
+        ends: Collection[str] = (),
     ) -> None:
-        self.what, self._root = what, root
-        self._begins, self._texts, self._ends = begins or {}, texts or {}, ends or {}
-        self._depth, self._fed, self._room = 0, 0, 0
-        self._parts: list[str] | None = None  # of the text that is being put together
+        self.what = what
+        self._begins, self._texts, self._ends = begins, texts, ends
+        self._depth, self._fed = 0, 0
+        self._found: list[Element] = []
+        self._text: str | None = None  # what is being put together
         self._parser = expat.ParserCreate("UTF-8")  # whatever the file declares
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._begin
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._doctype
 
-    @property
-    def line(self) -> int:
-        """Where the parser is: inside a call back, the line of the element's tag."""
-        return self._parser.CurrentLineNumber
+    def read(self, blocks: Iterable[bytes]) -> Iterator[Element]:
+        """Parse block after block. What is wrong is told after all that stands before it."""
+        for block in chain(blocks, [None]):
+            trouble = self._parse(block)
+            yield from self._found
+            self._found.clear()
+            if trouble:
+                raise trouble
 
-    def read(self, blocks: Iterable[bytes]) -> Iterator[None]:
-        """Parse block after block; the one who asks takes in between what the call backs have found."""
-        for block in blocks:
-            self._parse(block, last=False)
-            yield
-        self._parse(b"", last=True)
-        yield
+    def refuse(self, line: int, rule: str, found: str, fix: str = "") -> BadInput:
+        """What is wrong with the whole file, found in this line."""
+        return BadInput(f"{self.what} {rule}, and has {found} in line {line}", fix)
 
-    def refuse(self, rule: str, found: str, fix: str = "") -> BadInput:
-        """What is wrong with the whole file, found in the line where the parser is."""
-        return BadInput(f"{self.what} {rule}, and has {found} in line {self.line}", fix)
-
-    def _parse(self, block: bytes, *, last: bool) -> None:
+    def _parse(self, block: bytes | None) -> BadInput | None:
+        """Parse a block, or (None) the end; what is wrong there, if anything is."""
         try:
-            self._parser.Parse(block, last)
+            self._parser.Parse(block or b"", block is None)
+        except BadInput as error:
+            return error
         except expat.ExpatError as error:
-            damage = "an end that comes too early" if last else expat.ErrorString(error.code)
-            raise BadInput(f"{self.what} {_RULE}, and has {damage} in line {error.lineno}", _FIX) from None
-        self._fed += len(block)
+            damage = "an end that comes too early" if block is None else expat.ErrorString(error.code)
+            return self.refuse(error.lineno, _RULE, damage, _FIX)
+        self._fed += len(block or b"")
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
-            raise self.refuse(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
+            return self._refuse_here(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
+        return None
+
+    def _refuse_here(self, rule: str, found: str, fix: str = "") -> BadInput:
+        return self.refuse(self._parser.CurrentLineNumber, rule, found, fix)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth == 1:
-            self._root(name)
         if self._depth > DEEPEST:
-            raise self.refuse(f"must nest at most {DEEPEST} elements", "more")
-        if self._parts is not None:
-            raise self.refuse("must have plain texts in its fields", "an element inside one")
-        if name in self._begins:
-            self._begins[name](attributes)
+            raise self._refuse_here(f"must nest at most {DEEPEST} elements", "more")
+        if self._text is not None:
+            raise self._refuse_here("must have plain texts in its fields", "an element inside one")
+        if self._depth == 1 or name in self._begins:
+            self._found.append((self._parser.CurrentLineNumber, name, attributes))
         if name in self._texts:
-            self._parts, self._room = [], LONGEST
-            self._parser.CharacterDataHandler = self._text
+            self._text = ""
+            self._parser.CharacterDataHandler = self._add
 
     def _end(self, name: str) -> None:
         self._depth -= 1
-        if self._parts is not None:
-            text, self._parts = "".join(self._parts), None
-            self._parser.CharacterDataHandler = None
-            self._texts[name](text)
-        elif name in self._ends:
-            self._ends[name]()
+        if self._text is not None or name in self._ends:
+            self._found.append((self._parser.CurrentLineNumber, name, self._text))
+            self._text = self._parser.CharacterDataHandler = None
 
-    def _text(self, text: str) -> None:
-        if self._parts is None:
-            return
-        self._room -= len(text)
-        if self._room < 0:
-            raise self.refuse(f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one")
-        self._parts.append(text)
+    def _add(self, text: str) -> None:
+        self._text = (self._text or "") + text
+        if len(self._text) > LONGEST:
+            raise self._refuse_here(
+                f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one"
+            )
 
     def _doctype(self, *_: object) -> None:
-        raise self.refuse("must not have a DOCTYPE", "one", "an export of this kind has none")
+        raise self._refuse_here("must not have a DOCTYPE", "one", "an export of this kind has none")
 
 
 #: One object of JSON.
 Fields = dict[str, Any]
-Row = TypeVar("Row")
 # A word of its own: there are people called Abbot and Talbot.
 _BOT = re.compile(r"(?:^|[^a-z])bots?(?:$|[^a-z])")
 _KNOWN = re.compile(
@@ -164,6 +158,15 @@ def read_fields(value: object, *path: str) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def as_object(value: object) -> Fields:
+    """A JSON object, or an empty one for what is none.
+
+    >>> as_object({"ns": 0}), as_object(None)
+    ({'ns': 0}, {})
+    """
+    return value if isinstance(value, dict) else {}
 
 
 def json_stream_of(
@@ -206,47 +209,47 @@ def values_of(pieces: Pieces, *, prefix: str = "") -> Iterator[Found]:
 
 
 def events_of(
-    values: Iterable[Found], convert: Callable[[Fields], Iterable[Event | str]], faults: Faults
+    values: Iterable[tuple[int, Any]], convert: Callable[[Fields], Iterable[Event | str]], faults: Faults
 ) -> Iterator[Event]:
     """The events of objects; a text in place of one is the reason why there is none: a fault.
 
     >>> faults = Faults("the export")
-    >>> list(events_of([Found(1, {}), Found(2, 7)], lambda row: ["the user is missing"], faults))
+    >>> list(events_of([(1, {}), (2, 7)], lambda row: ["the user is missing"], faults))
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the export must have rows that can be read, and has none among 2: ...
     >>> [str(fault) for fault in faults.first]
     ['line 1: the user is missing', 'line 2: not a JSON object']
     """
-    good = 0
-    for line, value in values:
-        for event in convert(value) if isinstance(value, dict) else ["not a JSON object"]:
-            if isinstance(event, Event):
-                good += 1
-                yield event
-            else:
-                faults.add(line, event)
-        if not good:
-            faults.give_up_if_hopeless(good)
+    good = yield from events_in(
+        (
+            (line, event)
+            for line, value in values
+            for event in (convert(value) if isinstance(value, dict) else ["not a JSON object"])
+        ),
+        faults,
+    )
     if faults.count and not good:
         faults.refuse(f"none among {faults.count}")
 
 
-def events_in(rows: Iterable[Row], read: Callable[[Row], Event | str], faults: Faults) -> Iterator[Event]:
-    """The events of rows that come one by one; a text in place of one is a fault.
+def events_in(found: Iterable[Numbered], faults: Faults) -> Generator[Event, None, int]:
+    """The events among what was read, and in the end how many they are; what is none is a fault.
 
     >>> faults = Faults("the wiki")
-    >>> [event.time for event in events_in([5, -1], lambda row: Event("ann", "p", row), faults)]
-    [5, -1]
+    >>> [event.time for event in events_in([(1, Event("ann", "p", 5)), (2, "no user")], faults)]
+    [5]
+    >>> str(faults.first[0])
+    'line 2: no user'
     """
     good = 0
-    for number, row in enumerate(rows, 1):
-        event = read(row)
+    for line, event in found:
         if isinstance(event, Event):
             good += 1
             yield event
         else:
-            faults.add(number, event)
+            faults.add(line, event)
             faults.give_up_if_hopeless(good)
+    return good
 
 
 def event_of(
@@ -256,9 +259,9 @@ def event_of(
     track: str = "",
     *,
     is_bot: bool = False,
-    bare_is_utc: bool = False,
+    read: Callable[[object], int] = moment_us,
 ) -> Event | str:
-    """An event of parts as they were written, or why they are none.
+    """An event of parts as they were written, or why they are none; `read` reads the time.
 
     >>> event_of("ann", "p", "2024-05-01T10:00:00Z").time, event_of("ann", None, "")
     (1714557600000000, 'target is missing')
@@ -268,48 +271,9 @@ def event_of(
     if not isinstance(target, str) or not target:
         return "target is missing"
     try:
-        return Event(actor, target, moment_us(time, bare_is_utc=bare_is_utc), track, is_bot)
+        return Event(actor, target, read(time), track, is_bot)
     except NoMoment as error:
         return str(error)
-
-
-class XmlFile(Protocol):
-    """One file that is being parsed.
-
-    >>> XmlFile.__name__
-    'XmlFile'
-    """
-
-    xml: XmlStream
-    events: list[Event]  # what its call backs have put there since it was last emptied
-
-
-def events_found(pieces: Pieces, begin: Callable[[str, Faults], XmlFile]) -> Iterator[Event]:
-    """Parse file after file, block after block, and take out in between what was found.
-
-    `begin` gets what sentences call a file, and where its faults go.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from types import SimpleNamespace
-    >>> def begin(what, faults):
-    ...     events = []
-    ...     put = {"row": lambda row: events.append(Event(row["who"], "p", 0))}
-    ...     return SimpleNamespace(xml=XmlStream(what, root=lambda name: None, begins=put), events=events)
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "rows.xml"
-    ...     _ = path.write_text('<rows><row who="ann" /></rows>')
-    ...     [event.actor for event in events_found(Pieces(path, "the dump"), begin)]
-    ['ann']
-    """
-    good = 0
-    for source in pieces:
-        file = begin(source.what, pieces.faults)
-        for _ in file.xml.read(source.blocks()):
-            yield from file.events
-            good += len(file.events)
-            file.events.clear()
-            pieces.faults.give_up_if_hopeless(good)
 
 
 def is_bot_name(*names: str) -> bool:

@@ -21,7 +21,7 @@ from tarry.readers.columns import (
     unnest,
 )
 from tarry.readers.events import Event, EventStream
-from tarry.readers.faults import CONVERT, SHOWN, Faults, Unreadable, clip
+from tarry.readers.faults import CONVERT, SHOWN, Faults, clip
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
 __all__ = ["read_events", "read_frame", "take_columns"]
@@ -108,18 +108,18 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
         pair for role, name in zip(chosen, names, strict=False) for pair in faults_of_names(role, name)
     ]
     bad = np.logical_or.reduce([when.fault > 0, *(mask for mask, _ in reasons)])
-    count = rows.faults.count + int(bad.sum())
-    unreadable = _account(rows, bad, reasons, when)
+    faults = _account(rows, bad, reasons, when)
     if bad.all():
-        _refuse_all(rows, unreadable, count, when)
+        where = "row" if rows.lines is None else "line"
+        faults.refuse(f"none among {faults.count}", where, HINT if HINT in when.notes else "")
     frame = rows.frame.with_columns(names)
     return Columns(
         frame=frame.filter(~bad) if bad.any() else frame,
         **chosen,
         arrival=when.arrival[~bad],
-        unreadable=unreadable,
-        unreadable_count=count,
-        notes=(*_notes(rows, chosen, wanted, count), *rows.notes, *when.notes),
+        unreadable=tuple(faults.first),
+        unreadable_count=faults.count,
+        notes=(*_notes(rows, chosen, wanted, faults.count), *rows.notes, *when.notes),
     )
 
 
@@ -136,16 +136,15 @@ def _collected(frame: Any) -> pl.DataFrame:
         return pl.DataFrame(frame)
 
 
-def _account(
-    rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments
-) -> tuple[Unreadable, ...]:
-    """The first faults of the whole file, by line: those of the parser and those found here."""
-    unreadable = list(rows.faults.first)
+def _account(rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments) -> Faults:
+    """The faults of the whole file, by line: those of the parser and those found here."""
+    found = Faults(rows.faults.what)
     for row in np.flatnonzero(bad)[:SHOWN].tolist():
         line = row + 1 if rows.lines is None else int(rows.lines[row])
         of_names = [reason for mask, reason in reasons if mask[row]]
-        unreadable.append(Unreadable(line, of_names[0] if of_names else when.reason(row)))
-    return tuple(sorted(unreadable, key=lambda fault: fault.line)[:SHOWN])
+        found.add(line, of_names[0] if of_names else when.reason(row))
+    found.count = int(bad.sum())
+    return rows.faults.joined(found)
 
 
 def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) -> list[str]:
@@ -155,19 +154,12 @@ def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) 
     if guessed:
         notes.append(", ".join(f"{role}: {clip(name)}" for role, name in chosen.items()))
     if "release" in rows.frame.columns and chosen["time"] != "release":
-        time = clip(chosen["time"])
         notes.append(
-            f"this looks like simulated output: times are those of {time} (or give --time release)"
+            f"this looks like simulated output: times are those of {clip(chosen['time'])} "
+            "(or give --time release)"
         )
     if lines := rows.faults.not_text:
         notes.append(f"{lines} {'lines are' if lines > 1 else 'line is'} not UTF-8 text: {CONVERT}")
     if unreadable > _MANY * total:
         notes.append(f"{unreadable} of {total} rows cannot be read ({100 * unreadable / total:.1f} %)")
     return notes
-
-
-def _refuse_all(rows: Rows, unreadable: tuple[Unreadable, ...], count: int, when: Moments) -> None:
-    faults = Faults(rows.faults.what)
-    faults.first = list(unreadable)
-    where = "row" if rows.lines is None else "line"
-    faults.refuse(f"none among {count}", where, HINT if HINT in when.notes else "")

@@ -52,7 +52,7 @@ def read_jsonl(text: TextFile, wanted: Wanted) -> Rows:
             raise
     except TROUBLE:
         rows = None
-    return read_objects(text, wanted) if rows is None else rows
+    return rows or read_objects(text, wanted)
 
 
 def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
@@ -64,9 +64,8 @@ def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     kinds = [frame.schema[column] for column in chosen.values()]
     names = (chosen["actor"], chosen["target"])
     texts = [column for column in names if frame.schema[column] == pl.String]
-    if len(lines) != frame.height or any(kind.is_nested() or kind == pl.Boolean for kind in kinds):
-        return None
-    if _not_all_texts(text, texts):
+    unclear = any(kind.is_nested() or kind == pl.Boolean for kind in kinds)
+    if len(lines) != frame.height or unclear or _not_all_texts(text, texts):
         return None
     return Rows(frame=whole_names(frame, chosen), lines=lines, faults=Faults(text.what))
 
@@ -103,8 +102,8 @@ class _Objects:
     lines: list[int] = field(default_factory=list)  # where they stood
     kinds: dict[str, set[type]] = field(default_factory=dict)  # what was hits under each key
 
-    def add(self, line: int, row: dict[str, Any], text: str) -> None:
-        self.texts.append(text)
+    def add(self, line: int, row: dict[str, Any]) -> None:
+        self.texts.append(json_text(row))  # without what only some readers of JSON accept
         self.lines.append(line)
         for key, value in row.items():
             self.kinds.setdefault(key, set()).add(type(value))
@@ -125,9 +124,10 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
     faults, sound, paths = Faults(text.what), _Objects(), paths_of(wanted)
     for number, line in enumerate(text.lines(), 1):
         try:
-            row, written = _object(line, paths)
-            if row is not None:
-                sound.add(number, row, written)
+            if written := text_of(line).strip("\ufeff \t\r\n"):
+                row = json_object(written)
+                add_inner(row, paths)
+                sound.add(number, row)
         except (Illegible, NoJson) as error:
             faults.add(number, str(error))
             faults.give_up_if_hopeless(len(sound.lines))
@@ -142,16 +142,6 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
         faults=faults,
         notes=_notes(sound, chosen),
     )
-
-
-def _object(line: bytes, paths: list[str]) -> tuple[dict[str, Any] | None, str]:
-    """The object on a line, and its text without what only some readers of JSON accept."""
-    text = text_of(line).strip("\ufeff \t\r\n")
-    if not text:
-        return None, ""
-    row = json_object(text)
-    add_inner(row, paths)
-    return row, json_text(row)
 
 
 def _refuse(faults: Faults) -> NoReturn:
@@ -170,7 +160,7 @@ def _set_aside(sound: _Objects, chosen: dict[str, str], faults: Faults) -> tuple
         if reasons:
             strange.add(line, reasons[0])
         else:
-            kept.add(line, row, text)
+            kept.add(line, row)
     both = faults.joined(strange)
     if not kept.lines:
         _refuse(both)

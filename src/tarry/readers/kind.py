@@ -89,5 +89,7 @@ chmod go= '/home/ann/login'
     """
     rights = stat.S_IMODE(mode)
     if rights & (stat.S_IRWXG | stat.S_IRWXO):
-        problem = f"{what} must be closed to everybody else, not have rights {rights:o}"
-        raise BadInput(problem, f"chmod go= {str(path)!r}")
+        raise BadInput(
+            f"{what} must be closed to everybody else, not have rights {rights:o}",
+            f"chmod go= {str(path)!r}",
+        )

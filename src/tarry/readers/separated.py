@@ -68,8 +68,8 @@ def _header(text: TextFile, separator: str | None) -> _Header:
     lines = BytesIO(head).readlines()
     first = next((line for line in lines if line.strip()), b"")
     if b"\0" in first or (len(head) == HEAD and b"\n" not in head):
-        first_line = "NUL bytes" if b"\0" in first else "no end"
-        raise BadInput(f"{text.what} {_NAMES}, and its first line has {first_line}", _FIX)
+        trouble = "NUL bytes" if b"\0" in first else "no end"
+        raise BadInput(f"{text.what} {_NAMES}, and its first line has {trouble}", _FIX)
     if separator is None:
         separator = next((mark for mark in (b",", b"\t", b";") if mark in first), b",").decode()
     _, _, names = record = next(records(lines, separator), (1, 1, [""]))
@@ -220,5 +220,4 @@ def _quoted(text: str, source: _Source, separator: str) -> list[str]:
         return next(csv.reader(feed(), delimiter=separator, strict=True))
     except (csv.Error, Illegible):
         source.put_back(taken)
-        still_open = taken or ended
-        raise Illegible("a quote is not closed" if still_open else "a quote is out of place") from None
+        raise Illegible("a quote is not closed" if taken or ended else "a quote is out of place") from None

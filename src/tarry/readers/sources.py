@@ -78,15 +78,15 @@ class Packed:
         if path != STANDARD_INPUT:
             check_readable(Path(path), self.what)
         self.size = _size(path)  # bytes; nobody knows the size of a pipe, and 0 says so
-        self._taken = 0
+        self.taken = 0  # bytes that were read so far
 
     def share(self) -> float | None:
         """How much of the file was read so far, from 0 to 1; None where nobody knows, as of a pipe."""
-        return min(1.0, self._taken / self.size) if self.size else None
+        return min(1.0, self.taken / self.size) if self.size else None
 
     def blocks(self) -> Iterator[bytes]:
         """All its bytes, unpacked, a block at a time."""
-        self._taken = 0
+        self.taken = 0
         stdin = nullcontext(sys.stdin.buffer)  # not ours to close
         with stdin if self.path == STANDARD_INPUT else Path(self.path).open("rb", buffering=0) as raw:
             head = _first_bytes(raw)
@@ -101,8 +101,10 @@ class Packed:
             raise BadInput(f"{self.what} is empty", "give one with something in it")
         for magic, (archive, command) in _ARCHIVES.items():
             if head.startswith(magic):
-                fix = f"unpack it first, or pipe it: {command} | tarry read ... -"
-                raise BadInput(f"{self.what} is {archive}", fix)
+                raise BadInput(
+                    f"{self.what} is {archive}",
+                    f"unpack it first, or pipe it: {command} | tarry read ... -",
+                )
 
     def _read(self, file: IO[bytes], packing: str) -> bytes:
         rule = _rule(packing)
@@ -140,24 +142,21 @@ class Pieces:
         self._names = _names(several) if len(several) > 1 else [""]
         self.what = self._files[0].what if len(several) == 1 else f"{kind} in {len(several)} files"
         self.faults = Faults(self.what)  # of all of them, each with its file where there are several
-        self._read = 0  # bytes of those that were read to their end
-        self._now = self._files[0]
         places = {path if path == STANDARD_INPUT else Path(path).resolve() for path in several}
         if len(places) < len(several):
             raise BadInput(f"one file of {self.what} is given twice", "give it once")
 
     def __iter__(self) -> Iterator[Packed]:
         for file, name in zip(self._files, self._names, strict=True):
-            self._now, self.faults.file = file, name
+            self.faults.file = name
             yield file
-            self._read += file.size
 
     def share(self) -> float | None:
         """How much of all was read so far, from 0 to 1; None where nobody knows, as of a pipe."""
         sizes = [file.size for file in self._files]
         if not all(sizes):
             return None
-        return min(1.0, (self._read + (self._now.share() or 0) * self._now.size) / sum(sizes))
+        return sum(min(file.taken, file.size) for file in self._files) / sum(sizes)
 
 
 class _Counted(io.RawIOBase):
@@ -176,7 +175,7 @@ class _Counted(io.RawIOBase):
         taken, self._head = self._head[:room], self._head[room:]
         taken = taken or self._read(room) or b""
         buffer[: len(taken)] = taken
-        self._source._taken += len(taken)  # noqa: SLF001 - two halves of one thing
+        self._source.taken += len(taken)
         return len(taken)
 
 
@@ -294,8 +293,7 @@ class TextFile:
     def packing(self) -> str:
         """`gzip`, `zstd` or nothing: what the table library unpacks as well."""
         with self.path.open("rb") as file:
-            start = file.read(_LONGEST_MAGIC)
-        packing = _packing(start)
+            packing = _packing(file.read(_LONGEST_MAGIC))
         return packing if packing in {"gzip", "zstd"} else ""
 
     def head(self) -> bytes:
@@ -320,8 +318,10 @@ class TextFile:
         except BadInput:
             raise
         except Exception:  # noqa: BLE001 - each packing has its own ways to say so
-            problem = f"{self.what} {_rule(self.packing)}, and has damage inside or ends too early"
-            raise BadInput(problem, "copy it again, to its end") from None
+            raise BadInput(
+                f"{self.what} {_rule(self.packing)}, and has damage inside or ends too early",
+                "copy it again, to its end",
+            ) from None
 
     def _check_size(self) -> None:
         """Refuse a zstd file that says itself that it is far larger than any history packs."""

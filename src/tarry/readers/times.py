@@ -94,8 +94,11 @@ def moments(column: pl.Series, unit: str | None = None, stated: str | None = Non
     elif kind.is_numeric():
         read = _from_numbers(column, unit, stated)
     else:
-        problem = f"the column {clip(column.name)} must hold numbers, moments or ISO 8601 texts"
-        raise BadInput(f"{problem}, not {clip(kind.base_type())}", "name another with --time NAME")
+        raise BadInput(
+            f"the column {clip(column.name)} must hold numbers, moments or ISO 8601 texts, "
+            f"not {clip(kind.base_type())}",
+            "name another with --time NAME",
+        )
     return read._replace(
         arrival=np.where(read.fault == FINE, read.arrival, 0), notes=(*read.notes, *_warnings(read))
     )
@@ -126,8 +129,10 @@ def _from_moments(column: pl.Series) -> Moments:
 
 def _from_numbers(column: pl.Series, unit: str | None, stated: str | None) -> Moments:
     if unit == "iso":
-        problem = f"--time-unit iso is for texts, and the column holds {clip(column.dtype)}"
-        raise BadInput(problem, "give s, ms, us or ns")
+        raise BadInput(
+            f"--time-unit iso is for texts, and the column holds {clip(column.dtype)}",
+            "give s, ms, us or ns",
+        )
     is_float = column.dtype.is_float()
     whole = column.clear(column.len()).cast(pl.Int64) if is_float else column.cast(pl.Int64, strict=False)
     micros, fault, notes = read_numbers(whole, column, unit or stated)
@@ -144,8 +149,8 @@ def _from_texts(column: pl.Series, unit: str | None) -> Moments:
     if unit == "iso":
         numbers = numbers.clear(numbers.len())
     is_number = numbers.is_not_null()
-    as_numbers = texts.set(~is_number, None)
-    micros, fault, notes = read_numbers(as_numbers.cast(pl.Int64, strict=False), numbers, unit)
+    whole = texts.set(~is_number, None).cast(pl.Int64, strict=False)
+    micros, fault, notes = read_numbers(whole, numbers, unit)
     written = (~is_number & texts.is_not_null()).to_numpy()
     if not written.any():
         return Moments(micros, fault, texts, notes)
@@ -247,8 +252,10 @@ def _guess_unit(sizes: npt.NDArray[np.float64]) -> str:
     low, high = float(sizes.min()), float(sizes.max())
     first, last = (next((u for u, limit in LIMITS.items() if size < limit), "ns") for size in (low, high))
     if first != last:
-        problem = f"the times must be of one unit, and their sizes go from {low:.6g} to {high:.6g}"
-        raise BadInput(problem, "give --time-unit s, ms, us or ns")
+        raise BadInput(
+            f"the times must be of one unit, and their sizes go from {low:.6g} to {high:.6g}",
+            "give --time-unit s, ms, us or ns",
+        )
     return first
 
 

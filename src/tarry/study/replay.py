@@ -71,14 +71,23 @@ class Replay(Practice):
         return Shown(release=release, printed=release, batched=plan.batched)
 
     def promise(self, gap: Fraction) -> str:  # noqa: ARG002 - a policy has a gap of its own
-        """Epsilon and gap of the policy, and delta where there is one.
+        """Epsilon and gap of the policy, and delta where there is one; of a season, what all acts cost.
 
         >>> replay(Policy(epsilon="0.5", gap="1h")).promise(Fraction(660))
         'epsilon 0.5, gap 1h'
+        >>> from tarry.core.season import Season
+        >>> season = Season(acts=24, epsilon=Fraction(4), delta=Fraction("0.01"))
+        >>> replay(Policy(gap="1h", season=season)).promise(Fraction(660))
+        'a season of 24 acts: epsilon 4 in all, but for a chance of 0.01; gap 1h'
         """
-        policy = self.policy
+        policy, season, reach = self.policy, self.policy.season, format_duration(self.policy.gap)
+        if season is not None:  # not called delta here: of other practices that is another chance
+            return (
+                f"a season of {season.acts} acts: epsilon {float(season.epsilon):g} in all, "
+                f"but for a chance of {float(season.delta):g}; gap {reach}"
+            )
         delta = f", delta {float(policy.delta):g}" if policy.delta else ""
-        return f"epsilon {float(policy.epsilon):g}{delta}, gap {format_duration(policy.gap)}"
+        return f"epsilon {float(policy.epsilon):g}{delta}, gap {reach}"
 
     def spent(self, table: EventTable, shown: Shown) -> Spent | None:
         """What the promise says of so many batched events, and how many people are beyond it.

@@ -58,8 +58,7 @@ class MadeUp:
         >>> synthesize(Recipe(events=10), seed=1).frame().height
         10
         """
-        columns = ("actor", "target", "time", "is_bot", "session")
-        return pl.DataFrame({name: getattr(self, name) for name in columns})
+        return pl.DataFrame(vars(self))
 
     def history(self) -> History:
         """The history alone, as a replay wants it.

@@ -3,17 +3,19 @@
 import time
 from fractions import Fraction
 from itertools import product
-from math import exp, isclose
+from math import exp, isclose, log
 
 import altair as alt
 import pytest
 
 from tarry.console.workbench.charts import chart_specs
-from tarry.console.workbench.figures import FIELDS, MASS, MASSES, START, figures, read_choices
+from tarry.console.workbench.figures import FIELDS, LAWS, MASS, MASSES, START, figures, read_choices
 from tarry.console.workbench.page import _figures_json
+from tarry.console.workbench.seasons import risen
 from tarry.core.errors import BadInput
 from tarry.core.plan import frontier, plan
 from tarry.core.promise import promise
+from tarry.core.season import Accountant
 
 SOME = [
     {},
@@ -22,6 +24,12 @@ SOME = [
     {"epsilon": "3", "gap": "45m", "window": "0s", "weight": "0.3"},
     {"epsilon": "8", "gap": "2d", "window": "1h", "suspects": "100"},
 ]
+SEASONS = [
+    {"law": "season"},
+    {"law": "season", "pairs": "1", "total": "1", "gap": "1s", "window": "0s"},
+    {"law": "season", "pairs": "1000", "total": "1.5", "delta": "0.1", "gap": "1h", "window": "10m"},
+]
+FEWEST = {200: 58, 1: 3, 1000: 119}  # by `plan_season`, which takes its time
 
 
 @pytest.fixture(params=SOME, ids=lambda given: "-".join(given.values()) or "start")
@@ -55,6 +63,56 @@ def test_the_stretches_hold_all_of_both_laws_and_are_even_inside(found):
             assert first == last or one.start_s == hold
 
 
+@pytest.fixture(params=SEASONS, ids=lambda given: given.get("pairs", "start"))
+def season(request):
+    return figures(read_choices(request.param))
+
+
+def test_a_season_is_kept_by_the_policy_that_is_shown(season):
+    """And by as many blocks as a long search finds: floats propose them, the accountant decides."""
+    policy, choices = season.choices.policy, season.choices
+    wanted = (2 * choices.pairs, Fraction(choices.total), Fraction(choices.delta))
+
+    assert (policy.season.acts, policy.season.epsilon, policy.season.delta) == wanted
+    assert season.delays == plan(policy)
+    assert season.promise == promise(policy)
+    assert (policy.law, policy.blocks) == ("cosine", FEWEST[choices.pairs])
+
+
+def test_the_stretches_hold_all_of_the_law_of_a_season(season):
+    assert isclose(sum(one.batched for one in season.bins), 1)
+    assert isclose(sum(one.unbatched for one in season.bins), 1)
+    assert len(season.bins) <= 32
+    assert season.bins[-1].end_s == season.delays.batched.maximum + 1
+
+
+def test_the_odds_are_those_of_the_accountant(season):
+    policy = season.choices.policy
+    accountant = Accountant(policy.mechanism().pair, policy.share)
+    least = log(policy.blocks / (policy.blocks - 1))
+    for one in season.odds:
+        exact = float(accountant.epsilon(2 * one.pairs, policy.season.delta, rough=True))
+        assert isclose(one.season, exact, abs_tol=2e-3 * (1 + exact))
+        assert isclose(one.older, max(0, 2 * one.pairs * least + log(1 - float(policy.season.delta))))
+    chosen = next(one for one in season.odds if one.pairs == season.choices.pairs)
+    assert chosen.season <= float(policy.season.epsilon)
+
+
+def test_the_law_for_one_pair_is_compared_at_its_own_longest_delay(found):
+    """With the season law of as many whole blocks; below three there is none."""
+    policy = found.choices.policy
+    pair = policy.mechanism().pair
+    accountant = Accountant(pair, policy.share)
+    for one in found.odds:
+        assert isclose(one.older, float(accountant.epsilon(2 * one.pairs, Fraction("0.01"))), abs_tol=1e-6)
+        assert (one.season is None) is (pair.batched.maximum + 1 < 3 * pair.start)
+
+
+def test_a_suspicion_rises_with_the_odds():
+    assert [risen(log(factor)) for factor in (1, 11, 99)] == pytest.approx([0.01, 0.1, 0.5])
+    assert risen(1e6) == 1
+
+
 def test_the_power_bound_is_straight_between_the_points_that_are_drawn(found):
     slopes = [exp(float(found.choices.policy.epsilon)) / float(mass) for mass in MASSES]
     for one in found.power:
@@ -78,27 +136,32 @@ def test_an_observer_is_no_surer_with_the_policy_than_the_promise_allows(found):
 
 
 def test_every_chart_keeps_to_the_schema_of_charts():
-    for spec in chart_specs(figures(read_choices(SOME[3]))).values():
-        alt.LayerChart.from_dict(spec, validate=True)
+    for given in (SOME[3], SEASONS[0]):
+        for spec in chart_specs(figures(read_choices(given))).values():
+            alt.LayerChart.from_dict(spec, validate=True)
 
 
 def test_no_choice_takes_long_or_says_much():
     """Every corner of what may be chosen: bounded work, a bounded answer."""
-    ends = [(field.low, field.high) for field in FIELDS.values()]
-    corners = [dict(zip(FIELDS, values, strict=True)) for values in product(*ends)]
+    corners = []
+    for law in LAWS:
+        mine = [field for field in FIELDS.values() if field.law in {"", law}]
+        names = ["law", *(field.name for field in mine)]
+        ends = product([law], *((field.low, field.high) for field in mine))
+        corners += [dict(zip(names, values, strict=True)) for values in ends]
     _figures_json(START)  # what is loaded and built once
     kept = 0
     for corner in corners:
         try:
             choices = read_choices(corner)
         except BadInput:
-            continue  # a gap below the window
+            continue  # a gap below the window, or a season that needs too much
         before = time.thread_time()
         told = _figures_json(choices)
         assert time.thread_time() - before < 1  # a third of it, on a machine with nothing else to do
         assert len(told) < 60_000
         kept += 1
-    assert kept >= 8
+    assert kept >= 20
 
 
 def test_equal_choices_are_one_choice_however_they_are_written():

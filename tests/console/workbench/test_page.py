@@ -1,6 +1,7 @@
 """The workbench on the server's side: the page, what its script asks for, and the policy file."""
 
 import json
+from fractions import Fraction
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,12 +13,38 @@ from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
+from tarry.core.season import Season
 from tarry.gateway.testing import small_gateway
 from tarry.study.figures import seconds
 
 QUERY = "epsilon=2.5&gap=1h&window=10m&weight=0.25"
 CHOSEN = Policy(epsilon="2.5", gap="1h", window="10m", weight="0.25")
+SEASON = "law=season&pairs=30&total=4&delta=0.01"
+A_SEASON = Policy(
+    gap="11m",
+    law="cosine",
+    blocks=13,
+    order="3",
+    season=Season(acts=60, epsilon=Fraction(4), delta=Fraction("0.01")),
+)
+TOO_MANY = (
+    "this season needs more than the 400 blocks that the workbench tries: take a larger total or "
+    "delta, or fewer pairs (tarry plan --season tries more)"
+)
+TOO_LONG = (
+    "this season needs delays of up to 952d11h20m, and the workbench shows at most 365d: take a shorter "
+    "gap, a larger total or delta, or fewer pairs"
+)
 BAD = [
+    ("law=laplace", "unknown law 'laplace': use pair, season"),
+    ("pairs=1.5", "pairs must be a whole number, not 1.5"),
+    ("pairs=1001", "pairs must lie between 1 and 1000 on the workbench, not 1001"),
+    (
+        "law=season&gap=3m",
+        "gap must be above the window (5m), not 3m: choose a longer gap or a shorter window",
+    ),
+    ("law=season&pairs=1000&total=0.5&delta=0.0001", TOO_MANY),
+    ("law=season&pairs=1000&gap=7d", TOO_LONG),
     ("epsilon=0", "epsilon must lie between 0.05 and 10 on the workbench, not 0"),
     ("epsilon=much", "epsilon must be a decimal number, not 'much': write it like 0.5 or 2"),
     ("epsilon=1.0000000000000", "epsilon must have at most 12 characters, not 15"),
@@ -107,9 +134,52 @@ def test_a_script_is_told_what_the_page_shows(visitor):
     for sentence in (*told["sentences"].values(), *evening["sentences"].values()):
         assert shown(sentence) in page
         assert "{" not in sentence  # every number is in its place
-    assert list(told["charts"]) == ["laws", "frontier", "power", "posterior"]
+    assert list(told["charts"]) == ["laws", "frontier", "odds", "power", "posterior"]
     assert told["query"].startswith(QUERY)
     assert told["fields"]["gap"] == "1h"
+
+
+def test_a_season_has_its_own_choices_and_no_weights(visitor):
+    """The choices of the other law stay in the form, unseen."""
+    page, told = (
+        visitor.get(f"/workbench?{SEASON}").text,
+        visitor.get(f"/workbench/figures.json?{SEASON}").json(),
+    )
+
+    for sentence in told["sentences"].values():
+        assert shown(sentence) in page
+        assert "{" not in sentence
+    assert list(told["charts"]) == ["laws", "odds", "power", "posterior"]
+    assert list(told["places"]) == ["pairs", "total", "delta", "gap", "window"]
+    assert 'type="radio" name="law" value="season" checked' in page
+    assert 'type="hidden" name="epsilon" value="1"' in page
+    assert "The trade between both" not in page
+    assert visitor.get(f"/workbench/odds.svg?{SEASON}").text.startswith("<svg")
+    assert visitor.get(f"/workbench/frontier.svg?{SEASON}").status_code == 404
+
+
+def test_a_season_says_what_it_promises_and_between_which_stories(visitor):
+    page = visitor.get(f"/workbench?{SEASON}").text
+
+    for sentence in promise(A_SEASON).promised:
+        assert f"<li>{shown(sentence)}</li>" in page
+    assert "somebody else&#39;s and came up to 16m later (gap + window)" in page
+    assert "Who is active on the same days stays visible." in page
+
+
+def test_the_policy_file_of_a_season_has_its_table(visitor):
+    text = visitor.get(f"/workbench/policy.toml?{SEASON}").text
+
+    assert "[season]" in text
+    assert read_policy(text) == A_SEASON
+
+
+def test_a_bad_choice_of_a_season_stays_in_its_form(visitor):
+    answer = visitor.get("/workbench?law=season&pairs=1.5")
+
+    assert answer.status_code == 422
+    assert 'name="law" value="season" checked' in answer.text
+    assert 'name="pairs" value="1.5"' in answer.text
 
 
 def test_a_slider_stands_at_the_stop_nearest_to_what_was_typed(visitor):
@@ -144,7 +214,7 @@ def test_a_policy_file_of_a_bad_choice_is_a_page_with_the_sentence(visitor):
 
 
 @pytest.mark.parametrize(
-    "name", ["laws", "frontier", "power", "posterior", "evening-without", "evening-delayed"]
+    "name", ["laws", "frontier", "odds", "power", "posterior", "evening-without", "evening-delayed"]
 )
 def test_every_chart_is_a_picture_for_readers_without_scripts(visitor, name):
     page = visitor.get(f"/workbench?{QUERY}").text

@@ -1,10 +1,12 @@
 """The search finds every rule of the gallery, and nothing wrong with the rules tarry follows."""
 
 from fractions import Fraction
+from itertools import product
 from math import exp, inf, isclose, log
 
 import pytest
 
+from contracts.policies import SEASON_RULES, policy_with
 from core.verify import broken_releases, broken_rules
 from core.verify.broken_releases import UNITS, in_thread_order, session_coin, stamped
 from core.verify.broken_rules import (
@@ -22,7 +24,7 @@ from core.verify.broken_rules import (
     laws,
 )
 from tarry.core.laws.zero_inflated import zero_inflated_pair
-from tarry.core.policy import Policy
+from tarry.core.policy import LABEL_RULES, Policy
 from tarry.core.release import coupled_draws
 from tarry.core.verify import DelayRule, JointRule, Size, moves, paired, search, verify_pair, verify_rules
 from tarry.core.verify.rules import distribution
@@ -113,13 +115,17 @@ def test_the_coupled_draw_has_exactly_the_two_laws():
         assert seen == {(k,): law.mass(k) for k in range(law.maximum + 1) if law.mass(k)}
 
 
-@pytest.mark.parametrize("labels", ["held", "declared", "follower", "simultaneous"])
-@pytest.mark.parametrize("law", ["zero-inflated-uniform", "uniform", "staircase"])
+@pytest.mark.parametrize(
+    ("law", "labels"),
+    [
+        *product(("zero-inflated-uniform", "uniform", "staircase"), LABEL_RULES[:-1]),
+        *product(("cosine",), SEASON_RULES),
+    ],
+)
 def test_a_policy_s_own_rules_pass(labels, law):
     """The real labels, draws and releases of every label rule have no witness."""
-    policy = Policy(
-        epsilon="1", gap="11m", window="5m" if labels != "simultaneous" else "0s", labels=labels, law=law
-    )
+    window = "5m" if labels != "simultaneous" else "0s"
+    policy = policy_with(law, epsilon="1", gap="11m", window=window, labels=labels)
 
     assert verify_rules(policy, Size(events=3, span=2, moved=1)).holds
 

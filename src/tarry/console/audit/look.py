@@ -52,8 +52,10 @@ def look(path: Path) -> dict[str, Any]:
     kinds = _kinds(text, head)
     if len(kinds) < len(ROLES):
         many = f"{len(kinds)} column{'' if len(kinds) == 1 else 's'}"
-        problem = f"{text.what} must have columns for who acted, on what and when, not {many}"
-        raise BadInput(problem, "check that its first line has the names of the columns")
+        raise BadInput(
+            f"{text.what} must have columns for who acted, on what and when, not {many}",
+            "check that its first line has the names of the columns",
+        )
     names = list(kinds)[:_MOST_COLUMNS]
     return {
         "columns": [{"name": name, "kind": kinds[name]} for name in names],
@@ -75,8 +77,9 @@ def check_unpacked(path: Path, most: int) -> None:
         while chunk := file.read(_CHUNK):
             size += len(chunk)
             if size > most:
-                problem = f"{text.what} unpacks to more than {most >> 20} MiB"
-                raise BadInput(problem, "choose a shorter history")
+                raise BadInput(
+                    f"{text.what} unpacks to more than {most >> 20} MiB", "choose a shorter history"
+                )
 
 
 def _kinds(text: TextFile, head: bytes) -> dict[str, str]:
@@ -113,8 +116,10 @@ def _separated(what: str, start: bytes, *, is_tabs: bool) -> dict[str, str]:
     _, _, names = next(rows, (1, 1, "no line that ends within its first MiB"))
     if b"\0" in first or isinstance(names, str):
         start_is = names if isinstance(names, str) else "NUL bytes"
-        problem = f"{what} must begin with a line of column names in UTF-8, not with {start_is}"
-        raise BadInput(problem, "choose a table of text, Parquet or Arrow")
+        raise BadInput(
+            f"{what} must begin with a line of column names in UTF-8, not with {start_is}",
+            "choose a table of text, Parquet or Arrow",
+        )
     _need_rows(what, next(rows, None) is not None)
     kinds = _read_kinds(start, separator)
     # The reader numbers names that come twice; they cannot be chosen by name here.

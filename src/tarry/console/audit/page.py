@@ -5,8 +5,7 @@ What is chosen goes from a form to the plain values that a child process gets.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -22,8 +21,8 @@ from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
 from tarry.core.errors import BadInput, TarryError
 from tarry.core.exact import parse_duration, parse_number
-from tarry.core.policy import Policy, needs_labels
-from tarry.core.policy_file import read_policy, write_policy
+from tarry.core.policy import Policy
+from tarry.core.policy_file import chosen_policy, read_policy, write_policy
 from tarry.gateway.http_service import HttpService
 from tarry.keep.store import moment
 
@@ -48,28 +47,21 @@ _FILES = {
 def add_audits(app: Starlette) -> None:
     """Give an app a place for audits; what a server that crashed has left of them is deleted now.
 
+    >>> from tarry.gateway.app import create_app
     >>> from tarry.gateway.config import Config
-    >>> app = Starlette()
+    >>> from tarry.gateway.testing import small_gateway
+    >>> app = create_app(small_gateway())
     >>> app.state.config = Config()
     >>> add_audits(app)
     >>> app.state.audits.of("somebody's session")
     []
+    >>> app.state.service.close()
     """
     config = app.state.config
     app.state.audits = audits = Audits(
         ChildLimits(seconds=config.audit_seconds, memory_bytes=config.audit_memory_bytes)
     )
-    inner = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(running: Any) -> AsyncIterator[Any]:
-        async with inner(running) as state:
-            try:
-                yield state
-            finally:
-                await asyncio.to_thread(audits.close)
-
-    app.router.lifespan_context = lifespan
+    app.state.service.closers.append(audits.close)
 
 
 async def _for_operators(
@@ -335,17 +327,15 @@ def _policy(line: str) -> Policy:
     for part in line.split(","):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or name not in _POLICY_CHOICES or name in chosen:
-            problem = (
-                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}"
+            raise BadInput(
+                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}",
+                _EXAMPLE,
             )
-            raise BadInput(problem, _EXAMPLE)
         chosen[name] = value
     for name in ("epsilon", "gap"):
         if name not in chosen:
             raise BadInput(f"the policy {line[:80]!r} has no {name}", _EXAMPLE)
-    if "law" in chosen and not needs_labels(chosen["law"]):
-        chosen.setdefault("labels", "none")
-    return Policy(**chosen)  # type: ignore[arg-type]  # texts are checked there
+    return chosen_policy(chosen)
 
 
 ROUTES = [

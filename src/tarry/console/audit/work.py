@@ -5,12 +5,12 @@ What a page shows of it are plain values, with figures as people read them.
 
 import json
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from tarry.console.audit.look import check_unpacked
+from tarry.core.exact import json_number
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
 from tarry.readers.files import read_history
@@ -80,16 +80,10 @@ def _write(report: Report) -> None:
     if report.comparison is not None:
         Path("comparison.html").write_text(report.comparison.html(), encoding="utf-8")
     Path("figures.json").write_text(
-        json.dumps(report.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8"
+        json.dumps(report.as_dict(), indent=2, default=json_number) + "\n", encoding="utf-8"
     )
     if report.advice is not None and report.advice.best is not None:
         Path("policy.toml").write_text(write_policy(report.advice.best.policy), encoding="utf-8")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
-    raise TypeError(f"no JSON for {type(value).__name__}")
 
 
 def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.core.errors import BadInput
 from tarry.core.promise import promise
 from tarry.gateway.catalog import SCOPES, Space, find_token
-from tarry.gateway.http_service import HttpService
+from tarry.gateway.http_service import MAX_NUMBER, HttpService, is_number
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.store import moment
@@ -157,8 +157,7 @@ async def _pause_or_open(service: HttpService, space: str, fields: _Fields) -> R
 
 async def _retry_or_withdraw(service: HttpService, space: str, fields: _Fields) -> Response:
     post = fields.get("post", "")
-    is_number = post.isascii() and post.isdecimal() and len(post) < 20 and int(post) < 1 << 63
-    require(is_number, 404, "desk", "not_parked")
+    require(is_number(post, 0, MAX_NUMBER), 404, "desk", "not_parked")
     is_retry = fields["act"] == "retry"
     change = service.gateway.retry if is_retry else service.gateway.withdraw_parked
     try:

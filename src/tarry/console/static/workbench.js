@@ -122,7 +122,11 @@ for (const range of form.querySelectorAll("[data-for]")) {
 }
 form.querySelector("[data-show]").hidden = true;
 form.querySelector("[data-policy]").classList.remove("quiet");
-form.addEventListener("change", (event) => { if (event.target.type !== "range") later(); });
+form.addEventListener("change", (event) => {
+  // Another law has other choices and charts: that is another page.
+  if (event.target.name === "law") location.assign(`/workbench?${query()}`);
+  else if (event.target.type !== "range") later();
+});
 document.querySelector("#cutoff").addEventListener("change", later);
 form.addEventListener("submit", (event) => {
   event.preventDefault();

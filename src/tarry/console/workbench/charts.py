@@ -14,6 +14,7 @@ from altair.utils.schemapi import debug_mode
 from tarry.console.pages import texts
 from tarry.console.workbench.evening import PEOPLE, Evening, Side, watch
 from tarry.console.workbench.figures import MASSES, Choices, Figures, figures
+from tarry.console.workbench.seasons import risen
 from tarry.core.exact import format_duration
 from tarry.study.charts.style import DARK, LIGHT, hints, note, percent_axis, plot, styled
 from tarry.study.figures import percent, seconds
@@ -110,6 +111,29 @@ def frontier_chart(numbers: Figures) -> alt.LayerChart:
     )
 
 
+def odds_chart(numbers: Figures) -> alt.LayerChart:
+    """What a suspicion of 1 % becomes after many pairs, under both laws, the chosen number marked."""
+    labels = _texts()
+    lines: dict[str, list[float | None]] = {
+        labels["older"]: [one.older for one in numbers.odds],
+        labels["season"]: [one.season for one in numbers.odds],
+        labels["before"]: [0.0 for _ in numbers.odds],
+    }
+    rows = [
+        {"line": line, "pairs": one.pairs, "chance": risen(nats), "percent": percent(risen(nats))}
+        for line, epsilons in lines.items()
+        for one, nats in zip(numbers.odds, epsilons, strict=True)
+        if nats is not None
+    ]
+    x = alt.X(
+        "pairs:Q",
+        scale=alt.Scale(type="log", domain=[1, 1000], nice=False),
+        axis=alt.Axis(title=labels["pairs"], values=[1, 2, 5, 10, 20, 50, 100, 200, 1000], grid=False),
+    )
+    y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
+    return _marked(rows, "pairs", numbers.choices.pairs, x, y)
+
+
 def power_chart(numbers: Figures) -> alt.LayerChart:
     """The most that any test can find, over the share of innocent pairs that it accuses."""
     labels = _texts()
@@ -153,9 +177,16 @@ def posterior_chart(numbers: Figures) -> alt.LayerChart:
         axis=alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False),
     )
     y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
-    look = Look(list(lines), ("vermilion", "blue", "faint"), (_DASHED, _SOLID, _DOTTED))
-    chosen = [row for row in rows if row["suspects"] == numbers.choices.suspects]
-    tooltip = hints("line:N", "suspects:Q", "percent:N")
+    return _marked(rows, "suspects", numbers.choices.suspects, x, y)
+
+
+def _marked(rows: list[dict[str, Any]], name: str, here: int, x: alt.X, y: alt.Y) -> alt.LayerChart:
+    """Three lines over a number, with a mark where the chosen one is."""
+    lines = list(dict.fromkeys(row["line"] for row in rows))
+    step = 1 if len(lines) > 2 else 2  # the middle one may be missing
+    look = Look(lines, ("vermilion", "blue", "faint")[::step], (_DASHED, _SOLID, _DOTTED)[::step])
+    chosen = [row for row in rows if row[name] == here]
+    tooltip = hints("line:N", f"{name}:Q", "percent:N")
     return own_legends(
         styled(
             plot(chosen[:1]).mark_rule(color=LIGHT["faint"], strokeWidth=1).encode(x=x),
@@ -163,7 +194,7 @@ def posterior_chart(numbers: Figures) -> alt.LayerChart:
             plot(chosen)
             .mark_point(filled=True, size=60, opacity=1)
             .encode(x=x, y=y, color=look.colour, tooltip=tooltip),
-            rows_of_legend=3,
+            rows_of_legend=len(lines),
         )
     )
 
@@ -199,6 +230,7 @@ def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
 CHARTS: Mapping[str, Callable[[Figures], alt.LayerChart]] = {
     "laws": laws_chart,
     "frontier": frontier_chart,
+    "odds": odds_chart,
     "power": power_chart,
     "posterior": posterior_chart,
 }
@@ -213,10 +245,14 @@ def chart_specs(numbers: Figures) -> dict[str, dict[str, Any]]:
 
     >>> from tarry.console.workbench.figures import START
     >>> list(chart_specs(figures(START)))
-    ['laws', 'frontier', 'power', 'posterior']
+    ['laws', 'frontier', 'odds', 'power', 'posterior']
     """
     with debug_mode(arg=False):
-        return {name: make(numbers).to_dict(validate=False) for name, make in CHARTS.items()}
+        return {
+            name: make(numbers).to_dict(validate=False)
+            for name, make in CHARTS.items()
+            if name != "frontier" or numbers.frontier
+        }
 
 
 @lru_cache(maxsize=128)

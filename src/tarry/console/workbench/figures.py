@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from tarry.console.workbench.seasons import Odds, odds, season_policy
 from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound
 from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_duration, parse_number
@@ -20,6 +21,7 @@ __all__ = [
     "CUTOFFS",
     "DIFFERENT",
     "FIELDS",
+    "LAWS",
     "MASS",
     "SAME",
     "START",
@@ -54,7 +56,9 @@ class Field(NamedTuple):
     steps: tuple[str, ...]
     low: str
     high: str
-    is_duration: bool
+    is_duration: bool = False
+    is_whole: bool = False
+    law: str = ""  # that the choice belongs to, if to one alone
 
     def read(self, text: str) -> Fraction:
         """The exact value of what was typed.
@@ -71,6 +75,8 @@ class Field(NamedTuple):
             raise BadInput(
                 f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}"
             )
+        if self.is_whole and value.denominator != 1:
+            raise BadInput(f"{self.name} must be a whole number, not {text}")
         return value
 
 
@@ -78,14 +84,22 @@ _EPSILONS = "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 
 _GAPS = "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d"
 _WINDOWS = "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h"
 _WEIGHTS = "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1"
+_PAIRS = "1 2 5 10 15 20 30 50 70 100 150 200 300 500 700 1000"
+_TOTALS = "0.5 0.7 1 1.2 1.5 1.7 2 2.3 2.6 3 3.5 4 5 6 8 10"
+_DELTAS = "0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1"
+#: Laws that can be chosen: the older one, whose promise is for one pair, and the one for a season.
+LAWS = ("pair", "season")
 #: The sliders, in the order of the page.
 FIELDS = {
     field.name: field
     for field in (
-        Field("epsilon", "1", tuple(_EPSILONS.split()), "0.05", "10", is_duration=False),
+        Field("epsilon", "1", tuple(_EPSILONS.split()), "0.05", "10", law="pair"),
+        Field("pairs", "200", tuple(_PAIRS.split()), "1", "1000", is_whole=True, law="season"),
+        Field("total", "2.3", tuple(_TOTALS.split()), "0.5", "10", law="season"),
+        Field("delta", "0.01", tuple(_DELTAS.split()), "0.0001", "0.1", law="season"),
         Field("gap", "11m", tuple(_GAPS.split()), "1s", "7d", is_duration=True),
         Field("window", "5m", tuple(_WINDOWS.split()), "0s", "1d", is_duration=True),
-        Field("weight", "0.5", tuple(_WEIGHTS.split()), "0", "1", is_duration=False),
+        Field("weight", "0.5", tuple(_WEIGHTS.split()), "0", "1", law="pair"),
     )
 }
 
@@ -94,14 +108,18 @@ FIELDS = {
 class Choices:
     """One set of choices, each in the one way of writing it: equal choices are one key of a cache.
 
-    >>> START.query
-    'epsilon=1&gap=11m&window=5m&weight=0.5&suspects=10&cutoff=2m&draw=1'
+    >>> START.query.partition("&law")[0]
+    'epsilon=1&gap=11m&window=5m&weight=0.5'
     """
 
     epsilon: str
     gap: str
     window: str
     weight: str
+    law: str  # one of LAWS
+    pairs: int
+    total: str
+    delta: str
     suspects: int
     cutoff: str
     draw: int
@@ -109,7 +127,15 @@ class Choices:
     @cached_property
     def policy(self) -> Policy:
         """The policy that is tried."""
+        if self.law == "season":
+            season = Fraction(self.total), Fraction(self.delta)
+            return season_policy(self.pairs, *season, self.gap, self.window)
         return Policy(epsilon=self.epsilon, gap=self.gap, window=self.window, weight=self.weight)
+
+    @property
+    def sliders(self) -> list[Field]:
+        """The sliders that the chosen law has."""
+        return [field for field in FIELDS.values() if field.law in {"", self.law}]
 
     @property
     def without_evening(self) -> "Choices":
@@ -134,16 +160,17 @@ def read_choices(query: Mapping[str, str]) -> Choices:
     'epsilon=1&gap=1h30m'
     """
     values = {name: field.read(query.get(name, field.start).strip()) for name, field in FIELDS.items()}
-    cutoff = query.get("cutoff", _CUTOFF)
-    if cutoff not in CUTOFFS:
-        raise BadInput(f"unknown cutoff {cutoff[:_LONGEST]!r}", f"use {', '.join(CUTOFFS)}")
     choices = Choices(
         epsilon=_decimal(values["epsilon"]),
         gap=format_duration(values["gap"]),
         window=format_duration(values["window"]),
         weight=_decimal(values["weight"]),
+        law=_one_of("law", query.get("law", LAWS[0]), LAWS),
+        pairs=int(values["pairs"]),
+        total=_decimal(values["total"]),
+        delta=_decimal(values["delta"]),
         suspects=_whole("suspects", query.get("suspects", "10"), 2, _MOST_SUSPECTS),
-        cutoff=cutoff,
+        cutoff=_one_of("cutoff", query.get("cutoff", _CUTOFF), CUTOFFS),
         draw=_whole("draw", query.get("draw", "1"), 1, _MOST_DRAWS),
     )
     choices.policy  # noqa: B018 - the rules that tie the choices together are the policy's own
@@ -153,6 +180,12 @@ def read_choices(query: Mapping[str, str]) -> Choices:
 def _decimal(number: Fraction) -> str:
     """The shortest decimal: at most twelve characters were read, so that one exists."""
     return f"{float(number):.12f}".rstrip("0").rstrip(".")
+
+
+def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
+    if text not in known:
+        raise BadInput(f"unknown {name} {text[:_LONGEST]!r}", f"use {', '.join(known)}")
+    return text
 
 
 def _whole(name: str, text: str, low: int, high: int) -> int:
@@ -182,7 +215,7 @@ _WIDTHS_S = (
     *(7200, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400, 5 * 86_400),
     *(10 * 86_400, 30 * 86_400, 60 * 86_400, 120 * 86_400),
 )
-_LEAST_STRETCHES = 16
+_LEAST_STRETCHES, _MOST_STRETCHES = 16, 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,8 +277,9 @@ class Figures:
     at_once: float  # the chance of an act that is alone to wait no longer than the hold
     bins: tuple[Bin, ...]
     width_s: int  # a round stretch of delays, for which shares are given
-    frontier: tuple[Point, ...]
-    neighbours: dict[str, tuple[Point, ...]]  # by epsilon
+    frontier: tuple[Point, ...]  # of the law for one pair
+    neighbours: dict[str, tuple[Point, ...]]  # by epsilon, of the same
+    odds: tuple[Odds, ...]
     power: tuple[Power, ...]
     suspicions: tuple[Suspicion, ...]
     chosen: Suspicion
@@ -262,6 +296,7 @@ def figures(choices: Choices) -> Figures:
     (1999.5, 1.0)
     """
     policy, width = choices.policy, _width(choices.policy)
+    has_weights = policy.season is None
     known = {crowd: _suspicion(policy, crowd) for crowd in sorted({*_CROWDS, choices.suspects})}
     return Figures(
         choices=choices,
@@ -269,11 +304,13 @@ def figures(choices: Choices) -> Figures:
         at_once=float(policy.mechanism().pair.unbatched.mass(0)),
         bins=_bins(policy, width),
         width_s=width,
-        frontier=tuple(frontier(policy)),
+        frontier=tuple(frontier(policy)) if has_weights else (),
         neighbours={
             epsilon: tuple(frontier(replace(policy, epsilon=Fraction(epsilon)), _FEW))
             for epsilon in _neighbours(policy.epsilon)
+            if has_weights
         },
+        odds=odds(policy, choices.pairs, Fraction(choices.delta)),
         power=_power(policy.epsilon),
         suspicions=tuple(known.values()),
         chosen=known[choices.suspects],
@@ -291,10 +328,12 @@ def _neighbours(epsilon: Fraction) -> list[str]:
 def _bins(policy: Policy, width: int) -> tuple[Bin, ...]:
     """Both laws over the stretches on which they are even, the hold included; a tick is a second here.
 
-    Those who leave at once are counted in a stretch of their own, right after the hold.
+    Those who leave at once are counted in a stretch of their own, right after the hold. The blocks of a
+    season's law are shown a few at once, where there are many.
     """
     pair, hold = policy.mechanism().pair, policy.hold_ticks
-    edges = sorted({0, hold, hold + width, hold + pair.start, _end(policy)})
+    inner = {hold + width, hold + pair.start} if policy.blocks is None else range(hold, _end(policy), width)
+    edges = sorted({0, hold, *inner, _end(policy)})
     return tuple(
         Bin(
             start_s=start,
@@ -312,7 +351,9 @@ def _end(policy: Policy) -> int:
 
 
 def _width(policy: Policy) -> int:
-    """A round stretch of delays, at most as long as batched acts wait at least."""
+    """A round stretch of delays, at most as long as batched acts wait at least; or a few blocks."""
+    if policy.blocks is not None:
+        return -(-policy.blocks // _MOST_STRETCHES) * policy.mechanism().pair.start
     most = min(_end(policy) // _LEAST_STRETCHES, policy.mechanism().pair.start)
     return max((width for width in _WIDTHS_S if width <= most), default=1)
 

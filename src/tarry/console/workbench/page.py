@@ -5,7 +5,7 @@ Sentences and tables say what the charts draw, for the page and its script alike
 
 import asyncio
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -23,6 +23,7 @@ from tarry.console.workbench.figures import (
     CUTOFFS,
     DIFFERENT,
     FIELDS,
+    LAWS,
     MASS,
     SAME,
     START,
@@ -32,9 +33,11 @@ from tarry.console.workbench.figures import (
     figures,
     read_choices,
 )
+from tarry.console.workbench.seasons import risen
 from tarry.core.calibrate import power_bound
 from tarry.core.errors import TarryError
 from tarry.core.exact import format_duration
+from tarry.core.laws.cosine import LEAST_BLOCKS
 from tarry.core.plan import Point
 from tarry.core.policy_file import write_policy
 from tarry.gateway.http_service import HttpService
@@ -65,28 +68,20 @@ class PageTexts:
 
 
 async def _read(_: HttpService, request: Request) -> Response:
-    problem, typed = "", dict[str, str]()
-    try:
-        choices = read_choices(request.query_params)
-    except TarryError as error:  # what was typed stays in the form, to be put right
-        choices, problem = START, str(error)
-        typed = {name: text[:40] for name, text in request.query_params.items() if name in FIELDS}
-    values = await _work(partial(_values, choices))
-    values |= {"fields": {**choices.fields, **typed}, "problem": problem}
-    return page(request, "workbench.html", values, status=422 if problem else 200)
+    values = await _work(partial(_page_values, request.query_params))
+    return page(request, "workbench.html", values, status=422 if values["problem"] else 200)
 
 
 async def _policy(_: HttpService, request: Request) -> Response:
-    policy = write_policy(read_choices(request.query_params).policy)
+    policy = await _work(lambda: write_policy(read_choices(request.query_params).policy))
     headers = {"Content-Disposition": 'attachment; filename="policy.toml"'}
     return Response(policy, media_type="application/toml", headers=headers)
 
 
 async def _picture(_: HttpService, request: Request) -> Response:
-    name, choices = request.path_params["name"], read_choices(request.query_params)
     require(_has_charts(), 404, "workbench", "needs_study")
-    is_dark = request.query_params.get("look") == "dark"
-    return _packed(request, await _work(partial(_draw, name, choices, is_dark=is_dark)), "image/svg+xml")
+    drawn = await _work(partial(_draw, request.path_params["name"], request.query_params))
+    return _packed(request, drawn, "image/svg+xml")
 
 
 async def _work(step: Callable[[], T]) -> T:
@@ -101,7 +96,7 @@ async def _work(step: Callable[[], T]) -> T:
 
 async def _json(make: Callable[[Choices], bytes], _: HttpService, request: Request) -> Response:
     try:
-        content = await _work(partial(make, read_choices(request.query_params)))
+        content = await _work(lambda: make(read_choices(request.query_params)))
     except TarryError as error:
         return refuse(error)
     return _packed(request, content, "application/json")
@@ -116,14 +111,28 @@ def _packed(request: Request, content: bytes, kind: str) -> Response:
     return Response(content, media_type=kind, headers=headers)
 
 
+def _page_values(query: Mapping[str, str]) -> dict[str, Any]:
+    """What the template shows; what was typed and cannot be stays in the form, to be put right."""
+    try:
+        choices = read_choices(query)
+    except TarryError as error:
+        law = query.get("law")
+        choices = read_choices({"law": law}) if law in LAWS else START
+        typed = {name: text[:40] for name, text in query.items() if name in FIELDS}
+        return _values(choices) | {"fields": {**choices.fields, **typed}, "problem": str(error)}
+    return _values(choices) | {"fields": choices.fields, "problem": ""}
+
+
 def _values(choices: Choices) -> dict[str, Any]:
     """What the template shows."""
     return {
         "query": choices.query,
         "sliders": [
             {"field": field, "place": _place(field, choices.fields[field.name])}
-            for field in FIELDS.values()
+            for field in choices.sliders
         ],
+        "laws": LAWS,
+        "unused": [name for name, field in FIELDS.items() if field not in choices.sliders],
         "cutoffs": CUTOFFS,
         "shown": figure_texts(figures(choices.without_evening)),
         "evening": evening_texts(choices, watch(choices)),
@@ -141,7 +150,7 @@ def _figures_json(choices: Choices) -> bytes:
     values: dict[str, Any] = {
         "query": choices.query,
         "fields": choices.fields,
-        "places": {name: _place(field, choices.fields[name]) for name, field in FIELDS.items()},
+        "places": {field.name: _place(field, choices.fields[field.name]) for field in choices.sliders},
         "charts": charts,
     }
     return msgspec.json.encode({**values, **asdict(figure_texts(figures(choices.without_evening)))})
@@ -159,12 +168,14 @@ def _evening_json(choices: Choices) -> bytes:
     return msgspec.json.encode({**values, **asdict(evening_texts(choices, evening))})
 
 
-def _draw(name: str, choices: Choices, *, is_dark: bool) -> bytes:
+def _draw(name: str, query: Mapping[str, str]) -> bytes:
     from tarry.console.workbench.charts import PICTURES, picture  # noqa: PLC0415 - of another extra
 
-    require(name in PICTURES, 404, "workbench", "no_picture")
+    choices = read_choices(query)
+    has_picture = name in PICTURES and (name != "frontier" or choices.law == "pair")
+    require(has_picture, 404, "workbench", "no_picture")
     choices = choices if name.startswith("evening") else choices.without_evening
-    return picture(name, choices, is_dark=is_dark).encode()
+    return picture(name, choices, is_dark=query.get("look") == "dark").encode()
 
 
 def _place(field: Field, text: str) -> int:
@@ -195,10 +206,11 @@ def figure_texts(numbers: Figures) -> PageTexts:
     """
     w: dict[str, Any] = texts()["workbench"]
     delays = {"batched": numbers.delays.batched, "unbatched": numbers.delays.unbatched}
-    lines = {numbers.choices.epsilon: numbers.frontier, **numbers.neighbours}
+    trades = _trades(numbers, w)
     return PageTexts(
-        sentences=_sentences(numbers, w),
-        tables={
+        sentences=_sentences(numbers, w) | trades.sentences,
+        tables=trades.tables
+        | {
             "delays": [
                 [w["delays"][name], *map(_length, (law.minimum, law.mean, law.median, law.maximum))]
                 for name, law in delays.items()
@@ -213,11 +225,7 @@ def figure_texts(numbers: Figures) -> PageTexts:
                 ]
                 for one in numbers.bins
             ],
-            "frontier": [
-                [epsilon, _weights(point), _length(point.batched), _length(point.unbatched)]
-                for epsilon, points in lines.items()
-                for point in points
-            ],
+            "odds": [[str(one.pairs), *_nats(one.older), *_nats(one.season)] for one in numbers.odds],
             "power": [[percent(one.error), *map(percent, one.bounds)] for one in numbers.power],
             "posterior": [
                 [str(one.suspects), *map(percent, (one.before, one.together, one.apart, one.delayed))]
@@ -232,27 +240,19 @@ def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
     """By their places in the page; `w` are the texts of the workbench."""
     choices, batched, unbatched = numbers.choices, numbers.delays.batched, numbers.delays.unbatched
     hold, is_held = format_duration(choices.policy.window), numbers.delays.hold_ticks > 0
-    low, high = numbers.frontier[-1], numbers.frontier[0]
+    laws = "sentence_season" if choices.law == "season" else "sentence" if is_held else "sentence_no_hold"
     mass = f"{float(MASS):g}"
     return {
         "hold": w["delays"]["hold" if is_held else "no_hold"].format(hold=hold),
-        "laws": w["laws"]["sentence" if is_held else "sentence_no_hold"].format(
+        "laws": w["laws"][laws].format(
             first=_length(batched.minimum),
+            middle=_length(batched.median),
             last=_length(batched.maximum),
             hold=hold,
             at_once=percent(numbers.at_once),
         ),
         "summary": w["summary"].format(batched=_length(batched.mean), unbatched=_length(unbatched.mean)),
-        "frontier": w["frontier"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
-            epsilon=choices.epsilon,
-            weight=choices.weight,
-            batched=_length(batched.mean),
-            unbatched=_length(unbatched.mean),
-            low_batched=_length(low.batched),
-            high_unbatched=_length(low.unbatched),
-            high_batched=_length(high.batched),
-            low_unbatched=_length(high.unbatched),
-        ),
+        **_odds_sentences(numbers, w["odds"]),
         "power": w["power"]["sentence"].format(
             power=percent(float(power_bound(choices.policy.epsilon, MASS, Fraction(1, 100)))), mass=mass
         ),
@@ -267,6 +267,51 @@ def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
             same=percent(float(SAME)), different=percent(float(DIFFERENT)), mass=mass
         ),
     }
+
+
+def _trades(numbers: Figures, w: dict[str, Any]) -> PageTexts:
+    """The trade between both delays, which the law for one pair has and the one for a season has not."""
+    if not numbers.frontier:
+        return PageTexts()
+    low, high, here = numbers.frontier[-1], numbers.frontier[0], numbers.delays
+    lines = {numbers.choices.epsilon: numbers.frontier, **numbers.neighbours}
+    sentence = w["frontier"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
+        epsilon=numbers.choices.epsilon,
+        weight=numbers.choices.weight,
+        batched=_length(here.batched.mean),
+        unbatched=_length(here.unbatched.mean),
+        low_batched=_length(low.batched),
+        high_unbatched=_length(low.unbatched),
+        high_batched=_length(high.batched),
+        low_unbatched=_length(high.unbatched),
+    )
+    rows = [
+        [epsilon, _weights(point), _length(point.batched), _length(point.unbatched)]
+        for epsilon, points in lines.items()
+        for point in points
+    ]
+    return PageTexts(sentences={"frontier": sentence}, tables={"frontier": rows})
+
+
+def _odds_sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
+    """What a season's pairs do to a suspicion, and between which two stories that is."""
+    choices, policy = numbers.choices, numbers.choices.policy
+    chosen = next(one for one in numbers.odds if one.pairs == choices.pairs)
+    reach = policy.start_ticks(policy.gap) * policy.tick
+    sentence = w["sentence" if chosen.season is not None else "sentence_short"].format(
+        pairs=w["pair" if chosen.pairs == 1 else "pairs"].format(pairs=chosen.pairs),
+        older=_nats(chosen.older)[1],
+        season=_nats(chosen.season)[1],
+        delta=choices.delta,
+        longest=_length(numbers.delays.batched.maximum),
+        least=_length(LEAST_BLOCKS * reach),
+    )
+    return {"odds": sentence, "odds_stories": w["stories"].format(reach=format_duration(reach))}
+
+
+def _nats(epsilon: float | None) -> tuple[str, str]:
+    """An epsilon, and what a suspicion of 1 % becomes under it."""
+    return ("-", "-") if epsilon is None else (f"{epsilon:.2f}", percent(risen(epsilon)))
 
 
 def _length(delay: Fraction | None) -> str:

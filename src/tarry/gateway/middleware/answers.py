@@ -149,12 +149,9 @@ def _refused(error: TarryError, *, html: bool) -> HeldAnswer:
 
 def _status_fields(status: Status) -> dict[str, str | bool | None]:
     """The author may know all of it."""
-    earliest, latest = status.between or (None, None)
-    times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
-    moments = {name: None if at is None else moment(at) for name, at in times.items()}
     problem = {"problem": status.problem} if status.problem else {}
     in_between = {"in_between": True} if status.in_between else {}
-    return {"state": status.state, **moments, **in_between, **problem}
+    return {"state": status.state, **status.moments, **in_between, **problem}
 
 
 def _when(status: Status) -> str:

@@ -16,7 +16,6 @@ from tarry.gateway.http_service import HttpService, json_response
 from tarry.gateway.limits import Limits, check_nesting
 from tarry.gateway.operations import operation
 from tarry.keep.posts import Post, Status
-from tarry.keep.store import moment
 
 __all__: list[str] = []
 
@@ -103,11 +102,8 @@ def status_out(status: Status) -> StatusOut:
 
 
 def _known(status: Status) -> dict[str, Any]:
-    earliest, latest = status.between or (None, None)
-    times = {"release_at": status.release_at, "earliest_at": earliest, "latest_at": latest}
-    moments = {name: None if at is None else moment(at) for name, at in times.items()}
     flags = {"in_doubt": status.in_doubt, "in_between": status.in_between}
-    return {"state": status.state, **flags, **moments}
+    return {"state": status.state, **flags, **status.moments}
 
 
 async def _admit(

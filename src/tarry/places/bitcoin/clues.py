@@ -7,7 +7,7 @@ of the moment, and anybody can learn later what the estimates were. Another node
 before its time. The question leaves no trace in the mempool, and nothing is passed on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -56,7 +56,7 @@ class Clue:
     fix: str
 
 
-def clues_of(transaction: RawTransaction) -> tuple[Clue, ...]:
+def clues_of(transaction: RawTransaction) -> Iterator[Clue]:
     """What can be seen without asking anybody: lock times, replacements, marks of a wallet.
 
     >>> from tarry.places.bitcoin.transaction import read_transaction
@@ -66,19 +66,6 @@ def clues_of(transaction: RawTransaction) -> tuple[Clue, ...]:
     >>> [clue.name for clue in clues_of(made)]
     ['lock time', 'replaceable']
     """
-    return tuple(_clues(transaction))
-
-
-def refuse_clues(clues: Sequence[Clue], problem: str) -> None:
-    """Refuse a transaction that tells anything, and say what, and how to make one that does not.
-
-    >>> refuse_clues([], "it tells when it was made")
-    """
-    if clues:
-        raise BadInput(f"{problem}: {'; '.join(clue.sentence for clue in clues)}", HOW)
-
-
-def _clues(transaction: RawTransaction) -> Iterator[Clue]:
     if transaction.locktime:
         yield _lock_time(transaction.locktime)
     sequences = {each.sequence for each in transaction.inputs}
@@ -106,6 +93,15 @@ def _clues(transaction: RawTransaction) -> Iterator[Clue]:
             "its inputs have different sequence numbers, which few wallets write: it can be told apart",
             "give all inputs the same sequence number",
         )
+
+
+def refuse_clues(clues: Iterable[Clue], problem: str) -> None:
+    """Refuse a transaction that tells anything, and say what, and how to make one that does not.
+
+    >>> refuse_clues([], "it tells when it was made")
+    """
+    if sentences := "; ".join(clue.sentence for clue in clues):
+        raise BadInput(f"{problem}: {sentences}", HOW)
 
 
 def _lock_time(locktime: int) -> Clue:

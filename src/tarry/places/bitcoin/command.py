@@ -15,6 +15,7 @@ import codecs
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -127,10 +128,8 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
     waiting = {}
     for row, status in gate.posts():
         if row["outlet"] == "bitcoin":
-            try:
+            with suppress(TooLate, NoSuchPost):  # it has just left
                 waiting[row["id"]] = row, status, read_transaction(gate.content_of(row["id"]))
-            except (TooLate, NoSuchPost):  # it has just left
-                continue
     names = {post: transaction.txid for post, (_, _, transaction) in waiting.items()}
     queue = [
         Queued(
@@ -191,7 +190,7 @@ def _print_taken(
 def _texts(words: Sequence[str]) -> Iterator[str]:
     """What stands on a command line; files hold one transaction in each line."""
     for word in words:
-        if _HEX.fullmatch(word):
+        if word == "null" or _HEX.fullmatch(word):
             yield word
             continue
         lines = [line.strip() for line in _content(word).splitlines()]
@@ -206,8 +205,6 @@ def _content(word: str) -> str:
     else:
         path = Path(word)
         if not path.is_file():
-            if word == "null":
-                return word
             raise BadInput(
                 f"{word[:40]!r} is neither a file nor hex", "give a transaction in hex, a file, or -"
             )
@@ -220,10 +217,9 @@ def _content(word: str) -> str:
             "a transaction must be in hex, not its bytes themselves",
             "write it in hex: xxd -p FILE | tr -d '\\n'",
         )
-    for mark, encoding in _MARKS.items():  # some editors and shells put one before a text
-        if content.startswith(mark):
-            return content.decode(encoding, errors="replace")
-    return content.decode("latin-1")  # whatever it is: hex is looked for in it
+    # Some editors and shells put a mark before a text. Whatever it is otherwise: hex is looked for in it.
+    encoding = next((each for mark, each in _MARKS.items() if content.startswith(mark)), "latin-1")
+    return content.decode(encoding, errors="replace")
 
 
 def _read(text: str) -> RawTransaction:

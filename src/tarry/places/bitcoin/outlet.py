@@ -97,8 +97,7 @@ directory): check its path and rights
             raise Refused("the node took it under another name: look whether it is there, then withdraw it")
 
     def _node_of(self, options: Mapping[str, Any]) -> Node:
-        known = {"txid"} if self._node is not None else {"txid", *_OF_A_NODE}
-        check_options(options, known, "a transaction")
+        check_options(options, {"txid", *(() if self._node else _OF_A_NODE)}, "a transaction")
         txid = options.get("txid", "")
         if not isinstance(txid, str):
             raise BadInput(f"the txid of a post must be a text, not {type(txid).__name__}")
@@ -116,7 +115,8 @@ directory): check its path and rights
 def _read(options: Mapping[str, Any], content: bytes) -> RawTransaction:
     transaction = read_transaction(content)
     transaction.check_signed()
-    transaction.check_named(options)
+    if options.get("txid", transaction.txid) != transaction.txid:
+        raise BadInput("the txid of a post must be that of its transaction", "correct it, or leave it out")
     return transaction
 
 

@@ -2,11 +2,10 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import Unreachable
@@ -15,9 +14,9 @@ from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import events_in
+from tarry.readers.exports import as_object, event_of, events_in
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, counted_us
+from tarry.readers.moments import counted_us
 
 __all__ = ["read_bitcoin"]
 
@@ -40,14 +39,6 @@ _ADVICE = {
     -28: "try again when it has started",
     -32601: "use a node of Bitcoin Core 23 or newer",
 }
-
-
-class _Seen(NamedTuple):
-    """A transaction, and when it counts as seen."""
-
-    payment: Mapping[str, Any]
-    seconds: object
-    spent: list[Any]  # the scripts of what it spends, in the order of its inputs
 
 
 def read_bitcoin(
@@ -82,7 +73,8 @@ def read_bitcoin(
     notes = (_WHO, *(_BLOCKS if heights else ()), *([_MEMPOOL] if mempool else []))
     if secret and not (address.tls or address.is_here):
         notes = (*notes, _OPEN_LINE)
-    return Stream(events_in(_payments(rpc, heights, mempool=mempool), _event, faults), faults, notes)
+    found = enumerate(_payments(rpc, heights, mempool=mempool), 1)
+    return Stream(events_in(found, faults), faults, notes)
 
 
 def _send(
@@ -122,7 +114,7 @@ def _heights(text: str) -> range:
     return range(first, last + 1)
 
 
-def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_Seen | str]:
+def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[Event | str]:
     try:
         if heights:
             yield from _in_blocks(rpc, heights)
@@ -135,7 +127,7 @@ def _payments(rpc: Node, heights: range | None, *, mempool: bool) -> Iterator[_S
         raise NotPossible(str(error)) from None
 
 
-def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
+def _in_blocks(rpc: Node, heights: range) -> Iterator[Event | str]:
     tip = rpc.ask("getblockcount")
     if not isinstance(tip, int) or heights[-1] > tip:
         raise BadInput(f"{rpc.who} has no block {heights[-1]}", f"end at {tip}, its last one")
@@ -143,14 +135,14 @@ def _in_blocks(rpc: Node, heights: range) -> Iterator[_Seen]:
         block = rpc.ask("getblock", rpc.ask("getblockhash", height), 3)
         if not isinstance(block, dict) or not isinstance(block.get("tx"), list):
             raise rpc.strange_answer()
-        for payment in map(_object, block["tx"]):
+        for payment in map(as_object, block["tx"]):
             inputs = _listed(payment, "vin")
             if not any("coinbase" in each for each in inputs):  # new coins, which nobody sent
-                spent = [_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
-                yield _Seen(payment, block.get("time"), spent)
+                spent = [as_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
+                yield _event(payment, block.get("time"), spent)
 
 
-def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
+def _in_mempool(rpc: Node) -> Iterator[Event | str]:
     known = rpc.ask("getrawmempool")
     if not isinstance(known, list):
         raise rpc.strange_answer()
@@ -158,19 +150,19 @@ def _in_mempool(rpc: Node) -> Iterator[_Seen | str]:
         entries = rpc.ask_many("getmempoolentry", [(name,) for name in names])
         payments = rpc.ask_many("getrawtransaction", [(name, 1) for name in names])
         there = [
-            (_object(entry), _object(payment))
+            (as_object(entry), as_object(payment))
             for entry, payment in zip(entries, payments, strict=True)
             if not isinstance(entry, NodeError) and not isinstance(payment, NodeError)
         ]
-        outs = [_out(each) for _, payment in there for each in _listed(payment, "vin")]
-        scripts = _scripts(rpc, dict.fromkeys(outs))
+        outs = {_out(each): None for _, payment in there for each in _listed(payment, "vin")}
+        scripts = _scripts(rpc, list(outs))
         for entry, payment in there:
             spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
-            yield _Seen(payment, entry.get("time"), spent)
+            yield _event(payment, entry.get("time"), spent)
         yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
 
-def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Any]:
+def _scripts(rpc: Node, outs: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
     """The scripts of outputs that the mempool spends: a node tells them for blocks only.
 
     Each is an output that no block has spent yet, or one of another payment in the mempool.
@@ -179,34 +171,29 @@ def _scripts(rpc: Node, outs: Iterable[tuple[str, int]]) -> dict[tuple[str, int]
     for piece in _pieces(outs, _MANY):
         answers = rpc.ask_many("gettxout", [(*out, False) for out in piece])
         scripts |= {
-            out: _object(each).get("scriptPubKey") for out, each in zip(piece, answers, strict=True)
+            out: as_object(each).get("scriptPubKey") for out, each in zip(piece, answers, strict=True)
         }
         unknown = [out for out in piece if scripts[out] is None]
         parents = rpc.ask_many("getrawtransaction", [(name, 1) for name, _ in unknown])
         for (name, place), parent in zip(unknown, parents, strict=True):
-            outputs = {each.get("n"): each for each in _listed(_object(parent), "vout")}
+            outputs = {each.get("n"): each for each in _listed(as_object(parent), "vout")}
             scripts[name, place] = outputs.get(place, {}).get("scriptPubKey")
     return scripts
 
 
-def _event(seen: _Seen | str) -> Event | str:
-    """One payment, or why it is none."""
-    if isinstance(seen, str):
-        return seen
-    if not seen.spent or seen.spent[0] is None:
+def _event(payment: Mapping[str, Any], seconds: object, spent: list[Any]) -> Event | str:
+    """One payment, or why it is none; `spent` are the scripts of what it spends, in their order."""
+    if not spent or spent[0] is None:
         return "the node does not tell what the first input spends"
-    senders = [_object(script).get("address") for script in seen.spent]
+    senders = [as_object(script).get("address") for script in spent]
     if not isinstance(senders[0], str):
         return "the first input has no address"
-    scripts = [_object(each.get("scriptPubKey")) for each in _listed(seen.payment, "vout")]
+    scripts = [as_object(each.get("scriptPubKey")) for each in _listed(payment, "vout")]
     if not scripts:
         return "there is no output"
     others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
     target = next((each for each in others if each not in senders), str(scripts[0].get("type", "")))
-    try:
-        return Event(senders[0], target, counted_us(seen.seconds, "s"))
-    except NoMoment as error:
-        return str(error)
+    return event_of(senders[0], target, seconds, read=partial(counted_us, unit="s"))
 
 
 def _out(spending: Mapping[str, Any]) -> tuple[str, int]:
@@ -217,14 +204,8 @@ def _out(spending: Mapping[str, Any]) -> tuple[str, int]:
 
 def _listed(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     rows = value.get(name)
-    return [_object(row) for row in rows] if isinstance(rows, list) else []
+    return [as_object(row) for row in rows] if isinstance(rows, list) else []
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _pieces(things: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    rest = iter(things)
-    while piece := list(islice(rest, size)):
-        yield piece
+def _pieces(things: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    return [things[start : start + size] for start in range(0, len(things), size)]

@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 
 from tarry.core.errors import BadInput
 
@@ -74,13 +75,6 @@ class RawTransaction:
             raise BadInput(
                 f"{open_inputs} of {len(self.inputs)} inputs of a transaction are not signed",
                 "let your wallet sign it: tarry never sees a key",
-            )
-
-    def check_named(self, options: Mapping[str, object]) -> None:
-        """Refuse options that name another one."""
-        if options.get("txid", self.txid) != self.txid:
-            raise BadInput(
-                "the txid of a post must be that of its transaction", "correct it, or leave it out"
             )
 
 
@@ -148,27 +142,22 @@ and take the hex that finalizepsbt or your wallet's final transaction gives
     return _Reader(bytes.fromhex(text.decode())).transaction()
 
 
-class _Reader:
+class _Reader(BytesIO):
     """Reads from the front."""
 
-    def __init__(self, raw: bytes) -> None:
-        self._raw, self._at = raw, 0
-
     def transaction(self) -> RawTransaction:
-        raw, version = self._raw, self._number(4)
-        begins = self._at
-        has_witnesses = self._raw[begins : begins + 1] == b"\0"
-        if has_witnesses:  # no inputs: a mark that nobody who knew no witnesses could misread
-            if self._take(2) != b"\0\1":
-                raise BadInput(f"{_WHAT} has no inputs", _ANOTHER)
-            begins = self._at
+        raw, version = self.getvalue(), self._number(4)
+        has_witnesses = raw[4:5] == b"\0"
+        if has_witnesses and self._take(2) != b"\0\1":  # a mark that nobody who knew none could misread
+            raise BadInput(f"{_WHAT} has no inputs", _ANOTHER)
+        begins = self.tell()
         spent = [self._input() for _ in range(self._count(_LEAST_INPUT))]
         outputs = tuple(self._output() for _ in range(self._count(_LEAST_OUTPUT)))
-        ends = self._at
+        ends = self.tell()
         witnesses = [self._witness() if has_witnesses else False for _ in spent]
         locktime = self._number(4)
-        if self._at != len(raw):
-            raise BadInput(f"{_WHAT} has {len(raw) - self._at} bytes behind its end", "remove them")
+        if rest := self.read():
+            raise BadInput(f"{_WHAT} has {len(rest)} bytes behind its end", "remove them")
         if has_witnesses and not any(witnesses):
             raise BadInput(f"{_WHAT} is marked as having witnesses, and has none", _ANOTHER)
         # The witnesses are no part of the name: the same payment signed anew keeps it.
@@ -202,10 +191,8 @@ class _Reader:
         return value
 
     def _witness(self) -> bool:
-        items = self._count(1)
-        for _ in range(items):
-            self._skip()
-        return items > 0
+        items = [self._skip() for _ in range(self._count(1))]
+        return bool(items)
 
     def _skip(self) -> int:
         """Pass over bytes that begin with their own length."""
@@ -215,15 +202,13 @@ class _Reader:
 
     def _count(self, least: int) -> int:
         """How many things of at least so many bytes follow, in the shortest way to write that."""
-        first = self._number(1)
-        if first < 0xFD:
-            count = first
-        else:
-            width = 2 << (first - 0xFD)
+        count = self._number(1)
+        if count >= 0xFD:
+            width = 2 << (count - 0xFD)
             count = self._number(width)
             if count < (0xFD if width == 2 else 1 << (4 * width)):
                 raise BadInput(f"{_WHAT} must write its counts in the shortest way", _ANOTHER)
-        if count * least > len(self._raw) - self._at:
+        if count * least > len(self.getbuffer()) - self.tell():
             raise _cut_off()
         return count
 
@@ -231,10 +216,9 @@ class _Reader:
         return int.from_bytes(self._take(width), "little")
 
     def _take(self, length: int) -> bytes:
-        taken = self._raw[self._at : self._at + length]
+        taken = self.read(length)
         if len(taken) < length:
             raise _cut_off()
-        self._at += length
         return taken
 
 
@@ -284,8 +268,8 @@ def arrange(
                 "give no --target, or that one",
             )
         before[each.txid], targets[each.txid] = after, inherited or target or each.txid
-        line = tuple(everything[txid] for txid in _line(after, before))[::-1]
-        placed.append(Placed(each, targets[each.txid], line))
+        line = [everything[txid] for txid in _line(after, before)]
+        placed.append(Placed(each, targets[each.txid], tuple(reversed(line))))
     return placed
 
 

@@ -6,6 +6,7 @@ else, so it cannot tell when it was handed in. What it prints goes to a private 
 """
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -139,10 +140,8 @@ def _readable(content: bytes) -> IO[bytes]:
 
 
 def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    names = {known.value: known.name for known in signal.Signals}
+    return names.get(number, f"signal {number}")
 
 
 def _is_text(value: object) -> bool:
@@ -151,9 +150,6 @@ def _is_text(value: object) -> bool:
 
 def _which(program: str, directory: Path, environment: Mapping[str, str]) -> str | None:
     """The program as the shell would find it, in the kept directory and on the kept PATH."""
-    if "/" in program:
-        places = [directory / program]
-    else:
-        path = environment.get("PATH", os.defpath)
-        places = [directory / folder / program for folder in path.split(os.pathsep)]
-    return next((str(p) for p in places if p.is_file() and os.access(p, os.X_OK)), None)
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(str(directory / folder) for folder in folders)
+    return shutil.which(str(directory / program) if "/" in program else program, path=path)

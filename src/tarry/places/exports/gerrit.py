@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
+from tarry.readers.exports import Fields, as_object, event_of, is_bot_name, json_stream_of, read_fields
 from tarry.readers.faults import clip
-from tarry.readers.moments import NoMoment, counted_us, moment_us
+from tarry.readers.moments import counted_us, moment_us
 from tarry.readers.sources import Paths
 
 __all__ = ["read_gerrit"]
@@ -28,8 +28,6 @@ _ACCOUNT = ("_account_id", "username", "email", "name")  # which of them there a
 _SERVER = "Gerrit Code Review"  # its own messages, in what `gerrit query` prints
 _NO_NAME = "comments of a change that is not told: name it with --change project~number"
 _MORE = "the server has more changes than this export: go on with --start"
-
-
 _query_us = partial(counted_us, unit="s")
 _rest_us = partial(moment_us, bare_is_utc=True)
 
@@ -109,18 +107,14 @@ def _distinct(
     events: dict[tuple[str, int], Event] = {}
     for act in acts:
         actor = next((str(act.account[key]) for key in _ACCOUNT if read_fields(act.account, key)), "")
-        try:
-            time = read(act.time)
-        except NoMoment as error:
-            yield str(error)
+        event = event_of(actor, target, act.time, track, is_bot=_is_bot(act), read=read)
+        if isinstance(event, str):
+            yield event if actor else "the account has no number, name or address"
             continue
-        if not actor:
-            yield "the account has no number, name or address"
-            continue
-        event = Event(actor, target, time, track, _is_bot(act))
-        before = events.get((actor, time // 1_000_000), event)
-        first, is_bot = min(before.time, time), before.is_bot or event.is_bot
-        events[actor, time // 1_000_000] = event._replace(time=first, is_bot=is_bot)
+        key = actor, event.time // 1_000_000
+        before = events.get(key, event)
+        first, is_bot = min(before.time, event.time), before.is_bot or event.is_bot
+        events[key] = event._replace(time=first, is_bot=is_bot)
     yield from sorted(events.values(), key=lambda event: event.time)
 
 
@@ -157,10 +151,10 @@ def _of_rest(answer: Fields) -> Iterator[_Act]:
     for message in _list(answer.get("messages")):
         if "author" in message:  # others were written by the server
             yield _Act(message["author"], message.get("date"), message.get("tag"))
-    for revision in _list(_values(answer.get("revisions"))):
+    for revision in map(as_object, as_object(answer.get("revisions")).values()):
         if "uploader" in revision:
             yield _Act(revision["uploader"], revision.get("created"))
-    for label in _list(_values(answer.get("labels"))):
+    for label in map(as_object, as_object(answer.get("labels")).values()):
         for vote in _list(label.get("all")):
             if vote.get("value") and "date" in vote:
                 yield _Act(vote, vote["date"])
@@ -179,10 +173,6 @@ def _is_comments(answer: object) -> bool:
     if not isinstance(answer, dict) or not all(isinstance(value, list) for value in answer.values()):
         return False
     return all("updated" in comment for comments in answer.values() for comment in _list(comments))
-
-
-def _values(answer: object) -> list[Any]:
-    return list(answer.values()) if isinstance(answer, dict) else []
 
 
 def _list(answer: object) -> list[Fields]:

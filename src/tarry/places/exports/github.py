@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, is_bot_name, json_stream_of, read_fields
-from tarry.readers.moments import NoMoment, moment_us
+from tarry.readers.exports import Fields, event_of, is_bot_name, json_stream_of, read_fields
 from tarry.readers.sources import Paths
 
 __all__ = ["read_github"]
@@ -61,12 +60,9 @@ def read_github(path: Paths) -> Stream:
 
 
 def _events(item: Fields) -> Iterator[Event | str]:
-    items = item.get("items")
-    if isinstance(items, list) and "total_count" in item:  # an answer of the search
-        for each in items:
-            yield _event(each) if isinstance(each, dict) else "not a JSON object"
-        return
-    yield _event(item)
+    is_search = isinstance(item.get("items"), list) and "total_count" in item
+    for each in item["items"] if is_search else [item]:
+        yield _event(each) if isinstance(each, dict) else "not a JSON object"
 
 
 def _event(item: Fields) -> Event | str:
@@ -83,13 +79,12 @@ def _event(item: Fields) -> Event | str:
     place = _public_place(item) if is_public_event else _place(item)
     if place is None:
         return "neither its repository nor its number is told"
-    try:
-        # A review has a time of its own, which it lacks as long as it is pending.
-        time = moment_us(item.get("submitted_at", item.get("created_at")))
-    except NoMoment as error:
-        is_pending = item.get("state") == "PENDING"
-        return "a pending review, which has no time yet" if is_pending else str(error)
-    return Event(login, place[0], time, place[1], read_fields(user, "type") == "Bot" or is_bot_name(login))
+    # A review has a time of its own, which it lacks as long as it is pending.
+    time = item.get("submitted_at", item.get("created_at"))
+    is_bot = read_fields(user, "type") == "Bot" or is_bot_name(login)
+    event = event_of(login, place[0], time, place[1], is_bot=is_bot)
+    is_pending = isinstance(event, str) and item.get("state") == "PENDING"
+    return "a pending review, which has no time yet" if is_pending else event
 
 
 def _place(item: Fields) -> tuple[str, str] | None:

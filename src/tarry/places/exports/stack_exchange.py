@@ -3,32 +3,30 @@
 Each file is a list of rows whose fields are attributes. Times are UTC, to the millisecond.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import XmlStream, event_of, events_found
-from tarry.readers.faults import Faults, clip
-from tarry.readers.sources import Paths, Pieces
+from tarry.readers.exports import Numbered, XmlStream, event_of, events_in
+from tarry.readers.faults import clip
+from tarry.readers.moments import moment_us
+from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["read_stack_exchange"]
 
 _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
+_utc = partial(moment_us, bare_is_utc=True)
 _COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
-class _File(NamedTuple):
-    """One kind of file: which attributes say who and on what."""
-
-    actors: tuple[str, str]  # the account's number, and the name that is left without one
-    targets: tuple[str, ...]  # the first that is there counts
-
-
-_FILES = {  # by the element around the rows
-    "posts": _File(("OwnerUserId", "OwnerDisplayName"), ("ParentId", "Id")),
-    "comments": _File(("UserId", "UserDisplayName"), ("PostId",)),
-    "posthistory": _File(("UserId", "UserDisplayName"), ("PostId",)),
+#: By the element around the rows, which attributes say who and on what: the number of the account, the name
+#: that is left without one, and the targets, of which the first that is there counts.
+_FILES = {
+    "posts": ("OwnerUserId", "OwnerDisplayName", ("ParentId", "Id")),
+    "comments": ("UserId", "UserDisplayName", ("PostId",)),
+    "posthistory": ("UserId", "UserDisplayName", ("PostId",)),
 }
 _OTHERS = {
     "votes": "votes (which tell a day, and not who voted)",
@@ -57,43 +55,27 @@ def read_stack_exchange(path: Paths) -> Stream:
     [Event(actor='17', target='4', time=1714557600250000, track='', is_bot=False)]
     """
     pieces = Pieces(path, "the dump")
-    return Stream(events_found(pieces, _Rows), pieces.faults, _NOTES, pieces.share)
+    found = (each for source in pieces for each in _rows(source))
+    return Stream(events_in(found, pieces.faults), pieces.faults, _NOTES, pieces.share)
 
 
-class _Rows:
+def _rows(source: Packed) -> Iterator[Numbered]:
     """The rows of one file, as events."""
-
-    def __init__(self, what: str, faults: Faults) -> None:
-        self.faults = faults
-        self.events: list[Event] = []
-        self._file = _FILES["posts"]  # until the first element says which it is
-        self._before: tuple[str | None, Event] | None = None  # the last event, and the revision it was
-        self.xml = XmlStream(what, root=self._set_file, begins={"row": self._row})
-
-    def _set_file(self, name: str) -> None:
-        if name not in _FILES:
-            raise self.xml.refuse(
-                "must be Posts.xml, Comments.xml or PostHistory.xml", _OTHERS.get(name, f"<{clip(name)}>")
-            )
-        self._file = _FILES[name]
-
-    def _row(self, row: dict[str, str]) -> None:
-        actor = _actor(row, *self._file.actors)
-        target = next((row[name] for name in self._file.targets if row.get(name)), "")
-        event = event_of(
-            actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, bare_is_utc=True
-        )
-        if isinstance(event, str):
-            self.faults.add(self.xml.line, event)
-            return
-        revision = (row.get("RevisionGUID"), event)
-        if revision[0] is None or revision != self._before:
-            self.events.append(event)
-        self._before = revision
-
-
-def _actor(row: dict[str, str], number: str, name: str) -> str:
-    """A name never equals a number: an account 17 and somebody who was called 17 are two."""
-    if row.get(number):
-        return row[number]
-    return f"name {row[name]}" if row.get(name) else ""
+    xml = XmlStream(source.what, begins={"row"})
+    elements = xml.read(source.blocks())
+    line, root, _ = next(elements)
+    if root not in _FILES:
+        found = _OTHERS.get(root, f"<{clip(root)}>")
+        raise xml.refuse(line, "must be Posts.xml, Comments.xml or PostHistory.xml", found)
+    number, name_left, targets = _FILES[root]
+    last: tuple[str | None, Event] | None = None  # the last event, and the revision it was
+    for line, _, row in elements:
+        # A name never equals a number: an account 17 and somebody who was called 17 are two.
+        actor = row.get(number) or (f"name {row[name_left]}" if row.get(name_left) else "")
+        target = next((row[name] for name in targets if row.get(name)), "")
+        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, read=_utc)
+        if isinstance(event, Event):
+            before, last = last, (row.get("RevisionGUID"), event)
+            if last == before and last[0] is not None:
+                continue
+        yield line, event

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import mmap
 import os
 import stat
 from collections import deque
@@ -28,7 +29,6 @@ from tarry.keep.store import moment
 
 __all__ = ["FeedFile"]
 
-_CHUNK = 1 << 16
 _REMEMBERED = 5000  # far more than are delivered while a worker is held up for a lease
 #: Not a matter of time: a person has to look.
 _HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
@@ -126,14 +126,11 @@ def _sync_folder(folder: Path) -> None:
 
 def _cut_off_rest(file: int) -> int:
     """Remove what a crash has left of a line; where the file ends now."""
-    size = end = os.fstat(file).st_size
-    while end:
-        start = max(0, end - _CHUNK)
-        newline = os.pread(file, end - start, start).rfind(b"\n")
-        if newline >= 0:
-            end = start + newline + 1
-            break
-        end = start
+    size = os.fstat(file).st_size
+    if not size:
+        return 0
+    with mmap.mmap(file, size, access=mmap.ACCESS_READ) as lines:
+        end = lines.rfind(b"\n") + 1
     if end < size:
         os.ftruncate(file, end)
     return end

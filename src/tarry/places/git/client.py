@@ -42,6 +42,7 @@ _FETCH_NOTHING = {
 }
 _QUIETLY = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushUpdateRejected=false")
 _MOST_WORDS = 500
+_NO_COMPLAINT = ("hint:", "To ", "error: failed to push")
 #: What git says if it did not even come to speak with a remote.
 _OUTSIDE = (
     "Could not read from remote repository",
@@ -81,8 +82,7 @@ class GitRun:
     def words(self) -> str:
         """What it complained of, for a person."""
         lines = (line.strip() for line in self.err.decode("utf-8", "replace").splitlines())
-        skipped = ("hint:", "To ", "error: failed to push")
-        complaints = [line for line in lines if line and not line.startswith(skipped)]
+        complaints = [line for line in lines if line and not line.startswith(_NO_COMPLAINT)]
         return "; ".join(complaints)[:_MOST_WORDS]
 
     @property
@@ -231,12 +231,11 @@ def _child(repository: Path, words: tuple[str, ...], err: int) -> Iterator[subpr
         )
     except FileNotFoundError:
         raise NotPossible("git is not installed: install it to read a repository") from None
-    try:
-        yield child
-    finally:
-        _end(child)
-        if child.stdout:
-            child.stdout.close()
+    with child:  # its pipe is closed
+        try:
+            yield child
+        finally:
+            _end(child)
 
 
 def _split(child: subprocess.Popen[bytes], end: bytes, repository: Path) -> Iterator[bytes]:

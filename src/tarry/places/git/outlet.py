@@ -194,8 +194,10 @@ class Git(Outlet):
             raise Unreachable(f"git cannot push now: {words}", sent=not ran.is_outside)
         reason = rejected[0].split("\t")[-1]
         if any(passing in reason for passing in _PASSING):
-            lost = "[remote failure]" in reason  # the remote has not said what became of it
-            raise Unreachable(f"git cannot push now: {reason}; {ran.words}", sent=lost)
+            raise Unreachable(
+                f"git cannot push now: {reason}; {ran.words}",
+                sent="[remote failure]" in reason,  # it has not said what became of it
+            )
         if reason.startswith("[rejected]") and self._is_there(push, tip):
             return
         raise Refused(f"the push was rejected: {'; '.join(filter(None, (reason, ran.words)))}")
@@ -294,8 +296,16 @@ def unpublished(repository: str | Path, commit: str) -> list[str]:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: ...
     """
-    words = ("rev-list", "--topo-order", "--reverse", commit, "--not", "--remotes")
-    return _look_up(repository, "list the commits", *words).text.split()
+    return _look_up(
+        repository,
+        "list the commits",
+        "rev-list",
+        "--topo-order",
+        "--reverse",
+        commit,
+        "--not",
+        "--remotes",
+    ).text.split()
 
 
 def redated_before(repository: str | Path) -> dict[str, str]:
@@ -352,14 +362,12 @@ def redated_commit(raw: bytes, at: int, names: Mapping[str, str]) -> bytes:
     Hi
     """
     head, gap, message = raw.partition(b"\n\n")
-    lines = []
-    for line in head.split(b"\n"):
-        if line.startswith(_SIGNED):
-            raise BadInput(
-                "a signed commit cannot be dated anew", "push it without redate, or without its signature"
-            )
-        lines.append(_line(line, at, names))
-    return b"\n".join(lines) + gap + message
+    lines = head.split(b"\n")
+    if any(line.startswith(_SIGNED) for line in lines):
+        raise BadInput(
+            "a signed commit cannot be dated anew", "push it without redate, or without its signature"
+        )
+    return b"\n".join(_line(line, at, names) for line in lines) + gap + message
 
 
 def _line(line: bytes, at: int, names: Mapping[str, str]) -> bytes:

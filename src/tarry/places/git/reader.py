@@ -1,14 +1,15 @@
 """The history of a git repository: who changed it, or which of its files, and when."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from tarry.core.errors import BadInput
 from tarry.places.git.client import ask_git, git_fields
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import is_bot_name
+from tarry.readers.exports import Numbered, event_of, events_in, is_bot_name
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, counted_us
+from tarry.readers.moments import counted_us
 
 __all__ = ["read_git"]
 
@@ -25,6 +26,7 @@ _PATHS = (
     *("--name-only", "--find-renames=100%", "--no-diff-merges", "--no-ext-diff", "--no-textconv"),
     *("--no-relative", "--ignore-submodules=none", "-O/dev/null"),
 )
+_seconds = partial(counted_us, unit="s")
 _HEAD = 4  # fields of a commit before its paths
 
 
@@ -45,49 +47,36 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
         if value not in known:
             raise BadInput(f"{flag} must be {' or '.join(known)}, not {clip(value)!r}")
     path = Path(repository)
-    folder, _, is_shallow = ask_git(
+    common, _, is_shallow = ask_git(
         path, "rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository"
     ).rpartition("\n")
-    name = _name(Path(folder))
+    folder = Path(common)
+    # What people call it: the folder around `.git`, or a bare repository's own without its ending.
+    name = folder.parent.name if folder.name == ".git" else folder.name.removesuffix(".git")
     faults = Faults(f"the repository {clip(name, 60)}")
     notes = (
         _NOTES[clock],
         "commits pushed with `tarry git push --redate` carry their release, not when they were made",
         *(("the clone is shallow: older commits are missing",) if is_shallow == "true" else ()),
     )
-    return Stream(_events(path, name, faults, by=by, clock=clock), faults, notes)
+    found = _events(path, name, by=by, clock=clock)
+    return Stream(events_in(found, faults), faults, notes)
 
 
-def _name(folder: Path) -> str:
-    """What people call it: the folder around `.git`, or a bare repository's own without its ending."""
-    return folder.parent.name if folder.name == ".git" else folder.name.removesuffix(".git")
-
-
-def _events(path: Path, name: str, faults: Faults, *, by: str, clock: str) -> Iterator[Event]:
+def _events(path: Path, name: str, *, by: str, clock: str) -> Iterator[Numbered]:
     shown = f"--format=%x00%H%x00%aE%x00%aN%x00{_CLOCKS[clock]}"
     words = (*_LOG, shown, *(_PATHS if by == "path" else ()), *_REFS)
-    good = 0
     for number, (head, paths) in enumerate(_commits(git_fields(path, *words)), 1):
         commit, address, author, time = head
-        actor, is_bot = address or author, is_bot_name(address, author)
-        moment, fault = _moment(time) if actor else (0, "the author has neither address nor name")
-        if fault:
-            faults.add(number, f"commit {commit[:12]}: {fault}")
-            faults.give_up_if_hopeless(good)
-            continue
-        good += 1
-        if by == "repository":
-            yield Event(actor, name, moment, "", is_bot)
+        event: Event | str = "the author has neither address nor name"
+        if actor := address or author:
+            event = event_of(actor, name, time, is_bot=is_bot_name(address, author), read=_seconds)
+        if isinstance(event, str):
+            yield number, f"commit {commit[:12]}: {event}"
+        elif by == "repository":
+            yield number, event
         else:
-            yield from (Event(actor, changed, moment, name, is_bot) for changed in paths)
-
-
-def _moment(time: str) -> tuple[int, str]:
-    """A moment, or what is wrong with it."""
-    try:
-        return counted_us(time, "s"), ""
-    except NoMoment as error:
-        return 0, str(error)
+            yield from ((number, event._replace(target=changed, track=name)) for changed in paths)
 
 
 def _commits(fields: Iterator[bytes]) -> Iterator[tuple[list[str], list[str]]]:

@@ -209,9 +209,11 @@ def _message(letter: Letter, release: Release) -> bytes:
     message["Subject"] = letter.subject
     message["Date"] = datetime.fromtimestamp(int(release.at), UTC)
     message["Message-ID"] = f"<{release.id}@{letter.sender.domain}>"
-    text = read_utf8(release.content, "the content of a mail")
-    # Pure ASCII on the way: what is sent does not hang on what the server can take.
-    message.set_content(text, charset="utf-8", cte="quoted-printable")
+    message.set_content(
+        read_utf8(release.content, "the content of a mail"),
+        charset="utf-8",
+        cte="quoted-printable",  # pure ASCII: what is sent does not hang on what the server can take
+    )
     return message.as_bytes()
 
 

@@ -21,7 +21,7 @@ from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.places.accounts import Account
-from tarry.places.http import call, only_asking
+from tarry.places.http import call, check_status, only_asking
 
 __all__ = [
     "WHERE",
@@ -52,7 +52,6 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _BLANKS = re.compile(r"[\s_]+")
 _ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
-_PASSING_STATUS = {408, 425, 429}
 _PASSING_CODES = {"readonly", "maxlag", "badtoken", "assertuserfailed", "assertnameduserfailed"}
 _ADVICE = {
     "editconflict": "somebody changed the page meanwhile; take the new text and hand yours in again",
@@ -203,8 +202,10 @@ class WikiVisit:
             answer = self.ask(
                 {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
             )
-        most = _AT_ONCE * _MOST_LOOKS
-        raise Refused(f"the page has more than {most} revisions by this account: make this change by hand")
+        raise Refused(
+            f"the page has more than {_AT_ONCE * _MOST_LOOKS} revisions by this account: "
+            "make this change by hand"
+        )
 
     @only_asking()
     def deleted_at(self, title: str) -> str | None:
@@ -282,14 +283,9 @@ def read_answer(response: Response, hidden: Hidden = _NOTHING) -> dict[str, Any]
     answer = response.fields or {}
     if isinstance(error := answer.get("error"), dict):
         raise _trouble(response, str(error.get("code")), str(error.get("info", "")), hidden)
-    if 300 <= response.status < 400:
-        raise Refused(
-            f"the wiki answered {response}: redirects are not followed, give the final address of api.php"
-        )
-    if 400 <= response.status < 500 and response.status not in _PASSING_STATUS:
-        raise Refused(f"the wiki answered {response}: check the address of its api.php")
-    if not 200 <= response.status < 300:
-        raise Unreachable(f"the wiki answered {response}", sent=True)
+    check_status(
+        response, "the wiki", refused="check the address of its api.php", final="address of api.php"
+    )
     if not answer:
         raise Unreachable("the wiki answered something that is not JSON", sent=True)
     return answer

@@ -8,7 +8,6 @@ second.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tarry.core.errors import BadInput, NotPossible
@@ -18,10 +17,10 @@ from tarry.net.http_call import one_line
 from tarry.net.web import get_json
 from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import XmlStream, event_of, events_found, events_in
+from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import NoMoment, moment_us
-from tarry.readers.sources import Paths, Pieces
+from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
+from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
 
@@ -42,25 +41,7 @@ _SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of wh
 _BUSY = frozenset({"maxlag", "ratelimited"})
 _API_ADVICE = {"readapidenied": "use another wiki, or a dump: it shows its pages to members only"}
 _Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Span:
-    """Which moments count."""
-
-    first_us: int | None
-    end_us: int | None
-
-    def has(self, time_us: int) -> bool:
-        late_enough = self.first_us is None or time_us >= self.first_us
-        return late_enough and (self.end_us is None or time_us < self.end_us)
-
-    def fields(self, prefix: str) -> dict[str, str]:
-        """The same in the words of the API, which knows whole seconds and takes both ends in."""
-        ends = {f"{prefix}start": self.first_us, f"{prefix}end": self.end_us}
-        return {f"{prefix}dir": "newer"} | {
-            end: moment(at // 1_000_000) for end, at in ends.items() if at is not None
-        }
+_EVER = range(FIRST_S * 1_000_000, END_S * 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +65,10 @@ class ActionApi:
         more: dict[str, str] = {}
         while True:
             answer = self._answer({**_ALWAYS, **question, **more})
-            yield _object(answer.get("query"))
+            yield as_object(answer.get("query"))
             if "continue" not in answer:
                 return
-            before, more = more, {name: str(value) for name, value in _object(answer["continue"]).items()}
+            before, more = more, {name: str(value) for name, value in as_object(answer["continue"]).items()}
             if more in ({}, before):
                 raise NotPossible(f"{self.who} says the same again and again: try again later")
 
@@ -99,7 +80,7 @@ class ActionApi:
                 "give the address of its api.php",
             )
         if "error" in answer:  # though the status is 200
-            code = one_line(str(_object(answer["error"]).get("code", "")))
+            code = one_line(str(as_object(answer["error"]).get("code", "")))
             advice = _API_ADVICE.get(code, "see its api.php for the code")
             raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
         return answer
@@ -112,15 +93,11 @@ def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     ([{'ns': 0}, {}], [])
     """
     rows = answer.get(name, [])
-    return [_object(row) for row in rows] if isinstance(rows, list) else [{}]
+    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
 
 
 def _is_busy(answer: Any) -> bool:
-    return _object(_object(answer).get("error")).get("code") in _BUSY
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return as_object(as_object(answer).get("error")).get("code") in _BUSY
 
 
 def read_wiki(
@@ -150,7 +127,8 @@ def read_wiki(
     wiki = ActionApi(address=api, wait=wait)
     faults = Faults(wiki.who)
     rows = _changes(wiki, span) if what == "recentchanges" else _revisions(wiki, span, category, pages)
-    events = (event for event in events_in(rows, _event, faults) if span.has(event.time))
+    found = enumerate(map(_event, rows), 1)
+    events = (event for event in events_in(found, faults) if event.time in span)
     return Stream(events, faults, _NOTES[what])
 
 
@@ -169,34 +147,42 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
             raise BadInput(f"a title must have no | and no control character, not {clip(title)!r}")
 
 
-def _span(since: str | None, until: str | None) -> _Span:
-    first_us, end_us = _moment("since", since), _moment("until", until)
-    if first_us is not None and end_us is not None and end_us <= first_us:
+def _span(since: str | None, until: str | None) -> range:
+    """The microseconds that count."""
+    span = range(_moment("since", since, _EVER.start), _moment("until", until, _EVER.stop))
+    if not span:
         raise BadInput(f"--until must be after --since, not {until}")
-    return _Span(first_us=first_us, end_us=end_us)
+    return span
 
 
-def _moment(name: str, text: str | None) -> int | None:
+def _moment(name: str, text: str | None, otherwise: int) -> int:
     try:
-        return None if text is None else moment_us(text)
+        return otherwise if text is None else moment_us(text)
     except NoMoment as error:
         raise BadInput(
             f"--{name} must be a moment with a zone ({error})", "write it as 2024-05-01T10:00:00Z"
         ) from None
 
 
-def _changes(wiki: ActionApi, span: _Span) -> Iterator[_Row]:
+def _fields(span: range, prefix: str) -> dict[str, str]:
+    """A span in the words of the API, which knows whole seconds and takes both ends in."""
+    ends = {f"{prefix}start": span.start, f"{prefix}end": span.stop}
+    given = {end: at for end, at in ends.items() if at not in {_EVER.start, _EVER.stop}}
+    return {f"{prefix}dir": "newer"} | {end: moment(at // 1_000_000) for end, at in given.items()}
+
+
+def _changes(wiki: ActionApi, span: range) -> Iterator[_Row]:
     question = {
         "list": "recentchanges",
         "rcprop": "user|title|ids|timestamp|flags",
         "rctype": "edit|new",
         "rclimit": "max",
     }
-    for answer in wiki.pieces(question | span.fields("rc")):
+    for answer in wiki.pieces(question | _fields(span, "rc")):
         yield from listed(answer, "recentchanges")
 
 
-def _revisions(wiki: ActionApi, span: _Span, category: str | None, pages: Sequence[str]) -> Iterator[_Row]:
+def _revisions(wiki: ActionApi, span: range, category: str | None, pages: Sequence[str]) -> Iterator[_Row]:
     """The API lists all revisions of one page only; so the members of a category first, then each."""
     read: dict[str, int] = {}  # a page that is asked for in two ways counts once
     for number, title in enumerate(pages, 1):
@@ -225,9 +211,9 @@ def _members(wiki: ActionApi, category: str) -> Iterator[str]:
         raise BadInput("the category has no pages", "write its name as the wiki does")
 
 
-def _of_page(wiki: ActionApi, span: _Span, which: Mapping[str, str], named: str = "") -> Iterator[_Row]:
+def _of_page(wiki: ActionApi, span: range, which: Mapping[str, str], named: str = "") -> Iterator[_Row]:
     question = {**which, "prop": "revisions", "rvprop": "ids|timestamp|user|flags", "rvlimit": "max"}
-    for answer in wiki.pieces(question | span.fields("rv")):
+    for answer in wiki.pieces(question | _fields(span, "rv")):
         pages = listed(answer, "pages")
         # No title at all, a special page's, or one of another wiki.
         gone = [page for page in pages if page.get("missing") or "pageid" not in page]
@@ -271,70 +257,51 @@ def read_wiki_dump(path: Paths) -> Stream:
     [Event(actor='Ann', target='Ulm', time=1714557600000000, track='0', is_bot=False)]
     """
     pieces = Pieces(path, "the dump")
-    return Stream(events_found(pieces, _Dump), pieces.faults, _NOTES["dump"], pieces.share)
+    found = (each for source in pieces for each in _revisions_in(source))
+    return Stream(events_in(found, pieces.faults), pieces.faults, _NOTES["dump"], pieces.share)
 
 
-class _Dump:
-    """What the parser has seen so far of one file: of the page and the revision it is in."""
-
-    def __init__(self, what: str, faults: Faults) -> None:
-        self.faults = faults
-        self.events: list[Event] = []
-        self._page: dict[str, str] = {}
-        self._revision: dict[str, str] = {}
-        self._line = 0  # where the revision began; 0 outside of one
-        self._hidden = False
-        self.xml = XmlStream(
-            what,
-            root=self._check_root,
-            begins={
-                "page": self._begin_page,
-                "revision": self._begin_revision,
-                "contributor": self._begin_contributor,
-                "logitem": self._refuse_log,
-            },
-            texts={
-                "title": partial(self._set_of_page, "title"),
-                "ns": partial(self._set_of_page, "ns"),
-                "timestamp": partial(self._set_of_revision, "timestamp"),
-                "username": partial(self._set_of_revision, "actor"),
-                "ip": partial(self._set_of_revision, "actor"),
-            },
-            ends={"revision": self._end_revision},
-        )
-
-    def _check_root(self, name: str) -> None:
-        if name != "mediawiki":
-            raise self.xml.refuse("must begin with <mediawiki>", f"<{clip(name)}>")
-
-    def _begin_page(self, _: dict[str, str]) -> None:
-        self._page = {}
-
-    def _begin_revision(self, _: dict[str, str]) -> None:
-        self._line = self.xml.line
-        self._revision = {}
-        self._hidden = False
-
-    def _begin_contributor(self, attributes: dict[str, str]) -> None:
-        self._hidden = "deleted" in attributes
-
-    def _set_of_page(self, name: str, text: str) -> None:
-        self._page[name] = text
-
-    def _set_of_revision(self, name: str, text: str) -> None:
-        if self._line:  # uploads have times and contributors too
-            self._revision[name] = text
-
-    def _end_revision(self) -> None:
-        line, self._line = self._line, 0
-        actor, title = self._revision.get("actor"), self._page.get("title")
-        event = event_of(actor, title, self._revision.get("timestamp", ""), self._page.get("ns", ""))
-        if isinstance(event, Event):
-            self.events.append(event)
+def _revisions_in(source: Packed) -> Iterator[Numbered]:
+    """The revisions of one file, each with the line where it begins."""
+    xml = XmlStream(
+        source.what,
+        begins={"page", "revision", "contributor", "logitem"},
+        texts={"title", "ns", "timestamp", "username", "ip"},
+        ends={"revision"},
+    )
+    elements = xml.read(source.blocks())
+    line, root, _ = next(elements)
+    if root != "mediawiki":
+        raise xml.refuse(line, "must begin with <mediawiki>", f"<{clip(root)}>")
+    page: dict[str, str] = {}
+    revision: dict[str, str] | None = None  # that is being read: uploads have times and contributors too
+    begins, hidden = 0, False
+    for line, name, value in elements:
+        if name == "revision" and value is not None:
+            begins, revision, hidden = line, {}, False
+        elif name == "revision":
+            yield begins, _revision(page, revision or {}, hidden=hidden)
+            revision = None
+        elif name == "contributor":
+            hidden = "deleted" in value
+        elif name in {"timestamp", "username", "ip"}:
+            if revision is not None:
+                revision["time" if name == "timestamp" else "actor"] = value
+        elif name == "page":
+            page = {}
+        elif name == "logitem":
+            raise xml.refuse(
+                line,
+                "must be a dump of revisions",
+                "a dump of the log",
+                "take a file named stub-meta-history",
+            )
         else:
-            self.faults.add(line, event if (actor and title) or not self._hidden else _HIDDEN)
+            page[name] = value
 
-    def _refuse_log(self, _: dict[str, str]) -> None:
-        raise self.xml.refuse(
-            "must be a dump of revisions", "a dump of the log", "take a file named stub-meta-history"
-        )
+
+def _revision(page: _Row, revision: _Row, *, hidden: bool) -> Event | str:
+    actor, title = revision.get("actor"), page.get("title")
+    if hidden and not (actor and title):
+        return _HIDDEN
+    return event_of(actor, title, revision.get("time", ""), page.get("ns", ""))

@@ -51,20 +51,20 @@ def openreview_address(url: str) -> Address:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the address of OpenReview must be that of its API 2: use https://api2.openreview.net
     """
-    address = _api_2(url)
+    address = _api_2(url, with_password=True)
     if address.path.endswith("/api.php"):
         raise BadInput(f"{_WHERE} must not be a wiki's api.php", "name another account")
-    if not (address.tls or address.is_here):
-        raise BadInput(f"{_WHERE} must begin with https://, not http://", "a password is sent there")
     if "?" in address.path:
         raise BadInput(f"{_WHERE} must have no query (?...)", "leave it out")
     return replace(address, path=address.path.rstrip("/"))
 
 
-def _api_2(url: str) -> Address:
+def _api_2(url: str, *, with_password: bool) -> Address:
     address = read_address(url, _WHERE)
     if address.host.lower().rstrip(".") in _OTHER_HOSTS:
         raise BadInput(f"{_WHERE} must be that of its API 2", f"use {_API}")
+    if with_password and not (address.tls or address.is_here):
+        raise BadInput(f"{_WHERE} must begin with https://, not http://", "a password is sent there")
     return address
 
 
@@ -193,9 +193,7 @@ class NotesApi:
     wait: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        address = _api_2(self.url)
-        if self.login and not (address.tls or address.is_here):
-            raise BadInput(f"{_WHERE} must begin with https://, not http://", "a password is sent there")
+        _api_2(self.url, with_password=self.login is not None)
 
     def pages(self, invitation: str) -> Iterator[dict[str, Any]]:
         """Every answer that holds notes, in the order of ids, each from the last note of the one before."""

@@ -58,6 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
                 f"--{name} must be an id, not {value!r}",
                 "give the id, which stands after id= in the address",
             )
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise BadInput("standard input is empty", "give the text of the note there")
     options = {
         "account": arguments.account,
         "invitation": arguments.invitation,
@@ -71,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     post = {
         "target": arguments.target or _pseudonym(arguments),
         "outlet": "openreview",
-        "content": _content(),
+        "content": content,
         "options": with_accounts(arguments, options),
     }
     return hand_in(arguments, open_gate(arguments), post)
@@ -81,10 +84,3 @@ def _pseudonym(arguments: argparse.Namespace) -> str:
     """A name for one paper, where it is: the login behind it is nobody's business."""
     place = openreview_address(named_account(arguments).at).url
     return f"{place} {arguments.forum} {arguments.signature}"
-
-
-def _content() -> bytes:
-    content = sys.stdin.buffer.read()
-    if not content.strip():
-        raise BadInput("standard input is empty", "give the text of the note there")
-    return content

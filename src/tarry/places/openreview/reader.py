@@ -15,10 +15,9 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.places.openreview.client import NotesApi
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, events_of, json_stream_of, read_fields
+from tarry.readers.exports import Fields, event_of, events_of, json_stream_of, read_fields
 from tarry.readers.faults import Faults
-from tarry.readers.json_stream import Found
-from tarry.readers.moments import NoMoment, counted_us
+from tarry.readers.moments import counted_us
 from tarry.readers.sources import Paths
 
 __all__ = ["read_openreview"]
@@ -74,19 +73,18 @@ def read_openreview(
             "no invitation given", "use --invitation, such as Venue/2026/Conference/-/Submission"
         )
     faults = Faults("OpenReview")
-    pages = (Found(number, page) for number, page in enumerate(api.pages(invitation), 1))
-    return Stream(events_of(pages, convert, faults), faults, _NOTES)
+    return Stream(events_of(enumerate(api.pages(invitation), 1), convert, faults), faults, _NOTES)
 
 
 def _events(answer: Fields, *, invitation: str | None) -> Iterator[Event | str]:
     """The events of a note with its replies, of an edit, or of a whole answer of them."""
-    for name in ("notes", "edits"):
-        if isinstance(answer.get(name), list):
-            for number, each in enumerate(answer[name], 1):
-                for event in _note(each, invitation):
-                    yield event if isinstance(event, Event) else f"{name[:-1]} {number}: {event}"
-            return
-    yield from _note(answer, invitation)
+    name = next((name for name in ("notes", "edits") if isinstance(answer.get(name), list)), None)
+    if name is None:
+        yield from _note(answer, invitation)
+        return
+    for number, each in enumerate(answer[name], 1):
+        for event in _note(each, invitation):
+            yield event if isinstance(event, Event) else f"{name[:-1]} {number}: {event}"
 
 
 def _note(note: Any, invitation: str | None) -> Iterator[Event | str]:
@@ -114,11 +112,8 @@ def _event(note: Fields) -> Event | str:
         return "its forum is missing"
     if note.get("tcdate") is None:
         return "tcdate is missing, and no other date is to be trusted"
-    try:
-        moment = counted_us(note["tcdate"], "ms")
-    except NoMoment as error:
-        return f"tcdate: {error}"
-    return Event(actor, target, moment, _venue(note))
+    event = event_of(actor, target, note["tcdate"], _venue(note), read=partial(counted_us, unit="ms"))
+    return event if isinstance(event, Event) else f"tcdate: {event}"
 
 
 def _invitations(note: Fields) -> list[Any]:

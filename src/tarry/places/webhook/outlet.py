@@ -25,22 +25,19 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.errors import Refused
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
 from tarry.net.address import read_address
-from tarry.net.http_call import Response
 from tarry.places.checks import check_timeout
-from tarry.places.http import call
+from tarry.places.http import PASSING, call, check_status
 
 __all__ = ["Webhook", "verify_webhook"]
 
 _LEAST_SECRET = 16
 _LONGEST_S = 30
 _MOST_OPTIONS, _MOST_OPTION_BYTES = 64, 16 << 10
-#: Of the answers from 400 to 499 those that a later try may change: too slow, too early, too many.
-_PASSING = {408, 425, 429}
 
 
 class Webhook(Outlet):
@@ -110,7 +107,9 @@ class Webhook(Outlet):
         response = call(
             self._address, headers, body, timeout_s=self._timeout_s, tls=self._tls, who="the webhook"
         )
-        _judge(response)
+        check_status(
+            response, "the webhook", refused="look why, then retry or withdraw this", untaken=PASSING
+        )
 
 
 def verify_webhook(secret: bytes | str, body: bytes, signature: str) -> bool:
@@ -128,20 +127,6 @@ def verify_webhook(secret: bytes | str, body: bytes, signature: str) -> bool:
     """
     right = _signature(_checked_secret(_from_hex(secret) if isinstance(secret, str) else secret), body)
     return hmac.compare_digest(right.encode(), signature.encode(errors="replace"))
-
-
-def _judge(response: Response) -> None:
-    """Anything but "arrived" is raised: for a later try, or for a person."""
-    if 200 <= response.status < 300:
-        return
-    if 300 <= response.status < 400:
-        raise Refused(
-            f"the webhook answered {response}: redirects are not followed, give the final address"
-        )
-    if 400 <= response.status < 500 and response.status not in _PASSING:
-        raise Refused(f"the webhook answered {response}: look why, then retry or withdraw this")
-    # Who answers 408, 425 or 429 has not taken it; behind any other a proxy may have lost the real answer.
-    raise Unreachable(f"the webhook answered {response}", sent=response.status not in _PASSING)
 
 
 def _body(release: Release, space: str) -> bytes:

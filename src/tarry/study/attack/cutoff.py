@@ -10,6 +10,7 @@ address is paid (informed).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -39,6 +40,7 @@ __all__ = [
     "recipient_gaps",
 ]
 
+Claim = Callable[[Truth, IntArray, Sequence[int]], list[Score]]
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
 
@@ -74,9 +76,9 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
     >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
     Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
     """
-    spenders, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
+    spender, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
     close = pairs_within_groups(truth.table.actor_rank, seen, cutoffs)
-    not_candidates = pairs_within_groups(spenders, seen, cutoffs)
+    not_candidates = pairs_within_groups(spender, seen, cutoffs)
     linked_pairs = truth.near.shown_within(seen, cutoffs)
     return [
         Score(cutoff=cutoff, counts=truth.counts(linked, total - none, candidates))
@@ -95,11 +97,11 @@ def informed_attack(
     >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
-    spenders, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
+    spender, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
     distinct, place = np.unique(gaps, return_inverse=True)
     limits = [_limits(multiple, distinct)[place] for multiple in multiples]
     close = pairs_within_own_limits(truth.table.actor_rank, seen, limits)
-    not_candidates = pairs_within_own_limits(spenders, seen, limits)
+    not_candidates = pairs_within_own_limits(spender, seen, limits)
     linked_pairs = [truth.near.shown_within_own(seen, limit) for limit in limits]
     return [
         Score(
@@ -146,7 +148,7 @@ class _OneCutoff(Attack):
     """One cutoff for all, among all pairs or those of one recipient."""
 
     name: str
-    claim: Callable[[Truth, IntArray, Sequence[int]], list[Score]]
+    claim: Claim
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         return self.claim(observed.truth, observed.seen, cutoffs)
@@ -182,14 +184,9 @@ class _Informed(Attack):
         return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
 
 
-def _make_cutoff(parameter: str) -> Attack:
-    no_parameter("cutoff", parameter)
-    return _OneCutoff("cutoff", cutoff_attack)
-
-
-def _make_recipient(parameter: str) -> Attack:
-    no_parameter("recipient", parameter)
-    return _OneCutoff("recipient", recipient_attack)
+def _make_one(name: str, claim: Claim, parameter: str) -> Attack:
+    no_parameter(name, parameter)
+    return _OneCutoff(name, claim)
 
 
 def _make_informed(parameter: str) -> Attack:
@@ -200,13 +197,13 @@ def _make_informed(parameter: str) -> Attack:
 CUTOFF = AttackKind(
     name="cutoff",
     what="claims pairs that appear at most a cutoff apart",
-    make=_make_cutoff,
+    make=partial(_make_one, "cutoff", cutoff_attack),
     examples=("cutoff",),
 )
 RECIPIENT = AttackKind(
     name="recipient",
     what="claims payments to one address (the actor) that appear at most a cutoff apart",
-    make=_make_recipient,
+    make=partial(_make_one, "recipient", recipient_attack),
     examples=("recipient",),
 )
 INFORMED = AttackKind(

@@ -49,8 +49,7 @@ class Masses:
     @property
     def farthest(self) -> int:
         """The longest difference of either sign that has any mass."""
-        places = np.flatnonzero(self.values) + self.low
-        return int(np.abs(places).max())
+        return int(np.abs(np.flatnonzero(self.values) + self.low).max())
 
     def mirrored(self) -> "Masses":
         """The masses of minus the difference."""
@@ -254,11 +253,6 @@ class PairLaws:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(self.f1 > 0, self.f1 / self.f0, 0.0)
 
-    @property
-    def symmetric(self) -> bool:
-        """Whether the sign of a difference says nothing: the ratio is the same on both sides."""
-        return bool(np.array_equal(self.ratio, self.ratio[::-1]))
-
     def ratio_at(self, difference: IntArray | int) -> FloatArray:
         """The ratio of any differences; 0 beyond the reach."""
         place = np.asarray(difference) + self.reach
@@ -278,13 +272,8 @@ class PairLaws:
 
     def intervals_above(self, threshold: float) -> list[tuple[int, int]]:
         """The differences whose ratio is at least the threshold, as closed intervals in rising order."""
-        return [(a - self.reach, b - self.reach) for a, b in _stretches(self.above(threshold))]
-
-    def distances_above(self, threshold: float) -> list[tuple[int, int]]:
-        """The same as intervals of |d|, where the sign says nothing."""
-        if not self.symmetric:
-            raise NotPossible("the differences of two different gaps have a sign: use intervals_above")
-        return _stretches(self.above(threshold)[self.reach :])
+        edges = np.flatnonzero(np.diff(self.above(threshold), prepend=False, append=False))
+        return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2) - self.reach]
 
     def above(self, threshold: float) -> BoolArray:
         """Whether each difference's ratio is at least the threshold."""
@@ -376,9 +365,3 @@ def _mixed(masses: Masses, delays: Delays, cut: float) -> Masses:
 
 def _longest(mechanism: Mechanism, cut: float) -> int:
     return max(law_ticks(law, cut) for law in (mechanism.pair.batched, mechanism.pair.unbatched))
-
-
-def _stretches(flags: BoolArray) -> list[tuple[int, int]]:
-    """The first and last place of each stretch of true flags."""
-    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
-    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]

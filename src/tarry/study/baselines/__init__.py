@@ -16,7 +16,7 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import LONGEST, format_duration, parse_duration
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
-from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.practice import MICROSECONDS, Practice, Shown
 
 __all__ = [
     "Habit",
@@ -28,6 +28,7 @@ __all__ = [
     "habit",
     "read_span",
     "read_whole",
+    "shown_at",
     "write_span",
 ]
 
@@ -101,6 +102,18 @@ def arrival_order(history: History) -> IntArray:
     return np.lexsort((history.keys, arrivals(history)))
 
 
+def shown_at(release: IntArray, order: IntArray | None = None) -> Shown:
+    """Each event visible, and stamped, at its release; with an order, that of the row at each place of it.
+
+    >>> shown_at(np.array([7, 8]), order=np.array([1, 0])).printed.tolist()
+    [8, 7]
+    """
+    if order is not None:
+        by_place, release = release, np.empty_like(release)
+        release[order] = by_place
+    return Shown(release=release, printed=release)
+
+
 def read_span(text: str, what: str) -> int:
     """The microseconds of a duration such as `10m`.
 
@@ -119,17 +132,16 @@ def write_span(span: int) -> str:
     return format_duration(Fraction(span, MICROSECONDS))
 
 
-def check_span(span: int, what: str, *, least: int = 1) -> None:
-    """Refuse a duration below the least or above a century.
+def check_span(span: int, what: str) -> None:
+    """Refuse a duration below a microsecond or above a century.
 
     >>> check_span(0, "the interval of a mix")
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the interval of a mix must lie between 1us and 36525d, not 0s
     """
     longest = int(LONGEST) * MICROSECONDS
-    if not least <= span <= longest:
-        reach = f"between {write_span(least)} and {write_span(longest)}"
-        raise BadInput(f"{what} must lie {reach}, not {write_span(span)}")
+    if not 1 <= span <= longest:
+        raise BadInput(f"{what} must lie between 1us and {write_span(longest)}, not {write_span(span)}")
 
 
 def read_whole(text: str, what: str) -> int:

@@ -21,6 +21,7 @@ from tarry.study.baselines import (
     check_span,
     read_span,
     read_whole,
+    shown_at,
     write_span,
 )
 from tarry.study.practice import MICROSECONDS, Practice, Shown
@@ -53,8 +54,7 @@ class TimedMix(OneSpan):
     def show(self, history: History, draw: Seeded) -> Shown:  # noqa: ARG002 - no chance in it
         """Replay a history."""
         times = arrivals(history)
-        release = times + -times % self.span
-        return Shown(release=release, printed=release)
+        return shown_at(times + -times % self.span)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +92,7 @@ class ThresholdMix(Practice):
         order, moments = self._order(history)
         places = np.arange(len(history))
         flush = np.minimum(places - places % self.threshold + self.threshold, len(history)) - 1
-        release = np.empty_like(moments)
-        release[order] = moments[flush]
-        return Shown(release=release, printed=release)
+        return shown_at(moments[flush], order)
 
     def stranded(self, history: History) -> int:
         """How many events would never have left."""
@@ -158,8 +156,7 @@ class PoissonMix(Practice):
         means = np.zeros(len(history))
         for _ in range(self.hops):
             means -= np.log((lanes.randbelow(_STEPS) + 1) / _STEPS)
-        release = arrivals(history) + (means * self.mean).astype(np.int64)
-        return Shown(release=release, printed=release)
+        return shown_at(arrivals(history) + (means * self.mean).astype(np.int64))
 
     def failing_share(self, gap: Fraction) -> float | None:
         """1 - e^(-gap/mean) for one hop; not known for several.
@@ -197,9 +194,7 @@ class CottrellPool(OneSpan):
         leaves, stay = _lots(rounds, np.random.Generator(np.random.PCG64(draw.offset)))
         moments = leaves * self.span
         moments[stay] = moments.max(initial=_LONG_AGO) + _HORIZON
-        release = np.empty_like(moments)
-        release[order] = moments
-        return Shown(release=release, printed=release)
+        return shown_at(moments, order)
 
     def stranded(self, history: History) -> int:
         """How many events would never have left: rounds go on until the pool is at its least."""

@@ -11,7 +11,16 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import SeededLanes
-from tarry.study.baselines import Habit, OneSpan, arrival_order, arrivals, check_span, read_span, write_span
+from tarry.study.baselines import (
+    Habit,
+    OneSpan,
+    arrival_order,
+    arrivals,
+    check_span,
+    read_span,
+    shown_at,
+    write_span,
+)
 from tarry.study.practice import MICROSECONDS, Practice, Shown
 
 __all__ = ["END", "JITTER", "KLOAK", "NOTHING", "AllAtEnd", "KloakJitter", "Nothing", "UniformJitter"]
@@ -48,8 +57,7 @@ class Nothing(Practice):
 
     def show(self, history: History, draw: Seeded) -> Shown:  # noqa: ARG002 - no chance in it
         """Replay a history."""
-        at_once = arrivals(history)
-        return Shown(release=at_once, printed=at_once)
+        return shown_at(arrivals(history))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +100,7 @@ class AllAtEnd(Practice):
         """Replay a history."""
         times = arrivals(history)
         end = times.max(initial=np.iinfo(np.int64).min) if self.moment is None else self.moment
-        release = np.maximum(times, end)
-        return Shown(release=release, printed=release)
+        return shown_at(np.maximum(times, end))
 
 
 NOTHING = Habit(
@@ -128,8 +135,10 @@ class UniformJitter(Practice):
     def __post_init__(self) -> None:
         check_span(self.high, "the longest delay of jitter")
         if not 0 <= self.low <= self.high:
-            reach = f"between 0s and the longest, {write_span(self.high)}"
-            raise BadInput(f"the shortest delay of jitter must lie {reach}, not {write_span(self.low)}")
+            raise BadInput(
+                "the shortest delay of jitter must lie between 0s and the longest, "
+                f"{write_span(self.high)}, not {write_span(self.low)}"
+            )
 
     @classmethod
     def read(cls, text: str) -> "UniformJitter":
@@ -148,8 +157,7 @@ class UniformJitter(Practice):
     def show(self, history: History, draw: Seeded) -> Shown:
         """Replay a history."""
         delay = SeededLanes(draw, history.keys).randbelow(self.high - self.low + 1)
-        release = arrivals(history) + self.low + delay
-        return Shown(release=release, printed=release)
+        return shown_at(arrivals(history) + self.low + delay)
 
     def failing_share(self, gap: Fraction) -> float:
         """The gap over the spread of the delays.
@@ -188,9 +196,7 @@ class KloakJitter(OneSpan):
             low = 0 if before is None else min(max(before - now, 0), longest)
             before = now + low + ((longest - low + 1) * word >> _BITS)
             releases.append(before)
-        release = np.empty(len(order), dtype=np.int64)
-        release[order] = releases
-        return Shown(release=release, printed=release)
+        return shown_at(np.array(releases, dtype=np.int64), order)
 
 
 JITTER = Habit(

@@ -136,8 +136,7 @@ def precision_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:
     top = nice_top([row["precision"] for row in rows])
     x = alt.X("recall:Q", **percent_axis(f"{sought(runs)} that are found (recall)"))
     y = alt.Y("precision:Q", **percent_axis("claims that are right (precision)", top))
-    labels = [label.encode(x=x, y=y) for label in _cutoff_labels(rows, top)]
-    return _curves(rows, runs, x, y, labels)
+    return _curves(rows, runs, x, y, [label.encode(x=x, y=y) for label in _cutoff_labels(rows, top)])
 
 
 def roc_chart(runs: Sequence[AttackRun]) -> alt.LayerChart:

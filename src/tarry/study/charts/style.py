@@ -107,33 +107,32 @@ def styled(*layers: alt.Chart, rows_of_legend: int = 0) -> alt.LayerChart:
 
 def _look() -> alt.Config:
     text: dict[str, Any] = {"labelColor": LIGHT["ink"], "titleColor": LIGHT["ink"], "labelFontSize": 12}
-    lines: dict[str, Any] = {
-        "gridColor": LIGHT["grid"],
-        "domainColor": LIGHT["faint"],
-        "tickColor": LIGHT["faint"],
-    }
-    upright: dict[str, Any] = {
-        "titleAngle": 0,
-        "titleAlign": "left",
-        "titleAnchor": "start",
-        "titleX": -38,
-        "titleY": -12,
-    }
-    below: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "columns": 1, "title": None}
-    small: dict[str, Any] = {
-        "labelLimit": 300,
-        "symbolSize": 70,
-        "symbolOpacity": 1,
-        "rowPadding": 1,
-        "offset": 8,
-    }
     return alt.Config(
         font=FONT,
         aria=False,  # the page describes the picture as a whole
         view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(**text, **lines, titleFontSize=12, titleFontWeight="normal", labelFlush=False),
-        axisY=alt.AxisConfig(**upright),
-        legend=alt.LegendConfig(**text, **below, **small),
+        axis=alt.AxisConfig(
+            **text,
+            gridColor=LIGHT["grid"],
+            domainColor=LIGHT["faint"],
+            tickColor=LIGHT["faint"],
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelFlush=False,
+        ),
+        axisY=alt.AxisConfig(titleAngle=0, titleAlign="left", titleAnchor="start", titleX=-38, titleY=-12),
+        legend=alt.LegendConfig(
+            **text,
+            orient="bottom",
+            direction="vertical",
+            columns=1,
+            title=None,
+            labelLimit=300,
+            symbolSize=70,
+            symbolOpacity=1,
+            rowPadding=1,
+            offset=8,
+        ),
     )
 
 
@@ -145,8 +144,10 @@ def percent_axis(title: str, top: float = 1.0) -> dict[str, Any]:
     """
     digits = max(0, -2 - int(f"{top / 5:e}".partition("e")[2]))
     label = f"format(100 * datum.value, '.{digits}f') + ' %'"
-    axis = alt.Axis(title=title, labelExpr=label, tickCount=5)
-    return {"axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
+    return {
+        "axis": alt.Axis(title=title, labelExpr=label, tickCount=5),
+        "scale": alt.Scale(domain=[0, top], nice=False),
+    }
 
 
 def duration_axis(title: str, longest: float, unit: float) -> dict[str, Any]:
