@@ -38,6 +38,8 @@ _DAY = 24 * _HOUR
 _MONTH = 31 * _DAY
 #: Beside the window, and what each practice moves two acts apart by.
 _LADDER = (_HOUR, 4 * _HOUR, 12 * _HOUR, _DAY, 3 * _DAY)
+#: On dates: those below a day all say the same day, and differ in how much that counts.
+_DATE_WIDTHS = (_HOUR, 4 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 3 * _DAY)
 #: Every act counts, or acts that follow another one of the same name within an hour count as that one.
 _PAUSES = (0, _HOUR)
 _NEAR = 1.15  # widths nearer than this, as a factor, tell the same
@@ -247,7 +249,7 @@ class _Run:
         for name, replays in self._shown.items():
             yield name, self._tally(splits, replays, self.widths)
         days = self.table.time // _DAY * _DAY
-        yield DATES, self._tally(splits, [days], (_DAY // 2, _DAY, 2 * _DAY, 3 * _DAY))
+        yield DATES, self._tally(splits, [days], _DATE_WIDTHS)
         # Months of equal length: those next to each other are just out of reach of the first width.
         months = self.table.time.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) * _MONTH
         yield TENURE, self._tally(splits, [months], (_MONTH, 3 * _MONTH), cell=_MONTH)

@@ -113,9 +113,10 @@ class Sight:
     def rareness(self) -> FloatArray:
         """1 / f for each of the candidates' acts and each background, in microseconds."""
         rows, own = self._rows, self.sizes[self.owners]
-        cells = (self.seen - self.seen.min(initial=0)) // self.cell
+        start, end = int(self.seen.min()), int(self.seen.max())
+        cells = (self.seen - start) // self.cell
         hours = self.seen // _HOUR % _HOURS
-        span = float(max(WEEK, self.cell, self.seen.max(initial=0) - self.seen.min(initial=0)))
+        span = float(max(WEEK, self.cell, end - start))
         everybody = np.bincount(cells)[cells[rows]]
         that_week = _together(self.owners, cells[rows])
         that_hour = _together(self.owners, hours[rows])
