@@ -23,11 +23,10 @@ from tarry.cli.history import (
 from tarry.cli.main import need_study
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration
-from tarry.study.figures import number, percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.watch import Watch, WatchQuestion
-    from tarry.study.watch.findings import Finding
+    from tarry.study.watch import WatchQuestion
+    from tarry.study.watch.section import WatchSection
 
 __all__ = ["add_arguments", "run"]
 
@@ -64,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Watch a history and print how often other names are found."""
     need_study()
     from tarry.study.watch import watch  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.watch.section import watch_section  # noqa: PLC0415 - likewise
 
     question = _question(arguments)
     table = open_table(arguments, open_columns(arguments))
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(found.as_dict())
     else:
-        _print(found)
+        _print(watch_section(found))
 
 
 def _question(arguments: argparse.Namespace) -> "WatchQuestion":
@@ -93,47 +93,10 @@ def _question(arguments: argparse.Namespace) -> "WatchQuestion":
     )
 
 
-def _print(found: "Watch") -> None:
-    print(f"{found.people:,} people; {number(round(found.candidates))} names are candidates")
-    print(
-        f"{found.queries:,} searches for a name's other one; "
-        f"a blind guess is right {percent(found.chance)} of the time"
-    )
-    for split in dict.fromkeys(finding.split for finding in found.findings):
-        print(f"\ntargets split {'at random' if split == 'random' else 'by time'}")
-        rows = [_row(finding) for finding in found.findings if finding.split == split]
-        print_table(["", "attack", "first (95 %)", "among ten", "area", "ledger"], rows)
-    print("\nfirst: how often the other name comes before all others; among ten: how often it is there")
-    print("area: the share of other names that come after it; 50 % is chance")
-    print(
-        "ledger: the chance of the right name that the policy's ledger alone would allow; its two stories"
-    )
-    print("are about one person, so comparing a person with everybody else may find more\n")
-    _print_growth(found)
-    print_sentences("in short", found.sentences)
-
-
-def _row(finding: "Finding") -> list[str]:
-    return [
-        finding.practice,
-        finding.attack,
-        finding.first.text,
-        percent(finding.among_ten.mean),
-        percent(finding.area.mean),
-        "" if finding.ledger is None else percent(finding.ledger),
-    ]
-
-
-def _print_growth(found: "Watch") -> None:
-    """How the share grows, for the likelihood attack on random splits."""
-    findings = [one for one in found.findings if (one.split, one.attack) == ("random", "likelihood")]
-    within = f"sessions with both names, pauses up to {seconds(found.window_s)}"
-    for what, kind in ((within, "by_sessions"), ("weeks with both names", "by_weeks")):
-        steps = [getattr(finding, kind) for finding in findings]
-        header = [what, "searches", *(finding.practice for finding in findings)]
-        rows = [
-            [same[0].text, f"{same[0].queries:,}", *(percent(step.first.mean) for step in same)]
-            for same in zip(*steps, strict=True)
-        ]
-        print_table(header, rows)
-        print()
+def _print(section: "WatchSection") -> None:
+    print("\n".join(section.lead))
+    for table in (*section.found, *section.growth):
+        print(f"\n{table.title}")
+        print_table(table.header, table.rows)
+    print("\n" + "\n".join(section.legend) + "\n")
+    print_sentences("in short", section.sentences)

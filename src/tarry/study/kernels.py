@@ -272,7 +272,7 @@ def count_lone(targets: IntArray, ends: IntArray, batched: BoolArray) -> tuple[i
 
 
 @_compiled
-def watch_scores(  # noqa: PLR0917, C901 - arguments by place; one loop, as a compiled one cannot call another
+def watch_scores(  # noqa: PLR0912, PLR0917, C901 - one loop: it cannot call another, arguments by place
     acts: IntArray,
     width: int,
     times: IntArray,
@@ -327,9 +327,12 @@ def watch_scores(  # noqa: PLR0917, C901 - arguments by place; one loop, as a co
                 scores[owner, way] += np.log(products[owner, way])
                 products[owner, way] = 1.0
         i += 1
+    missed = np.log(1.0 - trusts)
     for owner in range(len(sizes)):
         unseen = sizes[owner] - scores[owner, ways]
+        touched = unseen < sizes[owner]
         for way in range(ways):
-            scores[owner, way] += np.log(products[owner, way])
-            scores[owner, way] += unseen * np.log(1.0 - trusts[way % steps])
+            if touched:
+                scores[owner, way] += np.log(products[owner, way])
+            scores[owner, way] += unseen * missed[way % steps]
     return scores

@@ -205,16 +205,19 @@ def rank(sights: Sequence[Sight], progress: Callable[[], None] | None = None) ->
     beside = np.zeros_like(above)
     for sight in sights:  # before several threads would do it
         sight.prepare()
+    looks = [(sight, width) for sight in sights for width in sight.widths]
 
     def one(number: int) -> None:
         query = int(names.queries[number])
-        scores = np.concatenate(
-            [sight.scores(query, width) for sight in sights for width in sight.widths], axis=1
-        )
-        mate = scores[names.places[query ^ 1]].copy()
-        scores[names.places[query]] = -np.inf  # nobody looks for the name they have
-        above[number] = (scores > mate).sum(axis=0)
-        beside[number] = (scores == mate).sum(axis=0) - 1
+        me, mate, first = names.places[query], names.places[query ^ 1], 0
+        for sight, width in looks:
+            scores = sight.scores(query, width)
+            right = scores[mate].copy()
+            scores[me] = -np.inf  # nobody looks for the name they have
+            last = first + scores.shape[1]
+            above[number, first:last] = (scores > right).sum(axis=0)
+            beside[number, first:last] = (scores == right).sum(axis=0) - 1
+            first = last
 
     with ThreadPoolExecutor(min(8, cpu_count() or 1)) as pool:
         for _ in pool.map(one, range(len(names.queries))):
