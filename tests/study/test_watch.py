@@ -80,6 +80,9 @@ def slow_score(sight, query, other, way):
             expected = everybody / len(sight.seen) / WEEK
         elif background == BACKGROUNDS[1]:
             expected = sum((act - start) // WEEK == week for act in theirs) / len(theirs) / WEEK
+        elif background == BACKGROUNDS[2]:
+            near = sum((act - start) // WEEK // 4 == week // 4 for act in theirs)
+            expected = near / len(theirs) / (4 * WEEK)
         else:
             like = sum(act // HOUR % 168 == at // HOUR % 168 for act in theirs)
             expected = like / len(theirs) * 168 / span

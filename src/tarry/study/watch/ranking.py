@@ -26,8 +26,13 @@ FloatArray = npt.NDArray[np.float64]
 
 _HOURS = 168
 _HOUR = WEEK // _HOURS
-#: What o is compared with: what everybody does that week, what q does in it, what q does at that hour.
-BACKGROUNDS = ("everybody that week", "the name itself that week", "the name itself at that hour")
+#: What o is compared with: what everybody does that week, or what q does then or at that hour of a week.
+BACKGROUNDS = (
+    "everybody that week",
+    "the name itself that week",
+    "the name itself those four weeks",
+    "the name itself at that hour",
+)
 #: How much of q's activity may be p's own: small ones ask little of q, large ones much.
 TRUSTS = (0.02, 0.1, 0.3, 0.7)
 COUNTING = "coincidences"
@@ -119,11 +124,13 @@ class Sight:
         span = float(max(WEEK, self.cell, end - start))
         everybody = np.bincount(cells)[cells[rows]]
         that_week = _together(self.owners, cells[rows])
+        four_weeks = _together(self.owners, cells[rows] // 4)
         that_hour = _together(self.owners, hours[rows])
         return np.stack(
             [
                 len(self.seen) / everybody * self.cell,
                 own / that_week * self.cell,
+                own / four_weeks * (4 * self.cell),
                 own / that_hour * span / _HOURS,
             ],
             axis=1,
