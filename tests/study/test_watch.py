@@ -223,6 +223,33 @@ def test_independent_people_are_found_by_chance():
     assert clusters_of_hits(shared=1) > limit, "power: one shared session of each pair is noticed"
 
 
+def glued(table, seed):
+    """The real people with ten acts or more, two and two as if they were one, at random."""
+    ranks = table.actor_rank
+    busy = np.flatnonzero(np.bincount(ranks) >= 10)
+    order = np.random.default_rng(seed).permutation(busy)[: len(busy) // 2 * 2]
+    place = np.full(table.actors, -1)
+    place[order] = np.arange(len(order))
+    kept = place[ranks] >= 0
+    name = place[ranks[kept]]
+    return event_table(actor=name // 2, target=name, time=table.time[kept])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dao_votes", "bitcoin_otc"])
+def test_real_people_who_are_strangers_are_found_by_chance(name):
+    """Three times everybody with a stranger: with real tenures and hours each other name is as likely."""
+    table = table_of(read_history(data_file(f"{name}.parquet")))
+    pairs, expected = 0.0, 0.0
+    for seed in range(3):
+        names, found = search(glued(table, seed))
+        searches = len(names.queries)
+        pairs += found.first.mean * searches / 2
+        expected += searches / (len(names.candidates) - 1) / 2
+
+    assert pairs <= poisson.isf(ALPHA, expected)
+
+
 # --- splits, candidates and queries -----------------------------------------------------------------
 
 
