@@ -24,7 +24,7 @@ from tarry.study.practice import Instant, Observer, Practice
 from tarry.study.replay import label
 from tarry.study.runs import Progress
 from tarry.study.table import EventTable
-from tarry.study.watch.findings import ATTACKS, Finding, Growth, Tally, interval_below, joined
+from tarry.study.watch.findings import ATTACKS, WatchFinding, Growth, Tally, interval_below, joined
 from tarry.study.watch.pseudonyms import LEAST_ACTS, MOST_QUERIES, WEEK, Pseudonyms, Split
 from tarry.study.watch.ranking import Sight, rank
 
@@ -91,7 +91,7 @@ class Watch:
     candidates: float  # names with enough acts: the mean over the splits
     queries: int  # over all splits
     window_s: float
-    findings: tuple[Finding, ...]
+    findings: tuple[WatchFinding, ...]
     notes: tuple[str, ...]
 
     @property
@@ -99,7 +99,7 @@ class Watch:
         """How often a blind guess is right."""
         return 1 / max(1.0, self.candidates - 1)
 
-    def of(self, practice: str, split: str = "random", attack: str = "likelihood") -> Finding:
+    def of(self, practice: str, split: str = "random", attack: str = "likelihood") -> WatchFinding:
         """One of the findings."""
         return next(
             finding
@@ -166,7 +166,7 @@ def watch(table: EventTable, question: WatchQuestion, progress: Progress | None 
     True
     """
     run = _Run(table, question, progress)
-    findings: list[Finding] = []
+    findings: list[WatchFinding] = []
     notes = [note for practice in question.practices for note in practice.notes(table)]
     for kind, splits in run.splits.items():
         found: dict[str, Tally] = {}

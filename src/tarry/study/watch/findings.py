@@ -11,7 +11,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.figures import percent
 from tarry.study.watch.ranking import FloatArray, Ranked, Way
 
-__all__ = ["ATTACKS", "Estimate", "Finding", "Growth", "Tally", "estimate", "interval_below", "joined"]
+__all__ = ["ATTACKS", "Estimate", "WatchFinding", "Growth", "Tally", "estimate", "interval_below", "joined"]
 
 #: The attack with its ladder of widths and backgrounds, and the plain one beside it.
 ATTACKS = ("likelihood", "counting")
@@ -97,12 +97,14 @@ class Growth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class WatchFinding:
     """What one attack finds of one practice, under one kind of split.
 
     >>> one = Estimate(mean=0.5, low=0.3, high=0.7)
     >>> figures = {"first": one, "among_ten": one, "area": one, "by_sessions": (), "by_weeks": ()}
-    >>> Finding(practice="nothing", split="random", attack="counting", chosen=(), **figures).ledger is None
+    >>> WatchFinding(
+    ...     practice="nothing", split="random", attack="counting", chosen=(), **figures
+    ... ).ledger is None
     True
     """
 
@@ -122,7 +124,7 @@ class Finding:
 
         >>> one = Estimate(mean=0.5, low=0.3, high=0.7)
         >>> figures = {"first": one, "among_ten": one, "area": one, "by_sessions": (), "by_weeks": ()}
-        >>> one = Finding(practice="nothing", split="random", attack="counting", chosen=(), **figures)
+        >>> one = WatchFinding(practice="nothing", split="random", attack="counting", chosen=(), **figures)
         >>> one.as_dict()["first"]["mean"]
         0.5
         """
@@ -176,12 +178,14 @@ class Tally:
             column[~other] = int(np.argmax(np.where(allowed, worth, -1.0)))
         return column
 
-    def finding(self, *, practice: str, split: str, attack: str, ledger: float | None = None) -> Finding:
+    def finding(
+        self, *, practice: str, split: str, attack: str, ledger: float | None = None
+    ) -> WatchFinding:
         """The figures of an attack."""
         column = self.columns(attack)
         rows = np.arange(len(column))
         first = self.first[rows, column]
-        return Finding(
+        return WatchFinding(
             practice=practice,
             split=split,
             attack=attack,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tarry.study.figures import percent, seconds
 from tarry.study.watch import Watch
-from tarry.study.watch.findings import Finding
+from tarry.study.watch.findings import WatchFinding
 
 __all__ = ["WatchSection", "WatchTable", "watch_section"]
 
@@ -73,7 +73,7 @@ def _found(found: Watch, split: str) -> WatchTable:
     return WatchTable(_TITLES[split], header, rows)
 
 
-def _row(finding: Finding) -> list[str]:
+def _row(finding: WatchFinding) -> list[str]:
     return [
         finding.practice,
         finding.attack,
