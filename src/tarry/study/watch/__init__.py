@@ -24,7 +24,7 @@ from tarry.study.practice import Instant, Observer, Practice
 from tarry.study.replay import label
 from tarry.study.runs import Progress
 from tarry.study.table import EventTable
-from tarry.study.watch.findings import ATTACKS, WatchFinding, Growth, Tally, interval_below, joined
+from tarry.study.watch.findings import ATTACKS, Growth, Tally, WatchFinding, interval_below, joined
 from tarry.study.watch.pseudonyms import LEAST_ACTS, MOST_QUERIES, WEEK, Pseudonyms, Split
 from tarry.study.watch.ranking import Sight, rank
 

@@ -11,7 +11,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.figures import percent
 from tarry.study.watch.ranking import FloatArray, Ranked, Way
 
-__all__ = ["ATTACKS", "Estimate", "WatchFinding", "Growth", "Tally", "estimate", "interval_below", "joined"]
+__all__ = ["ATTACKS", "Estimate", "Growth", "Tally", "WatchFinding", "estimate", "interval_below", "joined"]
 
 #: The attack with its ladder of widths and backgrounds, and the plain one beside it.
 ATTACKS = ("likelihood", "counting")
