@@ -99,6 +99,7 @@ COMMANDS = {
         "tarry.cli.simulate", "replay a history under a policy, and write the releases"
     ),
     "compare": CommandEntry("tarry.cli.audit:Compare", "policies and other systems' habits side by side"),
+    "watch": CommandEntry("tarry.cli.watch", "how often a long watch finds a person's other name"),
     "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
     "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
     "reproduce": CommandEntry(

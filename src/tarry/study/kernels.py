@@ -26,6 +26,7 @@ __all__ = [
     "near_in_block",
     "near_own",
     "reaches",
+    "watch_scores",
 ]
 
 P = ParamSpec("P")
@@ -268,3 +269,70 @@ def count_lone(targets: IntArray, ends: IntArray, batched: BoolArray) -> tuple[i
                 earlier += not batched[i]
                 later += not batched[j]
     return pairs, earlier, later
+
+
+@_compiled
+def watch_scores(  # noqa: PLR0912, PLR0917, C901 - one loop: it cannot call another, arguments by place
+    acts: IntArray,
+    width: int,
+    times: IntArray,
+    owners: IntArray,
+    rareness: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
+    trusts: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    sizes: IntArray,
+) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+    """How well each owner's acts follow `acts`: a row for each owner, a column for each way to score.
+
+    With K the triangles of half the base `width` over `acts` (both sorted, as `times` are), a score is the
+    sum of log(1 - t + t K / f) over the owner's acts, for each background (1 / f is its column of
+    `rareness`) and then each t of `trusts`. The last column is how many of the owner's acts have K > 0.
+    Acts out of reach all add log(1 - t), and are counted instead of visited. Products are made of a few
+    factors before a logarithm is taken. Sums of times may wrap around: what is left of them is small.
+    """
+    backgrounds, steps = rareness.shape[1], len(trusts)
+    ways = backgrounds * steps
+    scores = np.zeros((len(sizes), ways + 1))
+    products = np.ones((len(sizes), ways))
+    scale = 1.0 / (float(width) * float(width) * len(acts))
+    low, middle, high = 0, 0, 0  # acts in reach: low..middle are not after this moment, middle..high are
+    before, after = 0, 0  # the sums of their times
+    i = np.searchsorted(times, acts[0] - width)
+    while i < len(times):
+        now = times[i]
+        while high < len(acts) and acts[high] < now + width:
+            after += acts[high]
+            high += 1
+        while middle < high and acts[middle] <= now:
+            after -= acts[middle]
+            before += acts[middle]
+            middle += 1
+        while low < middle and acts[low] <= now - width:
+            before -= acts[low]
+            low += 1
+        if low == high:  # nothing in reach: on to the next act
+            if high == len(acts):
+                break
+            i += max(1, np.searchsorted(times[i:], acts[high] - width + 1))
+            continue
+        heights = (middle - low) * (width - now) + before + (high - middle) * (width + now) - after
+        owner = owners[i]
+        scores[owner, ways] += 1
+        density = heights * scale
+        for b in range(backgrounds):
+            ratio = density * rareness[i, b]
+            for t in range(steps):
+                products[owner, b * steps + t] *= 1.0 + trusts[t] * (ratio - 1.0)
+        if scores[owner, ways] % 8 == 0:
+            for way in range(ways):
+                scores[owner, way] += np.log(products[owner, way])
+                products[owner, way] = 1.0
+        i += 1
+    missed = np.log(1.0 - trusts)
+    for owner in range(len(sizes)):
+        unseen = sizes[owner] - scores[owner, ways]
+        touched = unseen < sizes[owner]
+        for way in range(ways):
+            if touched:
+                scores[owner, way] += np.log(products[owner, way])
+            scores[owner, way] += unseen * missed[way % steps]
+    return scores
