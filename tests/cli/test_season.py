@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tarry.cli.main import main
+from tarry.core.season import TWO_STORIES
 
 FLAGS = ["--gap", "11m", "--window", "5m"]
 
@@ -29,12 +30,12 @@ def test_a_row_has_both_laws_at_equal_delays(capsys):
     assert lines[4].split()[5:] == ["12", "1h4m", "1h51m59s", "0.945", "3.45", "3.94", "0.165", "0.233"]
 
 
-def test_it_says_which_figures_are_numeric(capsys):
-    """A bound on losses does not bound quantiles."""
+def test_it_says_which_figures_are_numeric_and_what_stays_visible(capsys):
+    """A bound on losses does not bound quantiles, and hides no dates."""
     note = "posteriors (median, 90 %) are numeric: the laws' own where nothing is shifted, and no bounds"
 
     assert note in answer(capsys, *FLAGS, "7:12:sine")
-    assert json.loads(answer(capsys, *FLAGS, "7:12:sine", "--json"))["notes"] == [note]
+    assert json.loads(answer(capsys, *FLAGS, "7:12:sine", "--json"))["notes"] == [note, TWO_STORIES]
 
 
 def test_the_json_has_every_figure(capsys):

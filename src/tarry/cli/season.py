@@ -24,6 +24,7 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
 from tarry.core.policy import Policy
 from tarry.core.policy_file import KEYS
+from tarry.core.season import TWO_STORIES
 from tarry.core.season_table import TABLE, Order, SeasonAsk, SeasonRow, SeasonWorth, Watcher, season_table
 
 __all__ = ["add_arguments", "run"]
@@ -134,7 +135,7 @@ def _json(policy: Policy, watcher: Watcher, rows: Sequence[SeasonRow]) -> dict[s
             }
             for row in rows
         ],
-        "notes": [_NUMERIC],
+        "notes": [_NUMERIC, TWO_STORIES],
     }
 
 
@@ -165,7 +166,7 @@ def _print(policy: Policy, watcher: Watcher, rows: Sequence[SeasonRow]) -> None:
     epsilons = [f"epsilon({float(delta):g})" for delta in watcher.deltas]
     header = ["law", "pairs", "mean", "longest", "variation", *epsilons, "posterior", "90 %"]
     print_table(header, [_line(row, *law) for row in rows for law in _laws(row)])
-    print(f"\nvariation and epsilon are upper bounds\n{_NUMERIC}")
+    print(f"\nvariation and epsilon are upper bounds\n{_NUMERIC}\n{TWO_STORIES}")
 
 
 def _line(row: SeasonRow, law: str, order: Order | None, worth: SeasonWorth) -> list[str]:

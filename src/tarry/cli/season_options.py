@@ -10,7 +10,7 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_number
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.core.season import Season
+from tarry.core.season import TWO_STORIES, Season
 from tarry.core.season_plan import (
     BLOCKS,
     DelayLimits,
@@ -77,6 +77,7 @@ def print_season(found: SeasonPlan) -> None:
         f"\nseason: {season.acts} acts ({float(season.pairs):g} pairs) cost {float(found.epsilon):.3f} of "
         f"{float(season.epsilon):g} nats, but for a chance of {float(season.delta):g}{shape}"
     )
+    print(TWO_STORIES)
     if (other := found.other) is None or other.season is None:
         print("no other law is possible: a law for seasons needs 3 times gap + window at the least")
         return
@@ -108,7 +109,7 @@ def print_frontier(arguments: argparse.Namespace) -> None:
         f"chance of {float(delta):g}"
     )
     print("the last column is the same under that law, at the same longest delay")
-    print("delays are those of batched acts, from arrival to release")
+    print(f"delays are those of batched acts, from arrival to release\n{TWO_STORIES}")
 
 
 def _choices(arguments: argparse.Namespace) -> dict[str, Any]:

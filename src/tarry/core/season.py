@@ -18,6 +18,7 @@ from tarry.core.mechanism import LawPair
 
 __all__ = [
     "LADDER",
+    "TWO_STORIES",
     "Accountant",
     "Season",
     "block_masses",
@@ -27,6 +28,11 @@ __all__ = [
 ]
 
 MOST_ACTS = 1_000_000
+#: Stands wherever a season is shown.
+TWO_STORIES = (
+    "odds between two stories: batched, or somebody else up to gap + window later; who is active on the "
+    "same days stays visible"
+)
 _PLACES = 10**9
 #: The grid of a first look: ten times as fast, and a little dearer than the truth.
 _ROUGH = 16

@@ -11,7 +11,7 @@ from tarry.core.exact import format_duration, parse_duration
 from tarry.core.history import History
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import Policy
-from tarry.core.season import Season
+from tarry.core.season import TWO_STORIES, Season
 from tarry.study.table import EventTable
 
 __all__ = ["MICROSECONDS", "OBSERVERS", "Observer", "Practice", "Shown", "Spent", "observer"]
@@ -58,7 +58,7 @@ class Spent:
         beyond = f"; {self.actors:,} are beyond it (up to {self.most_nats:.3g} nats)" if self.actors else ""
         return (
             f"the season is for {self.season.acts:,} batched acts: {self.batching - self.actors:,} of "
-            f"{self.batching:,} people who batch are inside it{beyond}"
+            f"{self.batching:,} people who batch are inside it{beyond}; {TWO_STORIES}"
         )
 
 

@@ -19,6 +19,7 @@ from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
+from tarry.core.season import TWO_STORIES
 from tarry.core.season_plan import DelayLimits, crossing
 from tarry.study.figures import seconds
 from tarry.study.practice import MICROSECONDS
@@ -43,7 +44,7 @@ class LearnedSeason:
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 5_000_000, 10_000_000])
-    >>> learn_season(table, window="5s", length="20s").sentence
+    >>> learn_season(table, window="5s", length="20s").sentence.partition(" It bounds")[0]
     'A season of 20s should be for 4 batched acts (2 pairs): 99 % of those who batch make no more \
 (people who batch: 1; stretches of time: 1, each of 10s).'
     """
@@ -67,7 +68,7 @@ class LearnedSeason:
         return (
             f"A season of {length} should be for {self.acts:,} batched acts ({self.pairs:,} pairs): "
             f"{self.percentile} % of those who batch make no more (people who batch: {self.people:,}; "
-            f"stretches of time: {self.stretches:,}, each of {stretch})."
+            f"stretches of time: {self.stretches:,}, each of {stretch}). It bounds {TWO_STORIES}."
         )
 
     def command(self, policy: Policy, mean: Fraction | None = None) -> str:
@@ -108,7 +109,8 @@ class SeasonHint:
     >>> people = LearnedSeason(
     ...     acts=60, percentile=99, length=Fraction(86400), stretch=Fraction(86400), stretches=1, people=9
     ... )
-    >>> SeasonHint(people=people, crossing=14, mean=Fraction(11040), reach=Fraction(960)).sentence
+    >>> hint = SeasonHint(people=people, crossing=14, mean=Fraction(11040), reach=Fraction(960))
+    >>> hint.sentence.partition(" It bounds")[0]
     'A season may suit these people better: 99 % of those who batch make up to 60 batched acts (30 pairs) \
 in 1d, and at a mean delay of 3h4m (11.5 times gap + window) a law for seasons costs less from 14 pairs on.'
     """
@@ -126,7 +128,7 @@ in 1d, and at a mean delay of 3h4m (11.5 times gap + window) a law for seasons c
             f"to {self.people.acts:,} batched acts ({self.people.pairs:,} pairs) in "
             f"{seconds(float(self.people.length))}, and at a mean delay of {seconds(float(self.mean))} "
             f"({float(self.mean / self.reach):.1f} times gap + window) a law for seasons costs less from "
-            f"{self.crossing:,} pairs on."
+            f"{self.crossing:,} pairs on. It bounds {TWO_STORIES}."
         )
 
     def command(self, policy: Policy) -> str:
