@@ -100,6 +100,7 @@ COMMANDS = {
     ),
     "compare": CommandEntry("tarry.cli.audit:Compare", "policies and other systems' habits side by side"),
     "watch": CommandEntry("tarry.cli.watch", "how often a long watch finds a person's other name"),
+    "adoption": CommandEntry("tarry.cli.adoption", "what a policy is worth if only some people take part"),
     "learn": CommandEntry("tarry.cli.learn", "learn a policy from a history"),
     "synth": CommandEntry("tarry.cli.synth", "make up a history with known truth"),
     "reproduce": CommandEntry(

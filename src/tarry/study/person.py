@@ -31,6 +31,8 @@ __all__ = [
     "Yardsticks",
     "calls_at",
     "candidates_within",
+    "claims_about",
+    "own_pairs",
     "people_behind",
     "persons_within",
     "right_interval",
@@ -197,8 +199,8 @@ def calls_at(table: EventTable, seen: IntArray, cutoff: int) -> Calls:
     >>> round(calls_at(table, table.time, 51).mean_right, 3)  # one of three claims, and none of two
     0.167
     """
-    own = _own_pairs(table, seen, cutoff)
-    claims = _claims_about(table, seen, cutoff) - own
+    own = own_pairs(table, seen, cutoff)
+    claims = claims_about(table, seen, cutoff) - own
     ranked, total = np.sort(own)[::-1], int(own.sum())
     about = claims > 0
     acts = np.bincount(table.actor_rank, minlength=1)
@@ -235,7 +237,7 @@ def right_interval(
     >>> right_interval(table, table.time, 5)
     (1.0, 1.0)
     """
-    own = _own_pairs(table, seen, cutoff)
+    own = own_pairs(table, seen, cutoff)
     if (own > 0).sum() < 2:
         return None
     orders = [_neighbours(np.zeros(len(seen), dtype=np.int64), seen, cutoff)]
@@ -324,8 +326,14 @@ def _weighted(weights: IntArray, ends: IntArray) -> int:
     return int((weights * (sums[ends] - sums[1:])).sum())
 
 
-def _own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
-    """For each person, pairs of theirs on different targets, seen at most the cutoff apart."""
+def own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
+    """For each person, pairs of theirs on different targets, seen at most the cutoff apart.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 51])
+    >>> int(own_pairs(table, table.time, 50).sum())
+    1
+    """
     own = np.zeros(max(table.actors, 1), dtype=np.int64)
     for sign, groups in ((1, table.actor_rank), (-1, table.pseudonym_rank)):
         order, ends = _neighbours(groups, seen, cutoff)
@@ -333,8 +341,14 @@ def _own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
     return own
 
 
-def _claims_about(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
-    """For each person, claims about each of their acts; a claim about two of them counts twice."""
+def claims_about(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
+    """For each person, claims about each of their acts; a claim about two of them counts twice.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 50, 51])
+    >>> sorted(claims_about(table, table.time, 51).tolist())
+    [2, 4]
+    """
     claims = np.zeros(max(table.actors, 1), dtype=np.int64)
     for sign, groups in ((1, np.zeros(len(seen), dtype=np.int64)), (-1, table.target_rank)):
         order, ends = _neighbours(groups, seen, cutoff)

@@ -11,6 +11,7 @@ from typing import Any
 
 import altair as alt
 
+from tarry.study.adoption import Adoption
 from tarry.study.audit import Report
 from tarry.study.batching import Measures
 from tarry.study.charts.style import (
@@ -28,7 +29,15 @@ from tarry.study.charts.style import (
 from tarry.study.figures import seconds, shown_names
 from tarry.study.runs import AttackRun
 
-__all__ = ["gaps_chart", "posterior_chart", "precision_chart", "rates_chart", "roc_chart", "sought"]
+__all__ = [
+    "adoption_chart",
+    "gaps_chart",
+    "posterior_chart",
+    "precision_chart",
+    "rates_chart",
+    "roc_chart",
+    "sought",
+]
 
 
 def gaps_chart(measures: Measures) -> alt.LayerChart:
@@ -111,6 +120,37 @@ def posterior_chart(report: Report) -> alt.LayerChart:
     base = plot(rows).encode(
         x=x, y=y, color=style["color"], tooltip=hints("line:N", "suspects:Q", "chance:Q")
     )
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=style["shape"])
+    return styled(base.mark_line(strokeWidth=2), points, rows_of_legend=3)
+
+
+def adoption_chart(found: Adoption) -> alt.LayerChart:
+    """How often claims are right, over the share of people who take part: about them, and the others.
+
+    >>> from tarry.study.adoption import AdoptionPoint
+    >>> point = AdoptionPoint(
+    ...     share=0.5, adopters=2, others=2, right=0.3, right_adopters=0.2, right_others=0.4
+    ... )
+    >>> len(adoption_chart(Adoption(practice="mine", points=(point,))).data.values)
+    3
+    """
+    lines = {
+        "claims about those who take part": "right_adopters",
+        "claims about the others": "right_others",
+        "all claims": "right",
+    }
+    rows = [
+        {"line": name, "part": point.share, "right": getattr(point, key)}
+        for point in found.points
+        for name, key in lines.items()
+        if getattr(point, key) is not None
+    ]
+    x = alt.X("part:Q", **percent_axis("people who take part"))
+    y = alt.Y(
+        "right:Q", **percent_axis("claims right about the person", nice_top([row["right"] for row in rows]))
+    )
+    style = line_style(list(lines), (*SERIES[:2], LIGHT["faint"]))
+    base = plot(rows).encode(x=x, y=y, color=style["color"], tooltip=hints("line:N", "part:Q", "right:Q"))
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=style["shape"])
     return styled(base.mark_line(strokeWidth=2), points, rows_of_legend=3)
 
