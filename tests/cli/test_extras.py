@@ -46,6 +46,7 @@ LINES = {
     "simulate": "simulate events.csv --policy policy.toml -o releases.csv",
     "compare": "compare events.csv",
     "learn": "learn events.csv -o learned.toml",
+    "season": "season 7:12",
     "synth": "synth -o made.csv",
     "reproduce": "reproduce",
 }

@@ -306,6 +306,7 @@ def test_waiting_for_a_command_ends_with_its_release_and_the_keeper_ends_too(she
         "encrypted": True,
         "batched_acts": 0,
         "nats": 0,
+        "beyond_promise": False,
     }
 
 
