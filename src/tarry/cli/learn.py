@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from tarry.cli.audit import print_advice
-from tarry.cli.history import add_columns, add_filters, open_columns, open_table
+from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
 from tarry.cli.main import need_study
-from tarry.cli.outputs import unless_there
+from tarry.cli.outputs import print_notes, unless_there
 from tarry.cli.show import print_json, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import parse_number
@@ -44,17 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
     )
+    add_limits(parser)
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
-    from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.learned import PERCENTILES  # noqa: PLC0415 - only where the study is installed
     from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
+    from tarry.study.recommend import advise  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
     table = open_table(arguments, open_columns(arguments))
+    print_notes(table.notes)
     with progress_on_terminal("replays") as progress:
         advice = advise(
             table,
@@ -67,11 +70,15 @@ def run(arguments: argparse.Namespace) -> None:
             share=_share(arguments.learn_on),
             seed=arguments.seed,
             draws=arguments.draws,
+            limits=limits_from(arguments),
             progress=progress,
         )
-    if advice.best is None:
+    chosen = advice.best
+    if chosen is None and arguments.epsilon and arguments.percentile and advice.kind != "limits":
+        chosen = advice.choices[0]  # the only one: it was chosen by whoever asked
+    if chosen is None:
         raise NotPossible(advice.sentence)
-    text = write_policy(advice.best.policy)
+    text = write_policy(chosen.policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)
     answer: dict[str, Any] = {"file": str(path), "policy": text, **advice.as_dict()}

@@ -288,7 +288,7 @@ def test_a_form_as_it_comes_asks_what_the_command_asks():
         "epsilons": ["0.5", "1", "2"],
         "unit": None,
         "busy": None,
-        "without_bots": False,
+        "without_bots": None,
         "collapse": False,
         "habits": [],
         "policies": {},
