@@ -77,7 +77,12 @@ def run(arguments: argparse.Namespace) -> None:
     if chosen is None and arguments.epsilon and arguments.percentile and advice.kind != "limits":
         chosen = advice.choices[0]  # the only one: it was chosen by whoever asked
     if chosen is None:
-        raise NotPossible(advice.sentence)
+        instead = (
+            "allow more"
+            if advice.kind == "limits"
+            else "give both --epsilon and --percentile to have one all the same"
+        )
+        raise NotPossible(f"{advice.sentence.removesuffix('.')}: {instead}")
     text = write_policy(chosen.policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)

@@ -259,19 +259,19 @@ def reordered_share(table: EventTable, release: IntArray) -> float | None:
 
 
 def reply_time(table: EventTable, release: IntArray) -> float | None:
-    """Seconds within which half of the acts follow another person's act on the same target.
+    """Seconds within which half of the acts appear that follow another person's on the same target.
 
-    Acts count in the order in which they appear, so this is what readers see. None where nobody follows
-    anybody.
+    It is counted from the moment when the act before appeared, if people answer what they see as fast as
+    they did: so what is added is the delay of the answer. None where nobody follows anybody.
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "b", "b"], target=[1, 1, 1], time=[0, 4_000_000, 5_000_000])
-    >>> reply_time(table, table.time)
-    4.0
+    >>> reply_time(table, table.time), reply_time(table, table.time + 3_000_000)
+    (4.0, 7.0)
     """
-    order = row_order(table.target, release, table.actor)
+    order = row_order(table.target, table.time, table.actor)
     follows = (np.diff(table.target[order]) == 0) & (np.diff(table.actor[order]) != 0)
-    waits = np.diff(release[order])[follows]
+    waits = release[order][1:][follows] - table.time[order][:-1][follows]
     return float(np.median(waits)) / 1e6 if len(waits) else None
 
 

@@ -305,6 +305,12 @@ def test_habits_spaces_and_policies_of_ones_own_are_put_beside():
     assert read_policy(chosen["policies"]["epsilon=1, gap=11m"]) == Policy(epsilon="1", gap="11m")
 
 
+def test_bots_are_left_out_or_counted_but_not_both():
+    assert read_choices({**FORM, "with_bots": "on"}, COLUMNS, {})["without_bots"] is False
+    with pytest.raises(BadInput, match="bots must either be left out or counted, not both"):
+        read_choices({**FORM, "with_bots": "on", "without_bots": "on"}, COLUMNS, {})
+
+
 def test_filters_and_units_are_taken():
     more = {"unit": "ms", "busy": "500", "without_bots": "on", "collapse": "on", "cutoffs": "1m, 1m, 2m"}
     chosen = read_choices({**FORM, **more}, COLUMNS, {})
