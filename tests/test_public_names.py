@@ -89,10 +89,13 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.show.print_sentences": PRINTS,
     "tarry.cli.show.print_table": PRINTS,
     "tarry.cli.show.progress_on_terminal": PRINTS,
+    "tarry.cli.history.add_bots": OPTIONS,
     "tarry.cli.history.add_columns": OPTIONS,
     "tarry.cli.history.add_filters": OPTIONS,
+    "tarry.cli.history.add_limits": OPTIONS,
     "tarry.cli.history.add_practices": OPTIONS,
     "tarry.cli.history.add_question": OPTIONS,
+    "tarry.cli.history.limits_from": OPTIONS,
     "tarry.cli.history.open_columns": FILE,
     "tarry.cli.history.open_table": FILE,
     "tarry.cli.history.practices_from": FILE,
@@ -104,6 +107,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.outputs.print_notes": PRINTS,
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
+    "tarry.study.limits.Limited": PROTOCOL,
     "tarry.study.practice.Observer": PROTOCOL,
 }
 

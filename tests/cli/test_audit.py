@@ -31,14 +31,14 @@ NAMES = ["Adelheid", "Balthasar", "Cunigunde"]
 PAGES = ["Quedlinburg", "Rothenburg", "Speyer", "Ulm"]
 START = datetime(2024, 5, 1, 10, tzinfo=UTC)
 MADE = synthesize(Recipe(events=1500, actors=40, targets=25, days=9, bots=1), seed=2)
-FRAME = MADE.frame().with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
+FRAME = MADE.frame().drop("is_bot").with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
 
 
-def run(*words):
+def run(*words, command="audit"):
     """A command's exit code and what it printed."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = main(["audit", *map(str, words)])
+        code = main([command, *map(str, words)])
     return code, out.getvalue(), err.getvalue()
 
 
@@ -207,6 +207,40 @@ def test_filters_count_what_is_left(tmp_path):
         assert json.loads(out)["events"] == left
         assert told in json.loads(out)["notes"]
         assert told in err
+
+
+def test_bots_that_a_column_marks_count_only_if_one_says_so(tmp_path):
+    path = tmp_path / "some.csv"
+    path.write_text("actor,target,time,is_bot\na,p,1700000000,no\na,q,1700000009,no\nb,p,1700000010,yes\n")
+
+    for command in ("audit", "compare"):
+        counted = {}
+        for words in ([], ["--without-bots"], ["--with-bots"]):
+            code, out, err = run(path, *words, "--json", command=command)
+            counted[" ".join(words)] = json.loads(out)["events"]
+            assert code == 0
+            assert ("1 events of bots" in err) == (words != ["--with-bots"])
+        assert counted == {"": 2, "--without-bots": 2, "--with-bots": 3}
+    assert run(path, "--without-bots", "--with-bots")[0] == 2
+
+
+def test_limits_are_told_and_kept(history):
+    """In the same sentence as the reason why nothing is left."""
+    found = answer(history, "--mean-delay", "1s", "--deadline", "2023-11-14T22:13:20Z")["advice"]
+
+    assert found["answer"] == "limits"
+    assert found["sentence"].startswith(
+        "No policy that was tried has a mean delay of at most 1s: the nearest"
+    )
+    assert all(choice["late"] == 0 and not choice["keeps_limits"] for choice in found["choices"])
+
+
+@pytest.mark.parametrize("words", [["--no-advice"], ["--baseline", "mix:1h"]])
+def test_limits_without_a_recommendation_are_refused(history, words):
+    code, _, err = run(history, *words, "--max-delay", "1h")
+
+    assert code == 2
+    assert "limits are for a recommendation, and none is asked for" in err
 
 
 def test_the_window_of_a_policy_and_that_of_the_truth_are_two_things(history):

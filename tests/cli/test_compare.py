@@ -93,7 +93,7 @@ def test_the_table_reads_without_json(history, capsys):
     assert main(["compare", history, "--baseline", "threshold:99"]) == 0
     told = capsys.readouterr().out
     assert "threshold:99 would have kept 50 events for ever" in told
-    assert "right: how often claims" in told
+    assert "one person's: how often the best claims" in told
 
 
 @pytest.mark.parametrize(

@@ -164,3 +164,47 @@ def test_a_season_is_mentioned_where_people_batch_often_and_may_wait(tmp_path, c
     assert hint["crossing_pairs"] < 60
     assert "A season may suit these people better" in out
     assert f"    {hint['command']}\n" in out
+
+
+def test_limits_are_kept_or_nothing_is_written(history, tmp_path, capsys):
+    path = tmp_path / "policy.toml"
+    capsys.readouterr()
+
+    assert main(["learn", str(history), "-o", str(path), "--max-delay", "1m"]) != 0
+    assert "has a longest delay of at most 1m: the nearest has " in capsys.readouterr().err
+    assert not path.exists()
+    assert main(["learn", str(history), "-o", str(path), "--mean-delay", "40m", "--json"]) == 0
+    [best] = [one for one in json.loads(capsys.readouterr().out)["choices"] if one["recommended"]]
+    assert best["mean_s"] <= 2400
+
+
+def test_what_does_not_help_is_written_only_if_it_was_chosen_outright(tmp_path, capsys):
+    """One person works for hours, then another: delays hide nobody."""
+    spell = [n // 40 for n in range(4800)]
+    minute = [130 * one + 3 * (n % 40) for n, one in enumerate(spell)]
+    frame = pl.DataFrame({"actor": [one % 3 for one in spell], "target": [n * 7 % 41 for n in range(4800)]})
+    frame = frame.with_columns(time=pl.Series([1_700_000_000 + 60 * one for one in minute]))
+    frame.write_csv(tmp_path / "ports.csv")
+    words = ["learn", str(tmp_path / "ports.csv"), "-o", str(tmp_path / "p.toml"), "--epsilon", "1"]
+    capsys.readouterr()
+
+    assert main(words) != 0
+    assert "Delays do not help here" in capsys.readouterr().err
+    assert main([*words, "--percentile", "50"]) == 0
+    assert "Delays do not help here" in capsys.readouterr().out
+    assert read_policy((tmp_path / "p.toml").read_text(encoding="utf-8")).epsilon == 1
+
+
+def test_bots_teach_no_gaps(tmp_path, capsys):
+    path = tmp_path / "wiki.parquet"
+    assert main(["synth", "wiki", "-o", str(path)]) == 0
+    learned = {}
+    for words in ((), ("--with-bots",)):
+        capsys.readouterr()
+        plain = ["--epsilon", "1", "--draws", "1", "--force", "--json"]
+        assert main(["learn", str(path), "-o", str(tmp_path / "p.toml"), *plain, *words]) == 0
+        told = capsys.readouterr()
+        assert ("events of bots" in told.err) == (not words)
+        learned[words] = json.loads(told.out)["learned_on"]
+
+    assert learned == {(): 4000, ("--with-bots",): 5000}

@@ -163,3 +163,19 @@ def test_the_kind_of_file_changes_no_release(tmp_path):
         found.append(pl.read_parquet(tmp_path / f"{kind}.parquet")["release"].to_list())
 
     assert found[0] == found[1]
+
+
+def test_rows_of_bots_are_left_out_unless_one_says_so(history, tmp_path, capsys):
+    """The others keep their order; what bots did does not change their releases."""
+    marked = pl.read_csv(history).with_row_index().with_columns(bot=pl.col("index") % 3 == 0).drop("index")
+    marked.write_csv(tmp_path / "marked.csv")
+    path = tmp_path / "released.parquet"
+    capsys.readouterr()
+
+    assert simulate(tmp_path / "marked.csv", "--policy", POLICY, "-o", path) == 0
+    assert "20 events of bots, whom the column bot marks, are left out" in capsys.readouterr().err
+    people = pl.read_parquet(path)
+    assert people["note"].to_list() == marked.filter(~pl.col("bot"))["note"].to_list()
+    assert (people["release"] >= people["time"].cast(pl.Int64) * 1_000_000).all()
+    assert simulate(tmp_path / "marked.csv", "--policy", POLICY, "-o", path, "--force", "--with-bots") == 0
+    assert len(pl.read_parquet(path)) == 60

@@ -16,12 +16,12 @@ from tarry.core.policy import Policy
 from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import Faults
 from tarry.readers.frames import read_frame
-from tarry.study.advice import advise
 from tarry.study.attack import attack
 from tarry.study.audit import SUSPECTS, audit
 from tarry.study.baselines import baseline
 from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.question import Question
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.score import average_precision, crossover, recall_at
 from tarry.study.table import event_table

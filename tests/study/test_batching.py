@@ -21,8 +21,10 @@ from tarry.study.batching import (
     measure,
     measure_batching,
     null_gaps,
+    people_around,
     posteriors,
     reordered_share,
+    reply_time,
 )
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
@@ -242,3 +244,27 @@ def test_the_slow_rate_is_measured_on_small_tables_or_when_asked(table, monkeypa
     monkeypatch.setattr(module, "MOST_LOOKS", work)
     assert measure(table, window).different is not None
     assert measure(table, window, different=False).different is None
+
+
+def test_a_reply_is_slower_by_its_own_delay():
+    """Counted on one target, after somebody else; an act after one's own is no reply."""
+    table = event_table(
+        actor=["a", "b", "b", "c", "a"],
+        target=[1, 1, 1, 1, 2],
+        time=[0, 2_000_000, 3_000_000, 9_000_000, 1],
+    )
+    late = table.time + np.where(table.time == 9_000_000, 4_000_000, 0)
+
+    assert reply_time(table, table.time) == (2 + 6) / 2
+    assert reply_time(table, late) == (2 + 10) / 2
+    assert reply_time(table.keep(table.target == 2), table.time[table.target == 2]) is None
+
+
+@given(st.integers(0, 99))
+def test_people_around_a_typical_act_are_those_of_its_stretch(seed):
+    rng = np.random.default_rng(seed)
+    table = event_table(actor=rng.integers(0, 6, 41), target=range(41), time=rng.integers(-90, 90, 41))
+    stretch = table.time // 20
+    people = sorted(len(set(table.actor[stretch == one].tolist())) for one in stretch)
+
+    assert people_around(table, 20) == people[20]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarry.core.policy import Policy
-from tarry.study.advice import Advice, TriedPolicy, advise
+from tarry.study.advice import Advice
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.charts import (
@@ -28,12 +28,14 @@ from tarry.study.charts.style import DARK, LIGHT, duration_axis, nice_top
 from tarry.study.figures import percent, seconds, shown_names
 from tarry.study.practice import observer
 from tarry.study.question import Question
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun
 from tarry.study.score import Counts, Score
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
+from tarry.study.tried import TriedPolicy
 
 SECOND = 1_000_000
 FEW = st.integers(0, 50)
@@ -229,8 +231,8 @@ def test_a_trade_shows_every_practice_of_a_scene(found):
     lines = [line for line in found.lines if line.observer == "archive"]
     points = trades(found, observer="archive", attack="cutoff")
 
-    assert [(point.mean_s, point.precision) for point in points] == [
-        (line.mean_s, line.precision.mean) for line in lines
+    assert [(point.mean_s, point.right) for point in points] == [
+        (line.mean_s, line.right_person.mean) for line in lines
     ]
     assert [point.name for point in points] == ["nothing", "mine.toml", "hotcrp:Europe/Berlin"]
 
@@ -240,10 +242,8 @@ def test_advice_shows_doing_nothing_and_marks_what_is_recommended(advice):
     best = [row for row in drawn if row["kind"] == "recommended"]
 
     assert len(drawn) == 1 + len(advice.choices)
-    assert [(row["mean"], row["precision"]) for row in best] == [
-        (advice.best.mean_s, advice.best.precision)
-    ]
-    assert [row["precision"] for row in drawn if row["kind"] == "nothing is done"] == [advice.before]
+    assert [(row["mean"], row["right"]) for row in best] == [(advice.best.mean_s, advice.best.right_person)]
+    assert [row["right"] for row in drawn if row["kind"] == "nothing is done"] == [advice.right_before]
 
 
 def test_practices_at_one_place_share_a_label(found):
@@ -290,7 +290,7 @@ def test_named_cutoffs_have_a_halo_below_them(found):
 
 def test_policies_that_help_nobody_are_drawn_too(found, advice):
     assert "advice" in audit_charts(replace(found, advice=replace(advice, best=None)))
-    assert "advice" not in audit_charts(replace(found, advice=replace(advice, before=0.0, best=None)))
+    assert "advice" not in audit_charts(replace(found, advice=replace(advice, right_before=0.0, best=None)))
 
 
 def test_an_empty_scene_has_no_curves():

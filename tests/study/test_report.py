@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
-from tarry.study.advice import PART, Advice
+from tarry.study.advice import Advice
 from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
@@ -25,6 +25,7 @@ from tarry.study.report.markup import Html, el, inline_svg, join, table
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
+from tarry.study.tried import PRICE
 
 SECOND = 1_000_000
 VOID = {"meta", "br", "path", "line", "rect"}
@@ -207,8 +208,9 @@ def test_the_recommendation_can_be_copied(page, advice):
     assert read_policy(shown) == advice.best.policy
     assert advice.sentence in told
     for choice in advice.choices:
-        shares = [choice.right_person, choice.reference, choice.precision]
-        row = [seconds(choice.mean_s), seconds(choice.longest_s), *map(percent, shares)]
+        shares = map(percent, [choice.reference, choice.precision, choice.reordered])
+        row = [seconds(choice.mean_s), seconds(choice.longest_s), choice.right_words, *shares]
+        row.append(seconds(choice.reply_s))
         assert "|".join(row) in "|".join(Outline(page).texts())
 
 
@@ -303,15 +305,16 @@ def test_a_posterior_is_told_with_its_caution(page):
 
 
 def test_the_rule_of_the_recommendation_is_the_one_that_is_used(page):
-    assert PART == 1 / 4
-    assert "at most a quarter as often as with nothing done" in page
+    assert PRICE == 1 / 10
+    assert "each doubling of the mean delay must remove another 10.0\N{NO-BREAK SPACE}% of them" in page
+    assert "of a tie the strongest promise is taken" in page
 
 
 def test_where_nothing_helps_the_page_shows_what_was_tried(found, advice):
-    useless = [replace(choice, precision=advice.before) for choice in advice.choices]
-    told = report_html(replace(found, advice=replace(advice, choices=useless, best=None)))
+    useless = [replace(choice, right_person=advice.right_before, trials=()) for choice in advice.choices]
+    told = report_html(replace(found, advice=replace(advice, choices=useless, best=None, answer="no_help")))
 
-    assert "none of the policies that were tried makes claims right less often" in told
+    assert "Delays do not help here" in told
     assert "Policies that were tried" in told
     assert "Chart: What each policy costs" in told
     assert "policy.toml" not in told

@@ -165,6 +165,28 @@ def test_bots_are_those_a_column_marks(told, bots):
     assert len(table_of(columns)) == 4
 
 
+def test_unasked_bots_are_left_out_where_a_column_marks_them():
+    """With a note, and never by their names alone."""
+    marked = table_of(frame_of(actor=["a", "b", "c"], is_bot=[False, True, False]), bots=None)
+
+    assert len(marked) == 2
+    assert marked.notes == (
+        "1 events of bots, whom the column is_bot marks, are left out (--with-bots keeps them)",
+    )
+    for told in ({}, {"bot": [False, False, False]}):
+        plain = table_of(frame_of(actor=["SineBot", "b", "c"], **told), bots=None)
+        assert (len(plain), plain.notes) == (3, ())
+
+
+def test_a_column_that_says_something_else_stops_nobody_who_did_not_ask():
+    columns = frame_of(actor=["a", "b"], bot=["R2D2", ""])
+    told = table_of(columns, bots=None).notes
+
+    assert told == ("the column bot does not say yes or no: bots, if any, are not left out",)
+    with pytest.raises(BadInput, match="the column bot must say true or false"):
+        table_of(columns, bots=False)
+
+
 def test_without_such_a_column_bots_are_known_by_their_names():
     """A bot's name says so after its beginning; Bothilde and Bot are people."""
     names = ["SineBot", "tidy_bot", "Bothilde", "Bot", "ann"]

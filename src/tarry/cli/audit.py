@@ -1,10 +1,12 @@
 """How linkable the people of a history are by when they act, and what a delay would change.
 
 Prints how often people batch, how well an observer links their acts, and (unless practices of your
-own are given) a recommended policy: learned on the first quarter of the events, measured on the rest.
+own are given) a recommended policy: learned on the first quarter of the events, measured on the rest,
+and again on later quarters. Limits say what it must keep to.
 
   tarry audit month.parquet
   tarry audit votes.csv --actor voter --target proposal --html report.html
+  tarry audit month.parquet --max-delay 2h --max-reordered 0.1 --least-promise 1
   tarry audit month.parquet --policy mine.toml --observer archive --observer poller:10m --draws 5
 """
 
@@ -14,15 +16,18 @@ from typing import TYPE_CHECKING
 from tarry.cli.history import (
     add_columns,
     add_filters,
+    add_limits,
     add_practices,
     add_question,
     any_stage,
+    limits_from,
     open_columns,
     question_from,
 )
 from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
+from tarry.core.errors import BadInput
 from tarry.study.figures import day, percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
@@ -54,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure how often different people act close together on large histories too (slow)",
     )
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
+    add_limits(parser)
     add_report(parser)
 
 
@@ -64,11 +70,16 @@ def run(arguments: argparse.Namespace) -> None:
     from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
 
     recommend = not (arguments.no_advice or arguments.policy or arguments.baseline)
+    if not recommend and any(vars(limits_from(arguments)).values()):
+        raise BadInput(
+            "limits are for a recommendation, and none is asked for",
+            "leave --policy, --baseline and --no-advice out, or the limits",
+        )
     question = question_from(arguments, recommend=recommend, different=arguments.different or None)
     columns = open_columns(arguments)
     with progress_on_terminal("replays") as progress:
         report = audit(columns, question, progress=any_stage(progress))
-    print_notes(report)
+    print_notes(report.notes)
     if arguments.json:
         print_json(report.as_dict())
     else:
@@ -112,6 +123,8 @@ def _cost_sentences(cost: "Cost", actors: int) -> list[str]:
     """What a practice costs, in words."""
     delays = f"{seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
     sentences = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
+    if cost.reply_s is not None:
+        sentences.append(f"replies: half of them appear within {seconds(cost.reply_s)}")
     if cost.spent is not None:
         sentences.append(cost.spent.words(actors))
     return sentences
@@ -150,29 +163,36 @@ def print_advice(advice: "Advice") -> None:
         f"policies learned on the first {advice.learned_on:,} events, "
         f"measured on the other {advice.measured_on:,}:\n"
     )
-    header = ["", "gap", "at percentile", "mean delay", "longest", "one person's", "reference", "batched"]
-    now = [percent(advice.right_before), "", percent(advice.before)]
-    rows = [["nothing", "", "", "0s", "0s", *now, ""]]
+    header = ["", "gap", "percentile", "mean delay", "longest", "one person's", "reference", "reordered"]
+    now = [percent(advice.right_before), "", ""]
+    rows = [["nothing", "", "", "0s", "0s", *now, _length(advice.reply_before_s), ""]]
     for choice in advice.choices:
-        mark = " *" if choice is advice.best else ""
+        mark = " *" if choice is advice.best else " =" if choice in advice.tied else ""
         rows.append(
             [
-                f"epsilon {float(choice.policy.epsilon):g}{mark}",
+                f"epsilon {choice.epsilon:g}{mark}",
                 rounded(choice.policy.gap),
                 str(choice.percentile),
                 seconds(choice.mean_s),
                 seconds(choice.longest_s),
-                percent(choice.right_person),
+                choice.right_words,
                 percent(choice.reference),
-                percent(choice.precision),
+                percent(choice.reordered),
+                _length(choice.reply_s),
                 "yes" if advice.on_frontier(choice) else "",
             ]
         )
-    print_table([*header, "frontier"], rows)
+    print_table([*header, "replies", "frontier"], rows)
+    if advice.best is not None:
+        print("*: recommended" + ("; =: a tie with it" if advice.tied else ""))
     for note in dict.fromkeys(choice.note for choice in advice.choices if choice.note):
         print(f"note: {note}")
     print()
-    print_sentences("recommendation", [advice.sentence, *advice.cautions])
+    print_sentences("recommendation", [advice.sentence, *advice.reasons, *advice.cautions])
+
+
+def _length(value: float | None) -> str:
+    return "-" if value is None else seconds(value)
 
 
 class Compare:
@@ -205,7 +225,7 @@ class Compare:
         columns = open_columns(arguments)
         with progress_on_terminal("replays") as progress:
             report = audit(columns, question, progress=any_stage(progress))
-        print_notes(report)
+        print_notes(report.notes)
         if arguments.json:
             print_json(
                 {

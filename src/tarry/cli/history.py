@@ -14,17 +14,22 @@ from tarry.core.policy_file import chosen_policy
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
+    from tarry.study.limits import Limits
     from tarry.study.practice import Practice
     from tarry.study.question import Question
     from tarry.study.runs import Progress
     from tarry.study.table import EventTable
 
 __all__ = [
+    "add_bots",
     "add_columns",
     "add_filters",
+    "add_limits",
     "add_practices",
     "add_question",
     "any_stage",
+    "bots_left_out",
+    "limits_from",
     "named_policy",
     "open_columns",
     "open_table",
@@ -64,17 +69,57 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Which events count."""
-    parser.add_argument(
-        "--without-bots",
-        action="store_true",
-        help="leave bots out: a column is_bot or bot, else names with 'bot' after their beginning",
-    )
+    add_bots(parser)
     parser.add_argument(
         "--busy-limit", metavar="N", type=int, help="leave out actors with more than N events"
     )
     parser.add_argument(
         "--collapse", action="store_true", help="count events that share actor, target and time once"
     )
+
+
+def add_bots(parser: argparse.ArgumentParser) -> None:
+    """Whether acts of bots count."""
+    bots = parser.add_mutually_exclusive_group()
+    bots.add_argument(
+        "--without-bots",
+        action="store_true",
+        help="leave bots out: a column is_bot or bot, else names with 'bot' after their beginning",
+    )
+    bots.add_argument(
+        "--with-bots",
+        action="store_true",
+        help="count bots too (else those that a column is_bot or bot marks are left out, with a note)",
+    )
+
+
+def bots_left_out(arguments: argparse.Namespace) -> bool | None:
+    """What was said about bots: to leave them out, to keep them, or nothing (None).
+
+    >>> bots_left_out(argparse.Namespace(without_bots=False, with_bots=True))
+    False
+    """
+    return False if arguments.with_bots else True if arguments.without_bots else None
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """What a recommended policy must keep to."""
+    for name, value, words in (
+        ("max-delay", "DURATION", "recommend only policies under which nobody can wait longer"),
+        ("mean-delay", "DURATION", "recommend only policies with at most this mean delay"),
+        ("max-reordered", "SHARE", "of neighbours on one target, at most this share may change places"),
+        ("least-promise", "E", "recommend only policies with an epsilon of at most this"),
+        ("deadline", "MOMENT", "count the acts that would appear after it, such as 2024-05-01T18:00:00Z"),
+    ):
+        parser.add_argument(f"--{name}", metavar=value, help=words)
+
+
+def limits_from(arguments: argparse.Namespace) -> "Limits":
+    """The limits that the options name."""
+    from tarry.study.limits import limits  # noqa: PLC0415 - only where the study is installed
+
+    names = ("max_delay", "mean_delay", "max_reordered", "least_promise", "deadline")
+    return limits(**{name: getattr(arguments, name, None) for name in names})
 
 
 def add_practices(parser: argparse.ArgumentParser) -> None:
@@ -170,12 +215,13 @@ def question_from(
         different=different,
         track=arguments.track,
         declared=arguments.declared,
-        without_bots=arguments.without_bots,
+        without_bots=bots_left_out(arguments),
         suspects=None if arguments.suspects is None else _names_in(arguments.suspects),
         among=None if arguments.among is None else _listed(arguments.among),
         busy_limit=arguments.busy_limit,
         collapse=arguments.collapse,
         recommend=recommend,
+        limits=limits_from(arguments),
         before_after=arguments.html is not None or arguments.charts is not None,
     )
 
@@ -232,9 +278,10 @@ def open_table(arguments: argparse.Namespace, columns: "Columns") -> "EventTable
     """The events that count."""
     from tarry.study.table import table_of  # noqa: PLC0415 - only where the study is installed
 
+    left_out = bots_left_out(arguments)
     return table_of(
         columns,
-        bots=not arguments.without_bots,
+        bots=None if left_out is None else not left_out,
         collapse=arguments.collapse,
         most=arguments.busy_limit,
         track=arguments.track,

@@ -17,9 +17,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tarry.cli.audit import print_advice
-from tarry.cli.history import add_columns, add_filters, open_columns, open_table
+from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
 from tarry.cli.main import need_study
-from tarry.cli.outputs import unless_there
+from tarry.cli.outputs import print_notes, unless_there
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import parse_duration, parse_number
@@ -64,24 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=99,
         help="so many percent of those who batch make no more acts than a season is for (default 99)",
     )
-    parser.add_argument(
-        "--mean-delay",
-        metavar="DURATION",
-        help="what acts may wait on average in a season (else that of the policy)",
-    )
+    add_limits(parser)
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
-    from tarry.study.advice import PERCENTILES, advise  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.learned import PERCENTILES  # noqa: PLC0415 - only where the study is installed
     from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
+    from tarry.study.recommend import advise  # noqa: PLC0415 - likewise
     from tarry.study.season import season_hint  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
     mean = None if arguments.mean_delay is None else parse_duration(arguments.mean_delay, "--mean-delay")
     table = open_table(arguments, open_columns(arguments))
+    print_notes(table.notes)
     learned = _learned_season(arguments, table)
     with progress_on_terminal("replays") as progress:
         advice = advise(
@@ -95,11 +93,20 @@ def run(arguments: argparse.Namespace) -> None:
             share=_share(arguments.learn_on),
             seed=arguments.seed,
             draws=arguments.draws,
+            limits=limits_from(arguments),
             progress=progress,
         )
-    if advice.best is None:
-        raise NotPossible(advice.sentence)
-    policy, percentile = advice.best.policy, arguments.season_percentile
+    chosen = advice.best
+    if chosen is None and arguments.epsilon and arguments.percentile and advice.kind != "limits":
+        chosen = advice.choices[0]  # the only one: it was chosen by whoever asked
+    if chosen is None:
+        instead = (
+            "allow more"
+            if advice.kind == "limits"
+            else "give both --epsilon and --percentile to have one all the same"
+        )
+        raise NotPossible(f"{advice.sentence.removesuffix('.')}: {instead}")
+    policy, percentile = chosen.policy, arguments.season_percentile
     hint = season_hint(table, policy, mean=mean, percentile=percentile) if learned is None else None
     text = write_policy(policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:

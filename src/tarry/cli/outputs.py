@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,7 @@ def write_report(arguments: argparse.Namespace, report: "Report") -> None:
         print(f"charts: {arguments.charts}", file=sys.stderr)
 
 
-def print_notes(report: "Report") -> None:
+def print_notes(notes: Sequence[str]) -> None:
     """What one should know, on standard error."""
-    for note in report.notes:
+    for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -1,7 +1,8 @@
 """Replay a history under a policy, and write when each event would have been released.
 
-Every column of the history is kept; `release` (microseconds since 1970) and `batched` are added. The
-same seed gives the same releases, in any order of rows.
+Every column of the history is kept, and every row but those of bots, if a column marks them. `release`
+(microseconds since 1970) and `batched` are added. The same seed gives the same releases, in any order
+of rows.
 
   tarry simulate month.parquet --policy policy.toml -o released.parquet
   tarry simulate month.parquet --policy epsilon=1,gap=11m --seed 7 -o released.csv
@@ -9,9 +10,9 @@ same seed gives the same releases, in any order of rows.
 
 import argparse
 
-from tarry.cli.history import add_columns, named_policy, open_columns
+from tarry.cli.history import add_bots, add_columns, bots_left_out, named_policy, open_columns
 from tarry.cli.main import need_study
-from tarry.cli.outputs import free_path, write_frame
+from tarry.cli.outputs import free_path, print_notes, write_frame
 from tarry.cli.show import print_answer
 from tarry.study.figures import percent, seconds
 
@@ -21,6 +22,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
+    add_bots(parser)
     parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
     parser.add_argument(
         "-o",
@@ -50,7 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
         draw=arguments.draw,
         track=arguments.track,
         declared=arguments.declared,
+        without_bots=bots_left_out(arguments),
     )
+    print_notes(made.notes)
     write_frame(made.frame, path, force=arguments.force)
     print_answer(
         arguments,

@@ -1,67 +1,46 @@
-"""A recommendation: policies learned on the first quarter of a history, measured on the rest."""
+"""A recommendation in figures and words: what to take and why, or why nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from statistics import fmean
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from tarry.core.calibrate import LearnedGap, learned_gap
-from tarry.core.errors import BadInput, NotPossible
-from tarry.core.exact import Duration, Number, format_duration, parse_duration, parse_number
-from tarry.core.plan import plan
+from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
-from tarry.study.batching import measure_batching, null_gaps
-from tarry.study.figures import percent, seconds
-from tarry.study.person import yardsticks
-from tarry.study.practice import MICROSECONDS, Observer
-from tarry.study.question import EPSILONS, Question
-from tarry.study.replay import Replay, replay
-from tarry.study.runs import Progress, Runs, run_attacks
-from tarry.study.score import average_precision, precision_at
-from tarry.study.table import EventTable
+from tarry.study.figures import number, percent, seconds
+from tarry.study.limits import Limits
+from tarry.study.runs import spread_percent
+from tarry.study.tried import PRICE, TriedPolicy
 
-__all__ = ["PERCENTILES", "Advice", "TriedPolicy", "advise", "candidates", "split"]
+__all__ = ["HELPS", "Advice", "Mix"]
 
-PERCENTILES = (25, 50, 75)
-#: A policy is good enough when claims that find enough are right at most this part as often as before.
-PART = 0.25
+#: Delays help if they remove at least this part of the right claims.
+HELPS = 0.1
 FEW_PAIRS = 100
 HARDLY = 0.01
-_LEAST_GAPS = 20
-_DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
+#: So few people around an act are too few to be hidden among.
+FEW_PEOPLE = 20
+#: Many people are beyond the promise if they are this part of all.
+MANY = 0.05
+_NAMED = 3
+_HOURS = {"longest_s": 4 * 3600, "mean_s": 3600}  # delays of a season's law
 
 
 @dataclass(frozen=True, kw_only=True)
-class TriedPolicy:
-    """One policy, and what it did on the part of the history it was not learned on.
+class Mix:
+    """A mix that delays as much as the recommended policy, and what it did.
 
-    >>> policy = Policy(epsilon="1", gap="11m")
-    >>> TriedPolicy(
-    ...     policy=policy,
-    ...     percentile=50,
-    ...     precision=0.2,
-    ...     right_person=0.3,
-    ...     reference=0.1,
-    ...     average_precision=0.1,
-    ...     mean_s=9.0,
-    ...     longest_s=9.0,
-    ... ).note
-    ''
+    >>> Mix(name="threshold:9", right_person=0.3, mean_s=600.0, as_well=True).as_dict()["name"]
+    'threshold:9'
     """
 
-    policy: Policy
-    percentile: int  # of the gaps between different people
-    precision: float  # how often claims that find a tenth of the linked pairs can be about a batch
-    right_person: float  # how often such claims can be right about the person
-    reference: float | None  # how often acts a little further apart than a batch are one person's anyway
-    average_precision: float
-    mean_s: float  # delay
-    longest_s: float
-    spent_actors: int = 0  # people of the measured part to whom no meaningful promise is left
-    note: str = ""  # where the learned gap had to be raised
+    name: str
+    right_person: float
+    mean_s: float
+    as_well: bool  # claims are right no more often than in some draw of the policy
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return vars(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,65 +58,120 @@ class Advice:
     right_before: float  # how often claims can be right about the person, with nothing done
     choices: Sequence[TriedPolicy]
     best: TriedPolicy | None  # None: nothing to protect, or nothing that helps
+    tied: Sequence[TriedPolicy] = ()  # those that the measurements do not tell apart from the best
+    near: Sequence[
+        TriedPolicy
+    ] = ()  # those that are nearly in that tie and promise more: other draws may take one
+    answer: str = ""  # take, do_nothing, no_help, limits or nothing_linked; else what follows from the rest
+    interval: tuple[float, float] | None = None  # of right_before, over samples of people
+    around: int | None = None  # people active around a typical act, within the longest delay
+    mix: Mix | None = None  # beside the best
+    limits: Limits = field(default_factory=Limits)
+    reply_before_s: float | None = None  # half of the replies appear within this, with nothing done
     linked_pairs: int = 0  # in the measured part
     actors: int = 0  # in the measured part
+    further: Sequence[str] = ()  # sentences of whoever has more to say
 
-    def enough(self, choice: TriedPolicy) -> bool:
-        """Whether claims are right at most a quarter as often as with nothing done."""
-        return choice.precision <= PART * self.before
+    @property
+    def kind(self) -> str:
+        """Which answer it is: take, do_nothing, no_help, limits or nothing_linked."""
+        if self.answer:
+            return self.answer
+        return "take" if self.best is not None else "no_help" if self.before else "nothing_linked"
+
+    @property
+    def trials(self) -> int:
+        """On how many splits of the history policies were learned and measured."""
+        return max((len(choice.trials) for choice in self.choices), default=0)
+
+    @property
+    def nearest(self) -> TriedPolicy | None:
+        """The policy that removes most; None where none was tried."""
+        kept = [choice for choice in self.choices if self.limits.keeps(choice)]
+        return min(kept or self.choices, key=lambda choice: choice.rights.mean, default=None)
 
     def on_frontier(self, choice: TriedPolicy) -> bool:
         """Whether nothing, doing nothing included, hides as much and waits less, or hides more."""
-        others = [(self.before, 0.0), *((other.precision, other.mean_s) for other in self.choices)]
-        mine = (choice.precision, choice.mean_s)
+        others = [(self.right_before, 0.0), *((other.right_person, other.mean_s) for other in self.choices)]
+        mine = (choice.right_person, choice.mean_s)
         return not any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in others)
-
-    @property
-    def cautions(self) -> list[str]:
-        """What one should know before one follows the recommendation."""
-        cautions = []
-        if 0 < self.linked_pairs < FEW_PAIRS:
-            cautions.append(
-                f"Only {self.linked_pairs} linked pairs are in the measured part: figures of so few say "
-                "little, and another seed may recommend another policy."
-            )
-        if 0 < self.before < HARDLY:
-            cautions.append(
-                "Over the whole history hardly any claim is right as it is: so much else happens. The "
-                "recommendation is for those whom somebody looks for among few."
-            )
-        if self.best is not None and self.best.spent_actors:
-            cautions.append(
-                f"Epsilon adds up: {self.best.spent_actors:,} of {self.actors:,} people in the measured "
-                "part batch so often that no meaningful promise is left to them against somebody who "
-                "watches throughout."
-            )
-        if self.best is not None and not self.enough(self.best):
-            cautions.append("None of the policies tried makes claims right at most a quarter as often.")
-        return cautions
 
     @property
     def sentence(self) -> str:
         """The recommendation in words."""
-        if self.best is None:
-            if not self.before:
-                return "Nothing to recommend: nobody in the measured part has acts that could be linked."
-            return (
-                "Nothing to recommend: none of the policies that were tried makes claims right less often "
-                f"than {percent(self.before)} of the time, which they are now."
+        if self.best is not None:
+            return _take(self, self.best)
+        if self.kind == "nothing_linked":
+            return "Nothing to recommend: nobody in the measured part has acts that could be linked."
+        if self.kind == "limits":
+            return self.limits.why_none(self.choices)
+        if self.kind == "do_nothing":
+            return _do_nothing(self)
+        return _no_help(self)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why this one: ties, what costs less, and what else measures as well."""
+        best = self.best
+        if best is None:
+            return _blur(self.nearest) if self.kind == "do_nothing" else []
+        reasons = [_tie(self.tied) if self.tied else _alone(self.trials)]
+        if self.near:
+            more = "It is nearly a tie with {}, of a stronger promise: other draws may decide otherwise."
+            reasons.append(more.format(_whom(self.near)))
+        cheaper = [
+            choice
+            for choice in self.choices
+            if choice.mean_s < best.mean_s and self.on_frontier(choice) and self.limits.keeps(choice)
+        ]
+        if cheaper:
+            next_best = max(cheaper, key=lambda choice: 0.0 if choice.value is None else choice.value.mean)
+            reasons.append(
+                f"For less delay there is {next_best.name}: {percent(next_best.right_person)} of claims "
+                f"are right, for {seconds(next_best.mean_s)} on average."
             )
-        best, policy = self.best, self.best.policy
-        anyway = (
-            "" if best.reference is None else f"; {_apart(policy)} give {percent(best.reference)} anyway"
-        )
-        least = "" if self.enough(best) else ", the least of those tried"
-        return (
-            f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}. Claims "
-            f"that two acts are one person's are right up to {percent(self.right_before)} of the time now, "
-            f"and {percent(best.right_person)} with it{anyway}. Claims about batches fall from "
-            f"{percent(self.before)} to {percent(best.precision)}{least}. The mean delay is "
-            f"{seconds(best.mean_s)}, the longest {seconds(best.longest_s)}."
-        )
+        if self.mix is not None and self.mix.as_well:
+            reasons.append(
+                f"A mix measures as well but promises nothing: with {self.mix.name} "
+                f"{percent(self.mix.right_person)} of claims are right, for "
+                f"{seconds(self.mix.mean_s)} on average. What it hides depends on who else acts."
+            )
+        return [*reasons, *_late(best, self.measured_on)]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What one should know before one follows the recommendation."""
+        cautions, best = [], self.best
+        if 0 < self.linked_pairs < FEW_PAIRS:
+            cautions.append(
+                f"Only {self.linked_pairs} linked pairs are in the measured part: figures of so few say "
+                "little."
+            )
+        if 0 < self.right_before < HARDLY:
+            cautions.append(
+                "Over the whole history hardly any claim is right as it is: so much else happens. The "
+                "recommendation is for those whom somebody looks for among few."
+            )
+        if best is not None and best.removed is not None and best.removed.low < HELPS:
+            cautions.append(
+                f"It may hardly help: of claims that are right it removes {spread_percent(best.removed)}."
+            )
+        if best is not None and self.trials == 1:
+            cautions.append(
+                "The history is too short to learn on other parts of it: all is measured on one split."
+            )
+        if best is not None and best.spent_actors:
+            cautions.append(
+                f"Epsilon adds up: {best.spent_actors:,} of {self.actors:,} people in the measured "
+                "part batch so often that no meaningful promise is left to them against somebody who "
+                "watches throughout."
+            )
+            if best.spent_actors >= MANY * self.actors and self.limits.allows(**_HOURS):
+                cautions.append(
+                    "A season law promises for all acts of a season at once, for delays of hours: see "
+                    "tarry plan --season."
+                )
+        return [*cautions, *self.further]
 
     def as_dict(self) -> dict[str, Any]:
         """The recommendation and what else was tried, as plain values.
@@ -147,212 +181,126 @@ class Advice:
         ... ).as_dict()["choices"]
         []
         """
+        tied, near = ([id(choice) for choice in group] for group in (self.tied, self.near))
         return {
+            "answer": self.kind,
             "learned_on": self.learned_on,
             "measured_on": self.measured_on,
+            "trials": self.trials,
             "precision_before": self.before,
             "right_person_before": self.right_before,
+            "right_person_before_interval": self.interval,
+            "reply_before_s": self.reply_before_s,
             "choices": [
                 {
-                    "epsilon": float(choice.policy.epsilon),
-                    "gap_s": float(choice.policy.gap),
-                    "percentile": choice.percentile,
-                    "precision": choice.precision,
-                    "right_person": choice.right_person,
-                    "reference": choice.reference,
-                    "average_precision": choice.average_precision,
-                    "mean_s": choice.mean_s,
-                    "longest_s": choice.longest_s,
-                    "spent_actors": choice.spent_actors,
-                    "note": choice.note,
+                    **choice.as_dict(),
                     "on_frontier": self.on_frontier(choice),
+                    "keeps_limits": self.limits.keeps(choice),
                     "recommended": choice is self.best,
+                    "tied": id(choice) in tied,
+                    "nearly_tied": id(choice) in near,
                 }
                 for choice in self.choices
             ],
+            "mix": None if self.mix is None else self.mix.as_dict(),
+            "people_around": self.around,
             "sentence": self.sentence,
+            "reasons": self.reasons,
             "cautions": self.cautions,
             "linked_pairs": self.linked_pairs,
         }
 
 
-def _apart(policy: Policy) -> str:
-    return f"acts {format_duration(policy.window)} to {format_duration(policy.window + policy.gap)} apart"
+def _take(advice: Advice, best: TriedPolicy) -> str:
+    policy = best.policy
+    anyway = "" if best.reference is None else f"; {_apart(policy)} give {percent(best.reference)} anyway"
+    order = (
+        ""
+        if best.reordered is None
+        else f" Of neighbours on one target {percent(best.reordered)} change places"
+        + _replies(advice.reply_before_s, best.reply_s)
+        + "."
+    )
+    return (
+        f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}. Claims "
+        f"that two acts are one person's are right up to {percent(advice.right_before)} of the time now, "
+        f"and {best.right_words} with it{anyway}. The mean delay is {seconds(best.mean_s)}, the longest "
+        f"{seconds(best.longest_s)}.{order}"
+    )
 
 
-def split(table: EventTable, share: Fraction = Fraction(1, 4)) -> tuple[EventTable, EventTable]:
-    """The first share of the events by time, and the rest. No moment falls on both sides.
+def _replies(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return ""
+    return f", and half of the replies appear within {seconds(after)} instead of {seconds(before)}"
 
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=[1] * 8, target=range(8), time=range(8))
-    >>> [len(part) for part in split(table)]
-    [2, 6]
-    """
-    if not 0 < share < 1:
-        raise BadInput(f"the share to learn on must lie between 0 and 1, not {float(share):g}")
-    ordered = np.sort(table.time)
-    cut = int(ordered[int(len(ordered) * share)])
-    early, late = table.keep(table.time < cut), table.keep(table.time >= cut)
-    if len(early) < 2 or len(late) < 2:
-        raise NotPossible(
-            f"{len(table)} events are too few to learn on a part and measure on the rest: "
-            "give a longer history"
+
+def _do_nothing(advice: Advice) -> str:
+    low, high = advice.interval or (advice.right_before, advice.right_before)
+    first = advice.choices[0]
+    return (
+        f"Do nothing: claims that two acts are one person's are right {percent(advice.right_before)} of "
+        f"the time ({percent(low)[:-2]} to {percent(high)[:-2]} for other people like these), and "
+        f"{_apart(first.policy)} are one person's {percent(first.reference)} of the time anyway. Batching "
+        "gives hardly anything away here."
+    )
+
+
+def _blur(nearest: TriedPolicy | None) -> list[str]:
+    if nearest is None or nearest.removed is None or nearest.removed.low < HELPS:
+        return []
+    sentence = (
+        f"Delays would still blur who acts on the same evening: with {nearest.name} {nearest.right_words} "
+        f"of claims are right, for {seconds(nearest.mean_s)} on average."
+    )
+    return [sentence]
+
+
+def _no_help(advice: Advice) -> str:
+    best = advice.nearest
+    if best is None:
+        return "Nothing to recommend: no policy was tried."
+    where, why = "Within these limits delays" if advice.limits.rules else "Delays", ""
+    if advice.around is not None:
+        few = "Too few people are active at a time: within" if advice.around <= FEW_PEOPLE else "Within"
+        why = (
+            f" {few} {seconds(best.longest_s)}, its longest delay, {number(advice.around)} "
+            f"{'person is' if advice.around == 1 else 'people are'} active around a typical act, "
+            "the one who acts included."
         )
-    return early, late
+    return (
+        f"{where} do not help here: of the policies tried {best.name} removes most, and with it claims are "
+        f"right {best.right_words} of the time instead of {percent(advice.right_before)}, for a mean delay "
+        f"of {seconds(best.mean_s)}.{why}"
+    )
 
 
-def candidates(
-    table: EventTable,
-    *,
-    window: Duration = "5m",
-    tick: Duration = "1s",
-    epsilons: Sequence[Number] = EPSILONS,
-    percentiles: Sequence[int] = PERCENTILES,
-) -> list[tuple[Policy, int, LearnedGap]]:
-    """Policies learned from this table.
+def _whom(choices: Sequence[TriedPolicy]) -> str:
+    names = [choice.name for choice in choices]
+    return " and ".join(names) if len(names) <= _NAMED else f"{len(names)} others, such as {names[0]}"
 
-    Gaps are percentiles of the gaps between different people; batched delay weighs as much as there
-    are batched events.
 
-    >>> from tarry.study.synth import synthesize
-    >>> from tarry.study.synth_recipes import RECIPES
-    >>> made = synthesize(RECIPES["forum"], seed=1)
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=made.actor, target=made.target, time=made.time)
-    >>> len(candidates(table, epsilons=["1"]))
-    3
-    """
-    gaps = null_gaps(table)
-    if len(gaps) < _LEAST_GAPS:
-        raise NotPossible(
-            f"{len(gaps)} gaps between different people are too few to learn from "
-            f"({_LEAST_GAPS} are needed): give a longer history, or choose a gap yourself"
-        )
-    reach, unit = parse_duration(window, "the window"), parse_duration(tick, "the tick")
-    batched = measure_batching(table, int(reach * MICROSECONDS)).batched_share
-    weight = Fraction(round(batched * 100), 100)  # what both kinds of delay count for here
-    learned = {}
-    for rank in percentiles:
-        measured = int(np.quantile(gaps, rank / 100, method="inverted_cdf"))
-        ticks = -(-Fraction(measured, MICROSECONDS) // unit)  # no finer than the clock it is for
-        learned[rank] = learned_gap(max(ticks, 1) * unit, reach, unit)
+def _tie(tied: Sequence[TriedPolicy]) -> str:
+    return (
+        f"It is a tie with {_whom(tied)}: the measurements do not tell them apart. So the strongest "
+        "promise is taken."
+    )
+
+
+def _alone(trials: int) -> str:
+    return (
+        f"It does best in {'each of' if trials > 1 else 'the'} {trials} trial{'s' if trials > 1 else ''}, "
+        f"if each doubling of the mean delay must remove another {percent(PRICE)} of the right claims."
+    )
+
+
+def _late(best: TriedPolicy, events: int) -> list[str]:
+    if best.late is None:
+        return []
     return [
-        (
-            Policy(
-                epsilon=parse_number(epsilon, "epsilon"),
-                gap=gap.gap,
-                window=reach,
-                tick=unit,
-                weight=weight,
-            ),
-            rank,
-            gap,
-        )
-        for epsilon in epsilons
-        for rank, gap in learned.items()
+        f"Of {events:,} acts measured {best.late:,} came before the deadline and would appear after it."
     ]
 
 
-def advise(
-    table: EventTable,
-    *,
-    window: Duration = "5m",
-    tick: Duration = "1s",
-    epsilons: Sequence[Number] = EPSILONS,
-    percentiles: Sequence[int] = PERCENTILES,
-    share: Fraction = Fraction(1, 4),
-    watcher: Observer | str = "notified",
-    seed: int = 0,
-    draws: int = 1,
-    progress: Progress | None = None,
-) -> Advice:
-    """Learn policies on the first part of a history, measure them on the rest, and recommend one.
-
-    The one with the least mean delay among those under which claims that find at least a tenth of the
-    linked pairs are right at most a quarter as often as with nothing done; if none gets there, the
-    one under which they are right least often. How often they are right depends on how much else
-    happens: somebody who knows where to look is right more often, before and after.
-
-    >>> from tarry.study.synth import synthesize
-    >>> from tarry.study.synth_recipes import RECIPES
-    >>> from tarry.study.table import event_table
-    >>> made = synthesize(RECIPES["forum"], seed=1)
-    >>> table = event_table(actor=made.actor, target=made.target, time=made.time)
-    >>> advise(table, epsilons=["1"]).best.policy.epsilon
-    Fraction(1, 1)
-    """
-    early, late = split(table, share)
-    learned = candidates(early, window=window, tick=tick, epsilons=epsilons, percentiles=percentiles)
-    names: dict[str, tuple[Policy, int, LearnedGap]] = {}
-    for policy, rank, gap in learned:  # gaps that were raised may be one: the lowest percentile names it
-        names.setdefault(replay(policy).name, (policy, rank, gap))
-    practices = [replay(policy, name) for name, (policy, _, _) in names.items()]
-    question = Question(
-        practices=["nothing", *practices],
-        observers=[watcher],
-        window=int(parse_duration(window, "the window") * MICROSECONDS),
-        cutoffs=_cutoffs([policy for policy, _, _ in learned]),
-        seed=seed,
-        draws=draws,
-    )
-    measured = run_attacks(late, question, progress, search=False)
-    before, right_before, _ = _effect(measured, "nothing")
-    choices = [_choice(measured, late, practice, *names[practice.name][1:]) for practice in practices]
-    enough = [choice for choice in choices if choice.precision <= PART * before < before]
-    useful = enough or [choice for choice in choices if choice.precision < before]
-    best = min(useful, key=lambda c: (c.mean_s,) if enough else (c.precision, c.mean_s), default=None)
-    return Advice(
-        learned_on=len(early),
-        measured_on=len(late),
-        before=before,
-        right_before=right_before,
-        choices=tuple(choices),
-        best=best,
-        linked_pairs=measured.truth.linked_pairs,
-        actors=late.actors,
-    )
-
-
-def _cutoffs(policies: Sequence[Policy]) -> list[int]:
-    """2, 3, 4, 6, 8, ... seconds, in microseconds: fine enough that the best one is hardly missed.
-
-    They go beyond the window and the longest delay, so that the last finds every linked pair: a
-    policy never looks good only because nobody looked far enough.
-    """
-    reach = max(policy.window + (plan(policy).batched.maximum or 0) for policy in policies)
-    doublings = max(_DOUBLINGS, int(reach).bit_length())
-    return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
-
-
-def _choice(measured: Runs, late: EventTable, practice: Replay, rank: int, gap: LearnedGap) -> TriedPolicy:
-    precision, right, average = _effect(measured, practice.name)
-    window = measured.truth.window
-    costs = [cost for cost in measured.costs if cost.policy == practice.name]
-    return TriedPolicy(
-        policy=practice.policy,
-        percentile=rank,
-        precision=precision,
-        right_person=right,
-        reference=yardsticks(
-            late, window, window + int(practice.policy.gap * MICROSECONDS)
-        ).reference.share,
-        average_precision=average,
-        mean_s=fmean(cost.mean_s for cost in costs),
-        longest_s=max(cost.longest_s for cost in costs),
-        spent_actors=0 if costs[0].spent is None else costs[0].spent.actors,
-        note=gap.message,
-    )
-
-
-def _effect(measured: Runs, name: str) -> tuple[float, float, float]:
-    """Of claims that find enough: how many are about a batch, and about one person; average precision.
-
-    Means over the draws.
-    """
-    runs = [run for run in measured.runs if run.policy == name]
-    counts = [[score.counts for score in run.scores] for run in runs]
-    return (
-        fmean(precision_at(one) or 0.0 for one in counts),
-        fmean(run.people.right or 0.0 for run in runs),
-        fmean(average_precision(one) or 0.0 for one in counts),
-    )
+def _apart(policy: Policy) -> str:
+    return f"acts {format_duration(policy.window)} to {format_duration(policy.window + policy.gap)} apart"

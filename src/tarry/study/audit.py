@@ -11,16 +11,19 @@ from tarry.readers.columns import Columns
 from tarry.readers.faults import Unreadable
 from tarry.readers.files import read_history
 from tarry.readers.frames import read_events, read_frame
-from tarry.study.advice import Advice, TriedPolicy, advise, split
+from tarry.study.advice import Advice
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.headline import headlines
+from tarry.study.learned import split
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
 from tarry.study.table import EventTable, table_of
+from tarry.study.tried import TriedPolicy
 
 __all__ = ["SUSPECTS", "Question", "Report", "Source", "SourceAccount", "Stages", "audit"]
 
@@ -211,7 +214,7 @@ def _read(source: Source, question: Question) -> tuple[SourceAccount, EventTable
     columns = _columns(source, question)
     table = table_of(
         columns,
-        bots=not question.without_bots,
+        bots=None if question.without_bots is None else not question.without_bots,
         collapse=question.collapse,
         most=question.busy_limit,
         track=question.track,
@@ -297,6 +300,7 @@ def _advised(report: Report, table: EventTable, progress: Stages | None) -> Repo
             watcher=question.observers[0] if question.observers else "notified",
             seed=question.seed,
             draws=question.advice_draws,
+            limits=question.limits,
             progress=tell,
         )
     except TarryError as error:  # the audit stands without it

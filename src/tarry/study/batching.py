@@ -24,8 +24,10 @@ __all__ = [
     "measure",
     "measure_batching",
     "null_gaps",
+    "people_around",
     "posteriors",
     "reordered_share",
+    "reply_time",
 ]
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95)
@@ -254,6 +256,38 @@ def reordered_share(table: EventTable, release: IntArray) -> float | None:
         return None
     pairs = np.diff(first) * np.diff(np.append(first[1:], len(order)))
     return float((_overtaken(first, release[order]) / pairs)[follows].mean())
+
+
+def reply_time(table: EventTable, release: IntArray) -> float | None:
+    """Seconds within which half of the acts appear that follow another person's on the same target.
+
+    It is counted from the moment when the act before appeared, if people answer what they see as fast as
+    they did: so what is added is the delay of the answer. None where nobody follows anybody.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "b", "b"], target=[1, 1, 1], time=[0, 4_000_000, 5_000_000])
+    >>> reply_time(table, table.time), reply_time(table, table.time + 3_000_000)
+    (4.0, 7.0)
+    """
+    order = row_order(table.target, table.time, table.actor)
+    follows = (np.diff(table.target[order]) == 0) & (np.diff(table.actor[order]) != 0)
+    waits = release[order][1:][follows] - table.time[order][:-1][follows]
+    return float(np.median(waits)) / 1e6 if len(waits) else None
+
+
+def people_around(table: EventTable, span: int) -> int:
+    """How many people are active around a typical act, in a stretch of so many microseconds.
+
+    The history is cut into such stretches; half of the acts are in one with at most so many people.
+
+    >>> from tarry.study.table import event_table
+    >>> people_around(event_table(actor=["a", "b", "b"], target=[1, 2, 3], time=[0, 4, 90]), 10)
+    2
+    """
+    stretch = np.unique(table.time // max(span, 1), return_inverse=True)[1]
+    present = np.unique(np.stack([stretch, table.actor_rank]), axis=1)[0]
+    people = np.bincount(present)[stretch]
+    return int(np.quantile(people, 0.5, method="inverted_cdf")) if len(people) else 0
 
 
 def _overtaken(first: IntArray, appeared: IntArray) -> IntArray:

@@ -9,6 +9,7 @@ from tarry.core.exact import Number, parse_duration
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, attack
 from tarry.study.baselines import baseline
+from tarry.study.limits import Limits
 from tarry.study.practice import MICROSECONDS, Observer, Practice, observer
 from tarry.study.replay import replay
 
@@ -52,13 +53,14 @@ class Question:
     time_unit: str | None  # s, ms, us, ns or iso; None: as it looks
     track: str | None  # a public column that sets the gap, where a policy has gaps of tracks
     declared: str | None  # the column that says whether more was to come, where labels are declared
-    without_bots: bool  # leave bots out
+    without_bots: bool | None  # leave bots out; None: those that a column marks
     suspects: Sequence[str] | None  # claims are about acts of these actors alone; None: of everybody
     among: Sequence[str] | None  # claims are about acts on these targets alone
     busy_limit: int | None  # leave out actors with more events than this
     collapse: bool  # count events that share actor, target and time once
     recommend: bool  # learn policies on the first quarter, measure them on the rest, and recommend one
     epsilons: Sequence[Number]  # which budgets the recommendation tries
+    limits: Limits  # what it must keep to
     before_after: bool  # attack the recommended policy as everything else, for charts before and after
     compared: Sequence[Practice]  # put beside the recommendation, on the part it was not learned on
 
@@ -80,13 +82,14 @@ class Question:
         time_unit: str | None = None,
         track: str | None = None,
         declared: str | None = None,
-        without_bots: bool = False,
+        without_bots: bool | None = None,
         suspects: Sequence[str] | None = None,
         among: Sequence[str] | None = None,
         busy_limit: int | None = None,
         collapse: bool = False,
         recommend: bool | None = None,
         epsilons: Sequence[Number] = EPSILONS,
+        limits: Limits | None = None,
         before_after: bool = True,
         compared: Sequence[Practice | Policy | str] = (),
     ) -> None:
@@ -118,6 +121,7 @@ class Question:
             "collapse": collapse,
             "recommend": practices is None if recommend is None else recommend,
             "epsilons": tuple(epsilons),
+            "limits": Limits() if limits is None else limits,
             "before_after": before_after,
             "compared": _practices(compared),
         }

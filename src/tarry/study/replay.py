@@ -198,6 +198,7 @@ class Simulated:
     batched_share: float
     mean_s: float  # delay
     longest_s: float
+    notes: tuple[str, ...] = ()  # what was left out
 
 
 def simulate(
@@ -208,8 +209,11 @@ def simulate(
     draw: int = 0,
     track: str | None = None,
     declared: str | None = None,
+    without_bots: bool | None = None,
 ) -> Simulated:
-    """Release every event that could be read; rows keep their order.
+    """Release every event that could be read; rows keep their order. Bots that a column marks are left out.
+
+    `without_bots` leaves them out by their names too, or, if False, keeps them.
 
     >>> from tarry.readers.frames import read_frame
     >>> frame = pl.DataFrame({"user": ["a", "a"], "page": ["p", "q"], "time": [1.6e9, 1.6e9 + 1]})
@@ -218,16 +222,18 @@ def simulate(
     """
     if taken := [name for name in _ADDED if name in columns.frame.columns]:
         raise BadInput(f"the history already has a column {taken[0]!r}", "rename it")
-    table = table_of(columns, track=track, declared=declared)
+    bots = None if without_bots is None else not without_bots
+    table = table_of(columns, bots=bots, track=track, declared=declared)
     shown = replay(policy).show(table.history, Seeded(seed, draw))
     back = np.argsort(table.row)  # from the table's order to that of the rows
     batched = np.zeros(len(table), dtype=np.bool_) if shown.batched is None else shown.batched
     delay = (shown.release - table.time) / MICROSECONDS
     return Simulated(
-        frame=columns.frame.with_columns(
+        frame=columns.frame[table.row[back]].with_columns(
             pl.Series("release", shown.release[back]), pl.Series("batched", batched[back])
         ),
         batched_share=float(batched.mean()),
         mean_s=float(delay.mean()),
         longest_s=float(delay.max()),
+        notes=table.notes,
     )

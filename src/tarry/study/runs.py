@@ -13,7 +13,7 @@ import numpy as np
 from tarry.core.entropy import Seeded
 from tarry.core.errors import NotPossible
 from tarry.study.attack import Attack, Observed, Truth
-from tarry.study.batching import reordered_share
+from tarry.study.batching import reordered_share, reply_time
 from tarry.study.figures import percent
 from tarry.study.person import NOBODY, People, Yardsticks
 from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown, Spent
@@ -90,6 +90,7 @@ class Cost:
     high_s: float  # 95 of 100 events wait at most this long
     longest_s: float
     reordered: float | None  # share of neighbours on one target that change places
+    reply_s: float | None = None  # half of the acts that follow another person's on one target do so within
     spent: Spent | None = None  # how much of its promise is used up; None where nothing adds up
 
     def as_dict(self) -> dict[str, Any]:
@@ -218,6 +219,7 @@ def _cost(table: EventTable, practice: Practice, draw: int, shown: Shown) -> Cos
         high_s=float(high),
         longest_s=float(delay.max()),
         reordered=reordered_share(table, shown.release),
+        reply_s=reply_time(table, shown.release),
         spent=practice.spent(table, shown),
     )
 

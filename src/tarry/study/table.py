@@ -14,7 +14,7 @@ from tarry.core.history import History, row_order
 from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
 
-__all__ = ["EventTable", "event_table", "is_bot_row", "says_yes", "table_of"]
+__all__ = ["EventTable", "bot_column", "event_table", "is_bot_row", "says_yes", "table_of"]
 
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
@@ -185,7 +185,7 @@ def event_table(
 def table_of(
     columns: Columns,
     *,
-    bots: bool = True,
+    bots: bool | None = True,
     collapse: bool = False,
     most: int | None = None,
     track: str | None = None,
@@ -193,7 +193,8 @@ def table_of(
 ) -> EventTable:
     """The table of what a reader found.
 
-    Without `bots` the events marked as a bot's are left out; `most` leaves out actors with
+    Without `bots` the events marked as a bot's are left out; None leaves out those that a column marks,
+    if there is such a column. `most` leaves out actors with
     more events than that; `collapse` counts events that share actor, target and time once. `track`
     and `declared` name further columns: what may set the gap, and whether more was said to come.
 
@@ -210,8 +211,7 @@ def table_of(
         track=None if track is None else _column(frame, _there(frame, track)),
         declared=None if declared is None else says_yes(frame[_there(frame, declared)]),
     )
-    if not bots:
-        table = _left_out(table, table.keep(~is_bot_row(columns)[table.row]), "bots")
+    table = _without_bots(table, columns, bots=bots)
     if most is not None:
         table = _left_out(table, table.without_busy(most), f"actors with more than {most:,} events")
     if collapse:
@@ -229,6 +229,33 @@ def table_of(
     return table
 
 
+def _without_bots(table: EventTable, columns: Columns, *, bots: bool | None) -> EventTable:
+    if bots:
+        return table
+    if bots is not None:
+        return _left_out(table, table.keep(~is_bot_row(columns)[table.row]), "bots")
+    name = bot_column(columns)
+    if name is None:
+        return table
+    try:
+        marked = says_yes(columns.frame[name])
+    except BadInput:  # nobody asked for it
+        return _noted(table, f"the column {name} does not say yes or no: bots, if any, are not left out")
+    whose = f"bots, whom the column {name} marks,"
+    return _left_out(table, table.keep(~marked[table.row]), whose, " (--with-bots keeps them)")
+
+
+def bot_column(columns: Columns) -> str | None:
+    """The column that marks bots, is_bot or bot; None where there is none.
+
+    >>> from tarry.readers.frames import read_frame
+    >>> frame = pl.DataFrame({"user": ["a"], "page": ["p"], "time": [1.6e9], "Bot": [True]})
+    >>> bot_column(read_frame(frame))
+    'Bot'
+    """
+    return next((name for name in columns.frame.columns if name.lower() in _BOT_COLUMNS), None)
+
+
 def is_bot_row(columns: Columns) -> BoolArray:
     """Which rows are marked as a bot's: by a column, else by names that contain bot after their beginning.
 
@@ -238,9 +265,9 @@ def is_bot_row(columns: Columns) -> BoolArray:
     [True, False]
     """
     frame = columns.frame
-    for name in frame.columns:
-        if name.lower() in _BOT_COLUMNS:
-            return says_yes(frame[name])
+    name = bot_column(columns)
+    if name is not None:
+        return says_yes(frame[name])
     actor = frame[columns.actor]
     if actor.dtype.is_integer():
         raise BadInput(
@@ -321,9 +348,9 @@ def _check_distinct(what: str, codes: IntArray, names: int) -> None:
         )
 
 
-def _left_out(before: EventTable, after: EventTable, whose: str) -> EventTable:
+def _left_out(before: EventTable, after: EventTable, whose: str, hint: str = "") -> EventTable:
     events = len(before) - len(after)
-    return after if not events else _noted(after, f"{events:,} events of {whose} are left out")
+    return after if not events else _noted(after, f"{events:,} events of {whose} are left out{hint}")
 
 
 def _noted(table: EventTable, note: str) -> EventTable:

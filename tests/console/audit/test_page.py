@@ -288,7 +288,7 @@ def test_a_form_as_it_comes_asks_what_the_command_asks():
         "epsilons": ["0.5", "1", "2"],
         "unit": None,
         "busy": None,
-        "without_bots": False,
+        "without_bots": None,
         "collapse": False,
         "habits": [],
         "policies": {},
@@ -303,6 +303,12 @@ def test_habits_spaces_and_policies_of_ones_own_are_put_beside():
     assert chosen["habits"] == ["hotcrp", "mix:1h"]
     assert list(chosen["policies"]) == ["space talk", *lines.split("\n")[:3:2]]
     assert read_policy(chosen["policies"]["epsilon=1, gap=11m"]) == Policy(epsilon="1", gap="11m")
+
+
+def test_bots_are_left_out_or_counted_but_not_both():
+    assert read_choices({**FORM, "with_bots": "on"}, COLUMNS, {})["without_bots"] is False
+    with pytest.raises(BadInput, match="bots must either be left out or counted, not both"):
+        read_choices({**FORM, "with_bots": "on", "without_bots": "on"}, COLUMNS, {})
 
 
 def test_filters_and_units_are_taken():

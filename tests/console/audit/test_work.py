@@ -12,7 +12,7 @@ from tarry.console.audit.work import work
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
-from tarry.study.advice import advise
+from tarry.study.recommend import advise
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table

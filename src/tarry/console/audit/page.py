@@ -195,6 +195,7 @@ _OPTIONS = (
     (re.compile(r"\bgive --time (?!unit)"), "choose "),
     (re.compile(r"--time-unit"), "the unit of times"),
     (re.compile(r" \(--track\)"), ""),
+    (re.compile(r" \(--with-bots keeps them\)"), ""),
 )
 
 
@@ -285,6 +286,8 @@ def read_choices(
     busy = form["busy"].strip()
     if busy and not (busy.isascii() and busy.isdecimal() and len(busy) < 10 and int(busy)):
         raise BadInput(f"the most events of an actor must be a whole number from 1, not {busy[:20]!r}")
+    if "without_bots" in form and "with_bots" in form:
+        raise BadInput("bots must either be left out or counted, not both", "choose one")
     return {
         **chosen,
         "window": form["window"].strip(),
@@ -293,7 +296,7 @@ def read_choices(
         "epsilons": epsilons,
         "unit": form["unit"] or None,
         "busy": int(busy) if busy else None,
-        "without_bots": "without_bots" in form,
+        "without_bots": True if "without_bots" in form else False if "with_bots" in form else None,
         "collapse": "collapse" in form,
         "habits": [habit for habit in HABITS if f"habit {habit}" in form],
         "policies": _policies(form, spaces),

@@ -120,10 +120,11 @@ def _advice(advice: Advice) -> dict[str, Any]:
     best_promise = None if best is None else promise(best.policy)
     return {
         "sentence": advice.sentence,
-        "cautions": advice.cautions,
+        "cautions": [*advice.reasons, *advice.cautions],
         "learned_on": number(advice.learned_on),
         "measured_on": number(advice.measured_on),
         "before": percent(advice.right_before),
+        "replies_before": "-" if advice.reply_before_s is None else seconds(advice.reply_before_s),
         "is_policy": best is not None,
         "choices": [
             {
@@ -131,10 +132,13 @@ def _advice(advice: Advice) -> dict[str, Any]:
                 "gap": seconds(float(choice.policy.gap)),
                 "mean": seconds(choice.mean_s),
                 "longest": seconds(choice.longest_s),
-                "right": percent(choice.right_person),
+                "right": choice.right_words,
                 "reference": percent(choice.reference),
+                "reordered": percent(choice.reordered),
+                "replies": "-" if choice.reply_s is None else seconds(choice.reply_s),
                 "on_frontier": advice.on_frontier(choice),
                 "is_best": choice is best,
+                "is_tied": choice in advice.tied,
             }
             for choice in advice.choices
         ],

@@ -90,7 +90,7 @@ def audit_charts(report: Report) -> dict[str, alt.LayerChart]:
     if report.posteriors:
         charts["posterior"] = posterior_chart(report)
     charts |= _of_threats(report, "")
-    if advice is not None and advice.choices and advice.before:
+    if advice is not None and advice.choices and advice.right_before:
         charts["advice"] = trade_chart(advice)
     if report.after is not None:
         charts |= _of_threats(report.after, "after-")
@@ -131,14 +131,14 @@ _LOOK = {
 class Trade:
     """One point of the chart.
 
-    >>> Trade(number=1, name="nothing", mean_s=0.0, precision=0.8, best=False).name
+    >>> Trade(number=1, name="nothing", mean_s=0.0, right=0.8, best=False).name
     'nothing'
     """
 
     number: int  # what the chart calls it
     name: str
     mean_s: float  # delay
-    precision: float | None  # of claims that find a tenth of the linked pairs; None: not known
+    right: float | None  # of claims that find a tenth of the linked pairs: the share right about the person
     best: bool  # recommended
 
 
@@ -152,12 +152,12 @@ def trades(
     ['nothing']
     """
     if isinstance(measured, Advice):
-        return [Trade(number=1, name="nothing", mean_s=0.0, precision=measured.before, best=False)] + [
+        return [Trade(number=1, name="nothing", mean_s=0.0, right=measured.right_before, best=False)] + [
             Trade(
                 number=place,
                 name=f"epsilon {float(choice.policy.epsilon):g}, gap {seconds(float(choice.policy.gap))}",
                 mean_s=choice.mean_s,
-                precision=choice.precision,
+                right=choice.right_person,
                 best=choice is measured.best,
             )
             for place, choice in enumerate(measured.choices, start=2)
@@ -172,7 +172,7 @@ def trades(
             number=place,
             name=names[line.policy],
             mean_s=line.mean_s,
-            precision=None if line.precision is None else line.precision.mean,
+            right=None if line.right_person is None else line.right_person.mean,
             best=False,
         )
         for place, line in enumerate(seen, start=1)
@@ -182,21 +182,21 @@ def trades(
 def trade_chart(
     measured: Report | Advice, *, observer: str | None = None, attack: str | None = None
 ) -> alt.LayerChart:
-    """Mean delay against how often claims are right that find a tenth of the linked pairs.
+    """Mean delay against how often claims that find a tenth of the linked pairs are right about the person.
 
     Points carry the numbers of `trades`, so that a table beside the chart can name them. Where that
-    precision is not known there is none.
+    share is not known there is none.
 
     >>> advice = Advice(learned_on=1, measured_on=3, before=0.5, right_before=0.5, choices=(), best=None)
-    >>> trade_chart(advice).layer[0].data.values[-1]["precision"]
+    >>> trade_chart(advice).layer[0].data.values[-1]["right"]
     0.5
     """
     known = trades(measured, observer=observer, attack=attack)
-    points = [point for point in known if point.precision is not None]
-    top = nice_top([point.precision or 0.0 for point in points])
+    points = [point for point in known if point.right is not None]
+    top = nice_top([point.right or 0.0 for point in points])
     longest = 1.15 * max((point.mean_s for point in points), default=0.0)  # room for the last label
     x = alt.X("mean:Q", **duration_axis("mean delay", longest, _UNIT_S))
-    y = alt.Y("precision:Q", **percent_axis("claims that are right, finding a tenth", top))
+    y = alt.Y("right:Q", **percent_axis("claims right about the person, finding a tenth", top))
     rows = [_row(point) for point in points]  # drawn from the last: nothing lies on top
     kinds = {kind: look for kind, look in _LOOK.items() if any(row["kind"] == kind for row in rows)}
     colours = alt.Scale(domain=list(kinds), range=[LIGHT[colour] for colour, _ in kinds.values()])
@@ -209,7 +209,7 @@ def trade_chart(
             y=y,
             color=alt.Color("kind:N", scale=colours),
             shape=alt.Shape("kind:N", scale=shapes),
-            tooltip=hints("name:N", "delay:N", "precision:Q"),
+            tooltip=hints("name:N", "delay:N", "right:Q"),
         )
     )
     labels = _labels(rows, longest, top)
@@ -226,7 +226,7 @@ def _row(point: Trade) -> dict[str, Any]:
         "name": point.name,
         "number": point.number,
         "mean": point.mean_s,
-        "precision": point.precision,
+        "right": point.right,
         "delay": seconds(point.mean_s),
         "kind": kind,
     }
@@ -238,7 +238,7 @@ def _labels(rows: Sequence[dict[str, Any]], longest: float, top: float) -> list[
     It stands to the right of its point, or where no other point lies under it.
     """
     wide = log1p(max(longest, 10.0 * _UNIT_S) / _UNIT_S)
-    places = {row["number"]: (log1p(row["mean"] / _UNIT_S) / wide, row["precision"] / top) for row in rows}
+    places = {row["number"]: (log1p(row["mean"] / _UNIT_S) / wide, row["right"] / top) for row in rows}
     labels: list[dict[str, Any]] = []
     for row in rows:
         place = places[row["number"]]

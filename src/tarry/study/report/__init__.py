@@ -29,6 +29,7 @@ from tarry.study.report.sections import (
     threat_title,
 )
 from tarry.study.report.tables import choices_table, costs_table
+from tarry.study.tried import PRICE
 
 __all__ = [
     "GLOSSARY",
@@ -87,7 +88,8 @@ def stamp(report: Report) -> dict[str, str]:
     question = report.question
     advised = f"; for the recommendation {question.advice_draws}" if question.recommend else ""
     filters = {
-        "without bots": question.without_bots,
+        "without bots": bool(question.without_bots),
+        "bots count too": question.without_bots is False,
         "same events once": question.collapse,
         f"at most {question.busy_limit} events of an actor": question.busy_limit is not None,
     }
@@ -103,6 +105,7 @@ def stamp(report: Report) -> dict[str, str]:
         "window": format_duration(Fraction(question.window, MICROSECONDS)),
         "cutoffs": listed + (", and on until all linked pairs lie within" if question.stretch else ""),
         "filters": ", ".join(words for words, used in filters.items() if used) or "none",
+        **({"limits": "; ".join(question.limits.words)} if question.limits.words else {}),
     }
 
 
@@ -125,7 +128,7 @@ def in_short(report: Report) -> Html:
     True
     """
     advice = report.advice
-    advised = advice is not None and bool(advice.before)
+    advised = advice is not None and bool(advice.right_before)
     several = len({run.policy for run in report.runs}) > 1
     parts = [
         el("h3", "The whole history, as it is"),
@@ -139,7 +142,10 @@ def in_short(report: Report) -> Html:
         if advised:
             later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
             parts += [el("h3", later), _tiles(_later(advice))]
-        parts += [el("p", advice.sentence, class_="advice"), items("ul", advice.cautions)]
+        parts += [
+            el("p", advice.sentence, class_="advice"),
+            items("ul", [*advice.reasons, *advice.cautions]),
+        ]
     return section("In short", *parts, el("p", _CLAIMS, class_="small") if report.linked_pairs else "")
 
 
@@ -167,6 +173,7 @@ def _later(advice: Advice) -> list[tuple[str, str]]:
         (percent(advice.best.right_person), f"{right} the recommended policy"),
         (percent(advice.best.reference), "of acts a little further apart than a batch are anyway"),
         (seconds(advice.best.mean_s), "mean delay of that policy"),
+        (percent(advice.best.reordered), "of neighbours on one target change places"),
     ]
 
 
@@ -269,15 +276,15 @@ def recommendation(report: Report, charts: Charts) -> Html:
         return section(title, el("p", f"No recommendation: {report.no_advice}."))
     if advice is None:
         return Html()
-    if not advice.choices or not advice.before:
-        return section(title, el("p", advice.sentence), items("ul", advice.cautions))
+    if not advice.choices or not advice.right_before:
+        return section(title, el("p", advice.sentence), items("ul", [*advice.reasons, *advice.cautions]))
     trade = "What each policy costs (mean delay) and buys (fewer right claims); numbers as in the table."
     notes = dict.fromkeys(choice.note for choice in advice.choices if choice.note)
     return section(
         title,
         el("p", _how(advice)),
         el("p", advice.sentence, class_="advice"),
-        items("ul", advice.cautions),
+        items("ul", [*advice.reasons, *advice.cautions]),
         el("div", picture(charts, "advice", trade), choices_table(advice), class_="beside"),
         *(el("p", f"Note: {note}", class_="small") for note in notes),
         *_to_copy(advice),
@@ -286,13 +293,14 @@ def recommendation(report: Report, charts: Charts) -> Html:
 
 
 def _how(advice: Advice) -> str:
+    times = f", and again on later parts: {advice.trials} trials" if advice.trials > 1 else ""
     return (
         f"Policies were learned on the first {number(advice.learned_on)} events and measured on the other "
-        f"{number(advice.measured_on)}. To be recommended is the one with the least mean delay among those "
-        "under which claims that find at least a tenth of the linked pairs are right at most a quarter as "
-        "often as with nothing done; where none gets there, the one under which they are right least "
-        "often. All figures of this section are about the later part of the history, those above about "
-        "the whole."
+        f"{number(advice.measured_on)}{times}. What counts is the share of right claims that a policy "
+        f"removes; each doubling of the mean delay must remove another {percent(PRICE)} of them. Policies "
+        "that the trials do not tell apart are a tie, and of a tie the strongest promise is taken. "
+        "Brackets hold the least and the most over all trials and draws; the other figures of this "
+        "section are about the first trial, those above about the whole history."
     )
 
 

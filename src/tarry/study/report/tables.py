@@ -160,6 +160,7 @@ def costs_table(report: Report) -> Html:
         "95 of 100 wait at most",
         "longest",
         "reordered",
+        "half reply within",
     ]
     used = ["most epsilon used on one person", "people beyond the promise"] * spent
     return table("What each practice costs", header + used, rows)
@@ -173,20 +174,24 @@ def choices_table(advice: Advice) -> Html:
     True
     """
     nothing, *points = trades(advice)
-    now = [percent(advice.right_before), "-", percent(nothing.precision)]
+    now = [percent(nothing.right), "-", percent(advice.before), "-", _length(advice.reply_before_s)]
     rows = [[f"1. {nothing.name}", "0s", "0s", *now]]
     for point, choice in zip(points, advice.choices, strict=True):
         rows.append(
             [
-                f"{point.number}. {point.name}" + (" (recommended)" if point.best else ""),
+                f"{point.number}. {point.name}"
+                + (" (recommended)" if point.best else " (a tie)" if choice in advice.tied else ""),
                 seconds(choice.mean_s),
                 seconds(choice.longest_s),
-                percent(choice.right_person),
+                choice.right_words,
                 percent(choice.reference),
                 percent(choice.precision),
+                percent(choice.reordered),
+                _length(choice.reply_s),
             ]
         )
     header = ["policy", "mean delay", "longest", "one person's, finding a tenth", "reference", "batched"]
+    header += ["reordered", "half reply within"]
     best = next((place for place, point in enumerate(points, start=1) if point.best), -1)
     return table("Policies that were tried", header, rows, marked=best)
 
@@ -216,6 +221,7 @@ def _cost_row(name: str, costs: Sequence[Cost], *, spent: bool) -> list[str]:
         seconds(fmean(cost.high_s for cost in costs)),
         seconds(max(cost.longest_s for cost in costs)),
         _shares([cost.reordered for cost in costs]),
+        _length(None if costs[0].reply_s is None else fmean(cost.reply_s or 0.0 for cost in costs)),
     ]
     if not spent:
         return row
