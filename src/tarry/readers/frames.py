@@ -46,7 +46,7 @@ def read_frame(
     time_unit: str | None = None,
     lines: Sequence[int] | IntArray | None = None,
 ) -> Columns:
-    """Read a polars frame, lazy or not, or anything that exports an Arrow stream.
+    """Read a frame of polars, lazy or not, of pandas, or anything that exports an Arrow stream.
 
     `lines` says where each row came from, for the account of rows that cannot be read; without it
     they are numbered from 1.
@@ -133,7 +133,26 @@ def _collected(frame: Any) -> pl.DataFrame:
     if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInput(f"the frame must be one of polars or export an Arrow stream, not {kind}")
     with refusing(f"the Arrow stream of {kind} is no table", "give a frame of rows"):
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            return _from_pandas(frame)
         return pl.DataFrame(frame)
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """A frame of pandas, column by column: its own Arrow stream needs pyarrow, and this does not."""
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return pl.DataFrame([_pandas_column(str(column.name), column) for column in columns])
+
+
+def _pandas_column(name: str, column: Any) -> pl.Series:
+    zone = getattr(column.dtype, "tz", None)
+    if zone is not None:
+        naive = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return pl.Series(name, naive.to_numpy()).dt.replace_time_zone("UTC")
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufM":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = column.astype(object)
+    return pl.Series(name, values.where(column.notna(), None).tolist(), strict=False)
 
 
 def _account(rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments) -> Faults:
