@@ -179,3 +179,34 @@ def test_its_json_is_what_the_command_prints(tmp_path, capsys):
     report = audit(path, Question(cutoffs=["1m", "5m"], recommend=False))
 
     assert json.loads(report.to_json()) == json.loads(printed)
+
+
+def test_a_clock_that_begins_at_0_is_told_in_days_and_not_as_1970():
+    """Some histories are published with the first event at 0."""
+    table = history(200)
+    counted = event_table(
+        actor=table.actor.tolist(),
+        target=table.target.tolist(),
+        time=(table.time - table.time.min()).tolist(),
+    )
+    report = audit(counted, Question(practices=["nothing"]))
+
+    assert str(report).splitlines()[0].endswith(", day 1 to day 11")
+    assert "day 1 to day 11" in report.html()
+    assert "1970" not in report.html()
+
+
+def test_a_command_and_a_question_take_the_same_form_and_zone(tmp_path, capsys):
+    path = tmp_path / "acts.csv"
+    path.write_text("actor,target,time\nann,p,1.7.2024 01:00\nann,q,1.7.2024 01:01\nbob,p,1.7.2024 01:09\n")
+    said = {"time_format": "%d.%m.%Y %H:%M", "time_zone": "Europe/Berlin"}
+    options = ["--time-format", said["time_format"], "--time-zone", said["time_zone"]]
+
+    assert main(["audit", str(path), "--no-advice", *options]) == 0
+    printed = capsys.readouterr()
+    report = audit(path, Question(practices=["nothing"], **said))
+
+    sizes = "3 events by 2 actors on 2 targets, 2024-06-30 to 2024-06-30"
+    assert printed.out.startswith(sizes)
+    assert "note: times carry no zone: read as Europe/Berlin" in printed.err
+    assert str(report).startswith(sizes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from tarry.study.batching import Measures
-from tarry.study.figures import day, number, percent, seconds, shown_names
+from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.person import CONFIDENCES, Yardsticks
 from tarry.study.runs import AttackRun, Line
 
@@ -24,7 +24,7 @@ def sizes(measures: Measures, linked: int, candidates: int) -> list[str]:
     2 events by 1 actors on 2 targets, 2023-11-14 to 2023-11-14
     """
     m = measures
-    span = f"{day(m.first)} to {day(m.last)}"
+    span = " to ".join(days(m.first, m.last))
     return [
         f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets, {span}",
         f"{linked:,} linked pairs among {candidates:,} pairs on different targets",

@@ -80,6 +80,8 @@ def _columns(source: Source, question: Question) -> Columns:
             target=question.target,
             time=question.time,
             time_unit=question.time_unit,
+            time_format=question.time_format,
+            time_zone=question.time_zone,
         )
     if isinstance(source, Iterable):
         return read_events(source)
