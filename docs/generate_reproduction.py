@@ -8,9 +8,13 @@ names the history it is about. Run it again when a script changes.
 # ruff: noqa: INP001 - a script beside its page, not a package
 
 import json
+import re
 import sys
 import textwrap
 from pathlib import Path
+
+from tarry.paper import script
+from tarry.paper.crosswalk import AUTHORS_CODE, CROSSWALK, INFERRED, summary
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures" / "reproduction"
@@ -36,8 +40,12 @@ SHOWN = {
 HEAD = """\
 # The paper, reproduced
 
-Goldberg, Fanti and Shah's results as printed, as their code has them, and corrected. One command makes
-every figure and table again, as one page with PNG, SVG and JSON of each:
+Goldberg, Fanti and Shah's results as printed, as their code has them, and corrected. Their code is public:
+<{code}>.
+
+{summary}
+
+One command makes every figure and table again, as one page with PNG, SVG and JSON of each:
 
 ```sh
 tarry reproduce all --data DIR --out reproduced
@@ -47,8 +55,10 @@ tarry reproduce all --data DIR --out reproduced
 follows is the run stamped {stamp}. Without `--data` the made-up histories remain, and closed forms need
 none.
 
-**The data.** The authors' data is not public any more. The Wikipedia, Bitcoin and peer review
-experiments run on made-up histories with the paper's published statistics, where the printed curves
+**The data.** We do not have the authors' data. Their repository has neither the conference's comments
+nor the week of payments; it lists a packed table of revisions (`wiki_analysis/wiki_data_all.csv.zip`),
+which nothing below was run on. The Wikipedia, Bitcoin and peer review experiments run on made-up
+histories with the paper's published statistics, where the printed curves
 should be approached, and on real event tables. None of these is the authors', they are not part of this
 project, and every number below says which history it is from:
 
@@ -68,12 +78,43 @@ curves lie near the printed ones supports the reading of the authors' code; it d
 """
 
 
+VERDICTS = """\
+*Stands*: it comes out, or its proof holds. *Corrected*: it holds with the correction that is named.
+*False*: as printed there is a counterexample. *Cannot be checked*: it needs data that we do not have.
+*(i)*: a part of it is inferred from the authors' code as it reads, not seen in a run of it; below the table
+is how. Figure 1 is a drawing, and claims nothing. Statements go by what they are about. [Theorem
+1''](theory.md#theorem-1) is ours, and the [errata](theory.md#errata-to-the-paper) name the tests.
+"""
+
+
+def crosswalk() -> str:
+    """The paper item by item, with links to the sections of the page."""
+    rows = ["| in the paper | about | here | verdict | why |", "| --- | --- | --- | --- | --- |"]
+    for item in CROSSWALK:
+        here = ", ".join(f"[{name}](#{_anchor(script(name).TITLE)})" for name in item.scripts)
+        verdict = f"{item.verdict} (i)" if item.inferred else str(item.verdict)
+        rows.append(f"| {item.name} | {item.about} | {here} | {verdict} | {item.why} |")
+    certain = [_bullet(sentence) for sentence in INFERRED]
+    title = "## The paper, item by item\n"
+    return "\n".join([title, VERDICTS, *rows, "", "What is inferred, and from what:\n", *certain, ""])
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _bullet(sentence: str) -> str:
+    return textwrap.fill(sentence, 118, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+
+
 def main(run: Path) -> None:
     """Write the page from the files of a run."""
     FIGURES.mkdir(parents=True, exist_ok=True)
     found = [json.loads((run / f"{name}.json").read_text(encoding="utf-8")) for name in SHOWN]
     stamp = f"tarry {found[0]['tarry']}, seed {found[0]['seed']}"
-    parts = [HEAD.format(stamp=stamp)]
+    short = f"{summary()} [The table](#the-paper-item-by-item) says why."
+    head = HEAD.format(stamp=stamp, code=AUTHORS_CODE, summary=textwrap.fill(short, 118))
+    parts = [head, crosswalk()]
     for one in found:
         parts.append(f"## {one['title']}\n")
         data = (
@@ -88,12 +129,7 @@ def main(run: Path) -> None:
             name = f"{one['name']}-{chart}.svg"
             (FIGURES / name).write_bytes((run / name).read_bytes())
             parts.append(f"![{chart.replace('-', ' ')}](figures/reproduction/{name})\n")
-        for sentence in one["says"]:
-            wrapped = textwrap.fill(
-                sentence, 118, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
-            )
-            parts.append(wrapped)
-        parts.append("")
+        parts += [*map(_bullet, one["says"]), ""]
     (HERE / "reproduction.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 
 

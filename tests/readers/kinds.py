@@ -4,6 +4,7 @@ import gzip
 from io import BytesIO
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 
 __all__ = ["FILES", "FRAMES", "MOMENTS", "OnlyAStream", "small", "stored_zstd", "write", "zstd_of_runs"]
@@ -87,6 +88,7 @@ FILES = {
 FRAMES = {
     "frame": lambda frame: frame,
     "lazy": pl.DataFrame.lazy,
+    "pandas": lambda frame: pd.DataFrame(frame.to_dict(as_series=False)),
     "stream": OnlyAStream,
 }
 

@@ -1,5 +1,6 @@
 """Frames as columns: every kind alike, and an exact account of the rows that cannot be read."""
 
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -169,3 +170,28 @@ def test_a_person_in_the_wrong_column_is_never_shown():
         read_frame(frame.head(1))
     assert "carol" not in str(caught.value)
     assert HINT in str(caught.value)
+
+
+def test_columns_of_pandas_are_read_whatever_they_are_made_of():
+    """Categories, whole numbers with holes, and moments with a zone; no other library is needed."""
+    moments = pd.to_datetime(["2023-11-14 01:00", "2023-11-14 02:00", None]).tz_localize("Europe/Berlin")
+    frame = pd.DataFrame(
+        {
+            "actor": pd.Categorical(["ann", "bob", "ann"]),
+            "target": pd.array([7, None, 8], dtype="Int64"),
+            "time": moments,
+        }
+    )
+
+    columns = read_frame(frame)
+
+    assert columns.frame.select("actor", "target").rows() == [("ann", 7)]
+    assert columns.arrival.tolist() == [1_699_920_000_000_000]
+    assert [fault.reason for fault in columns.unreadable] == ["target is missing", "time is missing"]
+
+
+def test_a_pandas_frame_with_one_name_twice_is_refused():
+    frame = pd.DataFrame([["ann", "p", 5]], columns=["actor", "actor", "time"])
+
+    with pytest.raises(BadInput, match="is no table: give a frame of rows"):
+        read_frame(frame)

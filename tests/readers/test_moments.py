@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tarry.readers.clocks import iso_moments
 from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
-from tarry.readers.times import iso_moments
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICRO = timedelta(microseconds=1)

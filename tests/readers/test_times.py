@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
+from tarry.readers.clocks import iso_moments
 from tarry.readers.times import (
     FAR,
     FINE,
@@ -20,7 +21,6 @@ from tarry.readers.times import (
     UNITS,
     days_of,
     in_reach,
-    iso_moments,
     moments,
     read_numbers,
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -191,7 +192,8 @@ def sources(folder):
         "text": str(path),
         "polars": ACTS,
         "lazy": ACTS.lazy(),
-        "arrow": OnlyAStream(ACTS),
+        "pandas": pd.DataFrame(ACTS.to_dict(as_series=False)),
+        "arrow": OnlyAStream(ACTS),  # a DuckDB relation is one
         "columns": read_frame(ACTS, time_unit="s"),
         "table": event_table(
             actor=ACTS["user"].to_list(),
@@ -204,7 +206,7 @@ def sources(folder):
     }
 
 
-@pytest.mark.parametrize("kind", range(10))
+@pytest.mark.parametrize("kind", range(11))
 def test_every_form_of_a_history_gives_the_same_report(kind, tmp_path):
     """Whoever asks: a command gives a path, a notebook a frame, a reader a stream."""
     name, source = list(sources(tmp_path).items())[kind]

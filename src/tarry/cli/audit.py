@@ -28,7 +28,7 @@ from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
-from tarry.study.figures import day, percent, seconds
+from tarry.study.figures import days, percent, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _print(report: "Report") -> None:
     m = report.measures
-    span = f"{day(m.first)} to {day(m.last)}"
+    span = " to ".join(days(m.first, m.last))
     print(f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets, {span}")
     window = seconds(m.window / 1e6)
     print(

@@ -65,6 +65,14 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         help="the column that says whether more was to come, where a policy has declared labels",
     )
     parser.add_argument("--time-unit", metavar="UNIT", help="s, ms, us, ns or iso (else as it looks)")
+    parser.add_argument(
+        "--time-format",
+        metavar="FORMAT",
+        help="how texts of times are written, such as '%%d.%%m.%%Y %%H:%%M'",
+    )
+    parser.add_argument(
+        "--time-zone", metavar="ZONE", help="of times that carry none, such as Europe/Berlin (else UTC)"
+    )
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -264,6 +272,8 @@ def open_columns(arguments: argparse.Namespace) -> "Columns":
         target=arguments.target,
         time=arguments.time,
         time_unit=arguments.time_unit,
+        time_format=arguments.time_format,
+        time_zone=arguments.time_zone,
     )
     for note in columns.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -173,7 +173,8 @@ def _says(tables: dict[str, Table]) -> list[str]:
             f"{max(declared):+.0f} %."
         ),
         (
-            "By the authors' code, the attack ran one percentile too low and with the window in seconds: "
+            "By the authors' code, the attack ran one percentile too low and with the window in seconds "
+            "(strong evidence, not certain: it was not run again on their data): "
             f"its curve for {run['its gap']:.1f} minutes had a gap of {run['gap of the run']:.1f}, and at "
             f"epsilon {run['epsilon']:g} a mean delay of {run['mean, run']:.1f} minutes where the table "
             f"has {run['mean, table']}."

@@ -344,8 +344,9 @@ def _says(bounds: Table, crossings: Table) -> list[str]:
     one = at[1.0, 75]
     return [
         (
-            f"The printed bound is broken in {broken} of {len(bounds.rows)} settings by an observer who "
-            f"knows when the first event arrived: at epsilon 1 and the 75th percentile power is "
+            "Assume an observer who knows when the first event arrived, and strangers of whom either may "
+            f"come first: then the printed bound is broken in {broken} of {len(bounds.rows)} settings. At "
+            "epsilon 1 and the 75th percentile power is "
             f"{one[6]:.2f} times the type-I error on simulated pairs ({one[4]:.2f} at best), where "
             f"{one[2]:.2f} is printed and {one[5]:.2f} is right."
         ),

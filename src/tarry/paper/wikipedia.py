@@ -2,7 +2,7 @@
 
 The paper's figures of precision over recall for gaps at the 25th, 50th and 75th percentile (section
 Experiments, Wikipedia, and its appendix). A gap is learned from the first week of a month; the last
-three are replayed and attacked with every cutoff. The authors' revisions are not public any more, so it
+three are replayed and attacked with every cutoff. We do not have the authors' revisions, so it
 runs on a made-up month with their published statistics, and on every history of a wiki that is given.
 
 Two versions. *As coded* (`wikipedia_versions.py`) has the authors' slips. *Corrected*

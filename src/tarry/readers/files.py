@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from tarry.core.errors import BadInput
+from tarry.readers.clocks import wall_clock
 from tarry.readers.columns import TROUBLE, Columns, Rows, Wanted, refusing
 from tarry.readers.faults import CONVERT, Faults, clip
 from tarry.readers.frames import take_columns
@@ -46,12 +47,15 @@ def read_history(
     target: str | None = None,
     time: str | None = None,
     time_unit: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
 ) -> Columns:
     r"""Read who acted on what and when from a Parquet, Arrow, CSV, TSV or JSONL file.
 
     The ending of its name tells the kind, else its first bytes do. Texts may be packed by gzip or
-    zstd. Columns that are not named are guessed by their usual names. A row that cannot be read is
-    counted and, if among the first, told with its line and reason.
+    zstd. Columns that are not named are guessed by their usual names. Texts of times are ISO 8601 or
+    of `time_format`, as in strptime; those without a zone are of `time_zone`, else of UTC. A row that
+    cannot be read is counted and, if among the first, told with its line and reason.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -64,11 +68,12 @@ def read_history(
     line 3: time is not a moment (a text of 5 characters)
     """
     check_unit(time_unit)
+    clock = wall_clock(time_format, time_zone, time_unit)
     wanted = Wanted(actor=actor, target=target, time=time)
     file = Path(path)
     what = f"the history {clip(file.name or file, 60)}"
     check_readable(file, what, pipes=False)
-    return take_columns(_rows(TextFile(path=file, what=what), wanted), wanted, time_unit)
+    return take_columns(_rows(TextFile(path=file, what=what), wanted), wanted, time_unit, clock)
 
 
 def _rows(text: TextFile, wanted: Wanted) -> Rows:

@@ -10,6 +10,7 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.clocks import WallClock, wall_clock
 from tarry.readers.columns import (
     Columns,
     Rows,
@@ -44,9 +45,11 @@ def read_frame(
     target: str | None = None,
     time: str | None = None,
     time_unit: str | None = None,
+    time_format: str | None = None,
+    time_zone: str | None = None,
     lines: Sequence[int] | IntArray | None = None,
 ) -> Columns:
-    """Read a polars frame, lazy or not, or anything that exports an Arrow stream.
+    """Read a frame of polars, lazy or not, of pandas, or anything that exports an Arrow stream.
 
     `lines` says where each row came from, for the account of rows that cannot be read; without it
     they are numbered from 1.
@@ -60,7 +63,8 @@ def read_frame(
     if numbers is not None and numbers.shape != (table.height,):
         raise BadInput(f"the lines must be {table.height}, one for each row, not {numbers.shape}")
     rows = Rows(frame=table, lines=numbers, faults=Faults("the frame"))
-    return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit)
+    clock = wall_clock(time_format, time_zone, time_unit)
+    return take_columns(rows, Wanted(actor=actor, target=target, time=time), time_unit, clock)
 
 
 def read_events(events: Iterable[Event]) -> Columns:
@@ -88,7 +92,12 @@ def read_events(events: Iterable[Event]) -> Columns:
     )
 
 
-def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
+def take_columns(
+    rows: Rows,
+    wanted: Wanted,
+    time_unit: str | None,
+    clock: WallClock = WallClock(),  # noqa: B008 - a tuple of two texts
+) -> Columns:
     """Choose the columns of parsed rows, read the times, and set aside what cannot be read.
 
     >>> table = pl.DataFrame({"actor": [1], "target": [2], "time": [3]})
@@ -103,7 +112,7 @@ def take_columns(rows: Rows, wanted: Wanted, time_unit: str | None) -> Columns:
         raise BadInput(f"{what} has no rows, only the names of columns", "give one with rows")
     names = [name_column(role, rows.frame[chosen[role]]) for role in ("actor", "target")]
     with refusing(f"the times of {what} cannot be read", "name another column with --time NAME"):
-        when = moments(rows.frame[chosen["time"]], time_unit, rows.unit)
+        when = moments(rows.frame[chosen["time"]], time_unit, rows.unit, clock)
     reasons = [
         pair for role, name in zip(chosen, names, strict=False) for pair in faults_of_names(role, name)
     ]
@@ -133,7 +142,26 @@ def _collected(frame: Any) -> pl.DataFrame:
     if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInput(f"the frame must be one of polars or export an Arrow stream, not {kind}")
     with refusing(f"the Arrow stream of {kind} is no table", "give a frame of rows"):
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            return _from_pandas(frame)
         return pl.DataFrame(frame)
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """A frame of pandas, column by column: its own Arrow stream needs pyarrow, and this does not."""
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return pl.DataFrame([_pandas_column(str(column.name), column) for column in columns])
+
+
+def _pandas_column(name: str, column: Any) -> pl.Series:
+    zone = getattr(column.dtype, "tz", None)
+    if zone is not None:
+        naive = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return pl.Series(name, naive.to_numpy()).dt.replace_time_zone("UTC")
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufM":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = column.astype(object)
+    return pl.Series(name, values.where(column.notna(), None).tolist(), strict=False)
 
 
 def _account(rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments) -> Faults:

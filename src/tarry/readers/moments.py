@@ -19,6 +19,7 @@ __all__ = [
     "counted_us",
     "is_count",
     "moment_us",
+    "own_clock",
     "unit_by_size",
     "zone_offset_s",
 ]
@@ -123,6 +124,16 @@ def unit_by_size(number: object) -> str:
     """
     count = _exact(number)
     return next((unit for unit, limit in LIMITS.items() if -limit < count < limit), "ns")
+
+
+def own_clock(first_us: int, last_us: int) -> bool:
+    """Whether times count from a start of their own: the first is near 0, the last within twenty years.
+
+    >>> own_clock(0, 1_814_400_000_000), own_clock(1_700_000_000_000_000, 1_700_000_060_000_000)
+    (True, False)
+    """
+    year = 365 * 86_400 * 1_000_000
+    return 0 <= first_us < year and last_us < 20 * year
 
 
 def _usual_us(text: str, *, bare_is_utc: bool) -> int | None:

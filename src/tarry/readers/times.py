@@ -1,7 +1,7 @@
 """A column of times, of whatever kind, as whole microseconds since 1970 UTC.
 
 Numbers are counts of a unit since 1970, or days of the calendar written as numbers; texts are numbers or
-ISO 8601. The form of texts, the units and the years that count are those of `moments.py`.
+ISO 8601, or of a form that a person gives (`clocks.py`). Units and years that count are in `moments.py`.
 """
 
 from typing import NamedTuple
@@ -12,34 +12,37 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
+from tarry.readers.clocks import TextMoments, WallClock, at_place, formed_moments, iso_moments
 from tarry.readers.faults import clip, shown
-from tarry.readers.moments import END_S, FIRST_S, ISO, LIMITS, PER_SECOND, zone_offset_s
+from tarry.readers.moments import END_S, FIRST_S, LIMITS, PER_SECOND, own_clock
 
 __all__ = [
     "HINT",
     "UNITS",
     "Counted",
-    "IsoMoments",
     "Moments",
     "check_unit",
     "days_of",
     "in_reach",
-    "iso_moments",
     "moments",
     "read_numbers",
 ]
 
-HINT = "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit"
+HINT = (
+    "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit, or give --time-format"
+)
 UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR = range(5)  # what can be wrong with a time
+FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
 _REASONS = (
     "",
     "is missing",
     "is not a moment",
     "is not a finite number",
     "is outside the years 1900 to 2200",
+    "was never shown by the clocks of the zone, which were put forward",
 )
-_BARE = "times carry no zone: read as UTC"
+# Days of a spreadsheet: those that a history may have, and how many lie before 1970.
+_SHEET_DAYS, _SHEET_START = (20_000, 60_000), 25_569
 _DAY = 86_400_000_000
 _FIRST_DATE, _LAST_DATE = 19000101, 22001231  # the years that count, as dates without hyphens
 
@@ -73,10 +76,16 @@ def check_unit(unit: str | None) -> None:
         raise BadInput(f"--time-unit must be one of {', '.join(UNITS)}, iso, not {clip(unit)}")
 
 
-def moments(column: pl.Series, unit: str | None = None, stated: str | None = None) -> Moments:
+def moments(
+    column: pl.Series,
+    unit: str | None = None,
+    stated: str | None = None,
+    clock: WallClock = WallClock(),  # noqa: B008 - a tuple of two texts
+) -> Moments:
     """Read numbers, texts or moments; `unit` is a person's word, `stated` that of the file.
 
-    A column of moments knows its unit, so that neither counts there.
+    A column of moments knows its unit, so that neither counts there. The clock says how texts are
+    written, and what is meant by times without a zone.
 
     >>> found = moments(pl.Series([1_700_000_000, None]))
     >>> found.arrival.tolist(), found.reason(1)
@@ -87,21 +96,44 @@ def moments(column: pl.Series, unit: str | None = None, stated: str | None = Non
     [1714550400000000]
     """
     kind = column.dtype
-    if kind.is_temporal() and not isinstance(kind, pl.Time | pl.Duration):
-        read = _from_moments(column)
+    if clock.form is not None:
+        read, bare = _from_form(column, clock.form)
+    elif kind.is_temporal() and not isinstance(kind, pl.Time | pl.Duration):
+        read, bare = _from_moments(column, clock.zone)
     elif isinstance(kind, pl.String | pl.Decimal | pl.Categorical | pl.Enum | pl.Null):
-        read = _from_texts(column, unit or stated)
+        read, bare = _from_texts(column, unit or stated)
     elif kind.is_numeric():
-        read = _from_numbers(column, unit, stated)
+        read, bare = _from_numbers(column, unit, stated)
     else:
         raise BadInput(
             f"the column {clip(column.name)} must hold numbers, moments or ISO 8601 texts, "
             f"not {clip(kind.base_type())}",
             "name another with --time NAME",
         )
+    read = _placed(read, bare, clock.zone)
     return read._replace(
         arrival=np.where(read.fault == FINE, read.arrival, 0), notes=(*read.notes, *_warnings(read))
     )
+
+
+def _placed(read: Moments, bare: BoolArray, zone: str | None) -> Moments:
+    """With the moments of times that carry no zone, by the clock of the zone that is given."""
+    bare = bare & (read.fault == FINE)
+    count, known = int(bare.sum()), int((read.fault == FINE).sum())
+    if not count:
+        unused = "no time of day is without a zone: --time-zone changes nothing"
+        return read if zone is None else read._replace(notes=(*read.notes, unused))
+    said = f"times carry no zone: read as {zone or 'UTC'}"
+    notes = [*read.notes, said if count == known else f"{count} of {known} {said}"]
+    if zone is None:
+        return read._replace(notes=tuple(notes))
+    placed = at_place(read.arrival[bare], zone)
+    arrival, fault = read.arrival.copy(), read.fault.copy()
+    arrival[bare] = placed.micros
+    fault[np.flatnonzero(bare)[placed.skipped]] = SKIPPED
+    if placed.twice:
+        notes.append(f"{placed.twice} times were shown twice when clocks were put back: the first is meant")
+    return read._replace(arrival=arrival, fault=fault, notes=tuple(notes))
 
 
 def _warnings(read: Moments) -> list[str]:
@@ -115,19 +147,20 @@ def _warnings(read: Moments) -> list[str]:
     return warnings
 
 
-def _from_moments(column: pl.Series) -> Moments:
+def _from_moments(column: pl.Series, zone: str | None) -> tuple[Moments, BoolArray]:
     """Dates and moments of any unit; what carries a zone is UTC inside."""
+    notes: tuple[str, ...] = ()
+    bare = getattr(column.dtype, "time_zone", None) is None
     if column.dtype == pl.Date:
-        notes: tuple[str, ...] = ("times are days: read as midnight UTC",)
+        notes, bare = ("times are days: read as midnight UTC",) if zone is None else (), zone is not None
         unit, counts = "s", column.to_physical().cast(pl.Int64) * 86_400
     else:
-        notes = () if getattr(column.dtype, "time_zone", None) else (_BARE,)
         unit, counts = str(getattr(column.dtype, "time_unit", "us")), column.to_physical()
-    micros, fault, _ = read_numbers(counts, counts, unit)
-    return Moments(micros, fault, column, notes)
+    micros, fault, _, _ = read_numbers(counts, counts, unit)
+    return Moments(micros, fault, column, notes), np.full(len(column), bare)
 
 
-def _from_numbers(column: pl.Series, unit: str | None, stated: str | None) -> Moments:
+def _from_numbers(column: pl.Series, unit: str | None, stated: str | None) -> tuple[Moments, BoolArray]:
     if unit == "iso":
         raise BadInput(
             f"--time-unit iso is for texts, and the column holds {clip(column.dtype)}",
@@ -135,13 +168,31 @@ def _from_numbers(column: pl.Series, unit: str | None, stated: str | None) -> Mo
         )
     is_float = column.dtype.is_float()
     whole = column.clear(column.len()).cast(pl.Int64) if is_float else column.cast(pl.Int64, strict=False)
-    micros, fault, notes = read_numbers(whole, column, unit or stated)
+    micros, fault, notes, bare = read_numbers(whole, column, unit or stated)
     if column.dtype == pl.Float32:
         notes = (*notes, "times are stored as 32-bit floats, which round them")
-    return Moments(micros, fault, column, notes)
+    return Moments(micros, fault, column, notes), np.full(len(column), bare)
 
 
-def _from_texts(column: pl.Series, unit: str | None) -> Moments:
+def _from_form(column: pl.Series, form: str) -> tuple[Moments, BoolArray]:
+    """Texts, or whole numbers, of the form that a person has given."""
+    kind = column.dtype
+    if not (kind.is_integer() or isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null)):
+        raise BadInput(f"--time-format is for texts, and the column holds {clip(kind)}", "leave it out")
+    texts = column.cast(pl.String).str.strip_chars()
+    texts = texts.set(texts == "", None)
+    read = formed_moments(texts, form)
+    fault = _text_faults(read)
+    fault[texts.is_null().to_numpy()] = MISSING
+    return Moments(read.micros, fault, texts, ()), ~read.zoned
+
+
+def _text_faults(read: TextMoments) -> npt.NDArray[np.uint8]:
+    faults = np.where(read.good, np.where(in_reach(read.micros), FINE, FAR), NO_MOMENT)
+    return faults.astype(np.uint8)
+
+
+def _from_texts(column: pl.Series, unit: str | None) -> tuple[Moments, BoolArray]:
     """Texts that are numbers or ISO 8601, each by its own rule; `iso` says that none is a number."""
     texts = column.cast(pl.String).str.strip_chars()
     texts = texts.set(texts == "", None)
@@ -150,22 +201,21 @@ def _from_texts(column: pl.Series, unit: str | None) -> Moments:
         numbers = numbers.clear(numbers.len())
     is_number = numbers.is_not_null()
     whole = texts.set(~is_number, None).cast(pl.Int64, strict=False)
-    micros, fault, notes = read_numbers(whole, numbers, unit)
+    micros, fault, notes, from_sheet = read_numbers(whole, numbers, unit)
     written = (~is_number & texts.is_not_null()).to_numpy()
+    bare = np.full(len(texts), from_sheet)
     if not written.any():
-        return Moments(micros, fault, texts, notes)
+        return Moments(micros, fault, texts, notes), bare
     iso = iso_moments(texts.filter(written))
     micros[written] = iso.micros
-    fault[written] = np.where(iso.good, np.where(in_reach(iso.micros), FINE, FAR), NO_MOMENT)
+    fault[written] = _text_faults(iso)
+    bare[written] = ~iso.zoned
     counted, read = int((fault[~written] == FINE).sum()), int(iso.good.sum())
-    bare = int((iso.good & ~iso.zoned).sum())
     if counted and read:
         notes = (f"{counted} of {counted + read} times are numbers, the others ISO 8601 texts", *notes)
     elif not counted:
         notes = ()
-    if bare:
-        notes = (*notes, _BARE if bare == read else f"{bare} of {read} {_BARE}")
-    return Moments(micros, fault, texts, notes)
+    return Moments(micros, fault, texts, notes), bare
 
 
 class Counted(NamedTuple):
@@ -178,35 +228,70 @@ class Counted(NamedTuple):
     micros: IntArray  # microseconds since 1970 UTC; anything where there is a fault
     fault: npt.NDArray[np.uint8]  # which fault each row has, FINE for none
     notes: tuple[str, ...]  # how they were read, if that was guessed
+    from_sheet: bool  # days of a spreadsheet, by the clock on its wall
 
 
 def read_numbers(whole: pl.Series, numbers: pl.Series, unit: str | None) -> Counted:
     """Read numbers of a unit: `whole` where they are whole and fit 63 bits, `numbers` for all of them.
 
-    Without a unit they are dates, if all of them could be, and else of the unit that fits their size.
+    Without a unit they are dates, if all of them could be, or days of a spreadsheet with times of day,
+    and else of the unit that fits their size.
 
     >>> days = pl.Series([20240501, 20240503])
     >>> read_numbers(days, days, None).notes
     ('times read as dates (YYYYMMDD): 2024-05-01 to 2024-05-03',)
+    >>> read_numbers(pl.Series([None], dtype=pl.Int64), pl.Series([45413.4166666667]), None).notes
+    ('times read as days of a spreadsheet (--time-unit if not): 2024-05-01 to 2024-05-01',)
     """
     floats = numbers.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    finite, guess = np.isfinite(floats), ""
-    if unit not in UNITS:
-        dates = _dates(floats, finite)
-        unit = "s" if dates is not None else _guess_unit(np.abs(floats[finite]))
-        guess = f"{UNITS[unit]}, by their size" if dates is None else "dates (YYYYMMDD)"
-        whole = whole if dates is None else dates
-    is_whole = whole.is_not_null().to_numpy()
-    exact, exact_good = _in_micros(whole.fill_null(0).to_numpy(), unit)
-    near, near_good = _in_micros(np.where(finite, floats, 0), unit)
+    finite = np.isfinite(floats)
+    form = _Form(unit, whole) if unit in UNITS else _guessed(whole, floats, finite)
+    is_whole = form.whole.is_not_null().to_numpy()
+    exact, exact_good = _in_micros(form.whole.fill_null(0).to_numpy(), form.unit)
+    near, near_good = _in_micros(np.where(finite, floats, 0), form.unit)
     micros = np.where(is_whole, exact, near)
     fault = np.where(np.where(is_whole, exact_good, near_good), FINE, FAR).astype(np.uint8)
     fault[~finite] = NOT_FINITE
     fault[numbers.is_null().to_numpy()] = MISSING
-    days = days_of(micros[fault == FINE])
-    return Counted(
-        micros, fault, (f"times read as {guess}" + (f": {days}" if days else ""),) if guess else ()
-    )
+    return Counted(micros, fault, _guess_note(form, micros[fault == FINE]), form.from_sheet)
+
+
+class _Form(NamedTuple):
+    """How numbers are written."""
+
+    unit: str
+    whole: pl.Series  # counts of the unit, where they are whole
+    guess: str = ""  # in words; nothing where a person or the file has said it
+    by_size: bool = False
+    from_sheet: bool = False
+
+
+def _guessed(whole: pl.Series, floats: npt.NDArray[np.float64], finite: BoolArray) -> _Form:
+    if _is_sheet(floats[finite]):  # to the millisecond: more is not in so many digits
+        millis = np.rint((np.where(finite, floats, _SHEET_START) - _SHEET_START) * 86_400_000)
+        words = "days of a spreadsheet (--time-unit if not)"
+        return _Form("ms", pl.Series(millis).cast(pl.Int64), words, from_sheet=True)
+    dates = _dates(floats, finite)
+    if dates is not None:
+        return _Form("s", dates, "dates (YYYYMMDD)")
+    unit = _guess_unit(np.abs(floats[finite]))
+    return _Form(unit, whole, f"{UNITS[unit]}, by their size", by_size=True)
+
+
+def _guess_note(form: _Form, good: IntArray) -> tuple[str, ...]:
+    """What was guessed, and which days come of it."""
+    if not form.guess:
+        return ()
+    days = days_of(good)
+    if len(good) and form.by_size and own_clock(int(good.min()), int(good.max())):
+        days = "they begin near 0, so they count from a start of their own"
+    return (f"times read as {form.guess}" + (f": {days}" if days else ""),)
+
+
+def _is_sheet(sizes: npt.NDArray[np.float64]) -> bool:
+    """Whether all numbers are days of a spreadsheet from 1954 to 2064, some with a time of day."""
+    least, most = _SHEET_DAYS
+    return bool(len(sizes) and sizes.min() >= least and sizes.max() < most and (sizes % 1).any())
 
 
 def in_reach(micros: IntArray) -> BoolArray:
@@ -270,55 +355,3 @@ def _in_micros(counts: IntArray | npt.NDArray[np.float64], unit: str) -> tuple[I
     if unit == "ns":
         return inside // 1000 + (inside % 1000 >= 500), good
     return inside * (1_000_000 // per_second), good
-
-
-class IsoMoments(NamedTuple):
-    """The moments of a column of texts; rows that hold none are marked.
-
-    >>> iso_moments(pl.Series(["soon"])).good.tolist()
-    [False]
-    """
-
-    micros: IntArray  # microseconds since 1970 UTC; 0 where there is none
-    good: BoolArray  # whether the text is a moment
-    zoned: BoolArray  # whether it says its zone
-
-
-def iso_moments(texts: pl.Series) -> IsoMoments:
-    """Read texts such as `2024-05-01T10:00:00Z`; one without a zone is read as UTC.
-
-    >>> found = iso_moments(pl.Series(["1970-01-01T02:00:01.5+02:00", "1970-01-02", "2024-02-30"]))
-    >>> found.micros.tolist(), found.good.tolist(), found.zoned.tolist()
-    ([1500000, 86400000000, 0], [True, True, False], [True, False, False])
-    """
-    parts = texts.str.extract_groups(ISO).struct.unnest()
-    hour, minute, second = (
-        pl.col(name).cast(pl.Int64).fill_null(0) for name in ("hour", "minute", "second")
-    )
-    day = pl.concat_str("year", "month", "day").str.to_date("%Y%m%d", strict=False)
-    # Digits beyond the ninth cannot change which microsecond is nearest, but for a tie.
-    nanos = pl.col("part").str.pad_end(9, "0").str.slice(0, 9).cast(pl.Int64).fill_null(0)
-    ahead = _seconds_ahead(parts["zone"])
-    seconds = day.cast(pl.Int32).cast(pl.Int64) * 86_400 + hour * 3600 + minute * 60 + second - ahead
-    read = parts.select(
-        micros=seconds * 1_000_000 + (nanos + 500) // 1000,
-        # A leap second is the first moment after it: clocks have no place for it.
-        good=day.is_not_null() & (hour < 24) & (minute < 60) & (second < 61) & ahead.is_not_null(),
-        zoned=pl.col("zone").is_not_null(),
-    )
-    good = read["good"].fill_null(value=False)
-    micros = read.select(pl.when(good).then("micros").otherwise(0))["micros"]
-    return IsoMoments(micros.to_numpy(), good.to_numpy(), (read["zoned"] & good).to_numpy())
-
-
-def _seconds_ahead(zones: pl.Series) -> pl.Expr:
-    """The offset of each row; UTC where none is written, nothing where no place has such a zone."""
-    offsets: dict[str, int | None] = {}
-    for zone in zones.drop_nulls().unique():
-        try:
-            offsets[zone] = zone_offset_s(zone)
-        except ValueError:
-            offsets[zone] = None
-    if not offsets:
-        return pl.lit(0)
-    return pl.col("zone").replace_strict(offsets, default=0, return_dtype=pl.Int64)

@@ -1,20 +1,18 @@
 """The audit: one history, read, measured, attacked, and what a delay would change; all in one report."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import BadInput, TarryError
-from tarry.readers.columns import Columns
-from tarry.readers.faults import Unreadable
-from tarry.readers.files import read_history
-from tarry.readers.frames import read_events, read_frame
+from tarry.core.exact import json_number
 from tarry.study.advice import Advice
 from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
-from tarry.study.headline import headlines
+from tarry.study.frames import report_frame
+from tarry.study.headline import headlines, sizes
 from tarry.study.learned import split
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
@@ -22,15 +20,18 @@ from tarry.study.question import Question
 from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
-from tarry.study.table import EventTable, table_of
+from tarry.study.source import Source, SourceAccount, read_source
+from tarry.study.table import EventTable
 from tarry.study.tried import TriedPolicy
 
-__all__ = ["SUSPECTS", "Question", "Report", "Source", "SourceAccount", "Stages", "audit"]
+if TYPE_CHECKING:  # a chart library is slow to load, and not always asked for
+    import altair as alt
+    import polars as pl
+
+__all__ = ["SUSPECTS", "Question", "Report", "Stages", "audit"]
 
 #: How many people might have done it, in tables of posteriors.
 SUSPECTS = (2, 5, 10, 20, 50)
-#: A path, a frame (polars, pandas, Arrow), what a reader found, a table, or a stream of events.
-Source = Any
 #: Is told (stage, done, all): "measuring", "advising", "comparing" or "replaying".
 Stages = Callable[[str, int, int], None]
 
@@ -45,29 +46,11 @@ _ROUND = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceAccount:
-    """How a history was read.
-
-    >>> SourceAccount(rows=5, unreadable_count=1).sentence
-    '1 of 5 rows could not be read'
-    """
-
-    rows: int = 0  # with those that could not be read
-    unreadable: Sequence[Unreadable] = ()  # the first few that could not be read
-    unreadable_count: int = 0
-    notes: Sequence[str] = ()  # what was guessed, and what one should know
-
-    @property
-    def sentence(self) -> str:
-        """How many rows could not be read; nothing where all could."""
-        count = self.unreadable_count
-        return f"{count:,} of {self.rows:,} rows could not be read" if count else ""
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Report:
     """All that was measured. No name of an actor or target is in it.
+
+    It prints as a summary, in a notebook too; `to_frame` has its tables and `charts` its charts.
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
@@ -115,6 +98,62 @@ class Report:
         if not same or different is None or different >= 1:
             return []
         return posteriors(same, float(different), SUSPECTS)
+
+    def __repr__(self) -> str:
+        """In one line; the figures themselves are far too many."""
+        m = self.measures
+        practices = ", ".join(repr(practice.name) for practice in self.question.practices)
+        return f"<Report of {m.events:,} events by {m.actors:,} actors, practices [{practices}]>"
+
+    def __str__(self) -> str:
+        """The sizes and the headlines.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[1_700_000_000_000_000] * 2)
+        >>> print(audit(table, Question(practices=[])))
+        2 events by 1 actors on 2 targets, 2023-11-14 to 2023-11-14
+        1 linked pairs among 1 pairs on different targets
+        """
+        return "\n".join([*sizes(self.measures, self.linked_pairs, self.candidate_pairs), *self.headlines])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, with a small table; no script, and nothing is loaded."""
+        from tarry.study.report.summary import summary_html  # noqa: PLC0415 - as in html
+
+        return summary_html(self)
+
+    @property
+    def charts(self) -> dict[str, "alt.LayerChart"]:
+        """Every chart that there are figures for, by name; a notebook draws them.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> list(audit(table, Question(practices=[])).charts)
+        ['gaps', 'rates']
+        """
+        from tarry.study.charts import audit_charts  # noqa: PLC0415 - as in html
+
+        return audit_charts(self)
+
+    def to_frame(self, name: str) -> "pl.DataFrame":
+        """A table as a polars frame: lines, scores, costs, yardsticks, choices, measures or posteriors.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> audit(table, Question(practices=["nothing"])).to_frame("lines")["right_person"].to_list()
+        [1.0]
+        """
+        return report_frame(self, name)
+
+    def to_json(self) -> str:
+        """Everything as JSON: what `tarry audit --json` prints.
+
+        >>> from tarry.study.table import event_table
+        >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
+        >>> json.loads(audit(table, Question(practices=[])).to_json())["events"]
+        2
+        """
+        return json.dumps(self.as_dict(), indent=2, default=json_number)
 
     def runs_of(self, policy: str, attack: str, observer: str) -> list[AttackRun]:
         """The runs of one practice under one attack, draw after draw."""
@@ -183,7 +222,7 @@ def audit(
 ) -> Report:
     """Read a history, measure how linkable its people are, and say what a delay would change.
 
-    The source is a file, a frame of polars, pandas or Arrow, an `EventTable` or events of a reader;
+    The source is a file, a frame of polars, pandas, DuckDB or Arrow, an `EventTable` or events of a reader;
     the question says which practices, observers and attacks, and how to read it. The same source and
     question give the same report.
 
@@ -196,7 +235,7 @@ def audit(
     if engine != "memory":
         raise BadInput(f"unknown engine {engine!r}", "use memory")
     question = Question() if question is None else question
-    reading, table = _read(source, question)
+    reading, table = read_source(source, question)
     report = _measured(table, question, reading, _stage(progress, "measuring"))
     if question.recommend:
         report = _advised(report, table, progress)
@@ -205,54 +244,6 @@ def audit(
     if report.advice is not None and report.advice.best is not None and question.before_after:
         report = replace(report, after=_after(report.advice.best, report, table, progress))
     return report
-
-
-def _read(source: Source, question: Question) -> tuple[SourceAccount, EventTable]:
-    """The table of the events that count, and how it was read."""
-    if isinstance(source, EventTable):
-        return SourceAccount(rows=len(source)), _filtered(source, question)
-    columns = _columns(source, question)
-    table = table_of(
-        columns,
-        bots=None if question.without_bots is None else not question.without_bots,
-        collapse=question.collapse,
-        most=question.busy_limit,
-        track=question.track,
-        declared=question.declared,
-    )
-    reading = SourceAccount(
-        rows=len(columns) + columns.unreadable_count,
-        unreadable=columns.unreadable,
-        unreadable_count=columns.unreadable_count,
-        notes=columns.notes,
-    )
-    return reading, table
-
-
-def _columns(source: Source, question: Question) -> Columns:
-    if isinstance(source, Columns):
-        return source
-    is_frame = hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect")  # the latter: a lazy one
-    if is_frame or isinstance(source, str | Path):
-        read: Callable[..., Columns] = read_frame if is_frame else read_history
-        return read(
-            source,
-            actor=question.actor,
-            target=question.target,
-            time=question.time,
-            time_unit=question.time_unit,
-        )
-    if isinstance(source, Iterable):
-        return read_events(source)
-    raise BadInput(f"a history must be a path, a frame, a table or events, not {type(source).__name__}")
-
-
-def _filtered(table: EventTable, question: Question) -> EventTable:
-    if question.without_bots:
-        raise BadInput("an EventTable does not say who is a bot", "leave bots out before it is made")
-    if question.busy_limit is not None:
-        table = table.without_busy(question.busy_limit)
-    return table.collapse() if question.collapse else table
 
 
 def _measured(

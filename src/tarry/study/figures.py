@@ -8,8 +8,9 @@ from pathlib import PureWindowsPath
 
 from tarry.core import plugins
 from tarry.core.exact import format_duration
+from tarry.readers.moments import own_clock
 
-__all__ = ["day", "number", "percent", "seconds", "shown_names"]
+__all__ = ["day", "days", "number", "percent", "seconds", "shown_names"]
 
 _EPOCH = date(1970, 1, 1)
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -61,6 +62,18 @@ def day(microseconds: int) -> str:
         return (_EPOCH + timedelta(days=days)).isoformat()
     except OverflowError:  # a history in units of its own
         return f"day {days:,}"
+
+
+def days(first: int, last: int) -> tuple[str, str]:
+    """The first and the last day of a history; counted where times have a start of their own.
+
+    >>> days(1_700_000_000_000_000, 1_700_090_000_000_000), days(0, 1_814_300_000_000)
+    (('2023-11-14', '2023-11-15'), ('day 1', 'day 21'))
+    """
+    if not own_clock(first, last):
+        return day(first), day(last)
+    one, other = (f"day {moment // _MICROSECONDS_A_DAY + 1:,}" for moment in (first, last))
+    return one, other
 
 
 def shown_names(practices: Sequence[str]) -> dict[str, str]:

@@ -1,16 +1,34 @@
-"""The report in sentences: how often claims are right about the person, before and after."""
+"""The report in sentences: its sizes, and how often claims are right about the person."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from tarry.study.figures import number, percent, seconds, shown_names
+from tarry.study.batching import Measures
+from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.person import CONFIDENCES, Yardsticks
 from tarry.study.runs import AttackRun, Line
 
-__all__ = ["headlines", "raised_at"]
+__all__ = ["headlines", "raised_at", "sizes"]
 
 #: A share that rises by less than this is not told.
 _NOTABLE = 0.001
+
+
+def sizes(measures: Measures, linked: int, candidates: int) -> list[str]:
+    """How much there is: events and people, and pairs.
+
+    >>> from tarry.study.batching import measure
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[1_700_000_000_000_000] * 2)
+    >>> print(sizes(measure(table, window=10), 1, 1)[0])
+    2 events by 1 actors on 2 targets, 2023-11-14 to 2023-11-14
+    """
+    m = measures
+    span = " to ".join(days(m.first, m.last))
+    return [
+        f"{m.events:,} events by {m.actors:,} actors on {m.targets:,} targets, {span}",
+        f"{linked:,} linked pairs among {candidates:,} pairs on different targets",
+    ]
 
 
 def headlines(

@@ -51,6 +51,8 @@ class Question:
     target: str | None
     time: str | None
     time_unit: str | None  # s, ms, us, ns or iso; None: as it looks
+    time_format: str | None  # of texts, as in strptime; None: ISO 8601
+    time_zone: str | None  # of times that carry none; None: UTC
     track: str | None  # a public column that sets the gap, where a policy has gaps of tracks
     declared: str | None  # the column that says whether more was to come, where labels are declared
     without_bots: bool | None  # leave bots out; None: those that a column marks
@@ -80,6 +82,8 @@ class Question:
         target: str | None = None,
         time: str | None = None,
         time_unit: str | None = None,
+        time_format: str | None = None,
+        time_zone: str | None = None,
         track: str | None = None,
         declared: str | None = None,
         without_bots: bool | None = None,
@@ -112,6 +116,8 @@ class Question:
             "target": target,
             "time": time,
             "time_unit": time_unit,
+            "time_format": time_format,
+            "time_zone": time_zone,
             "track": track,
             "declared": declared,
             "without_bots": without_bots,

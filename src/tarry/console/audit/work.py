@@ -16,7 +16,7 @@ from tarry.core.promise import promise
 from tarry.readers.files import read_history
 from tarry.study.advice import Advice
 from tarry.study.audit import Report, audit
-from tarry.study.figures import day, number, percent, seconds
+from tarry.study.figures import days, number, percent, seconds
 from tarry.study.question import Question
 from tarry.study.replay import replay
 
@@ -96,12 +96,13 @@ def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     '1'
     """
     m = report.measures
+    first, last = days(m.first, m.last)
     return {
         "events": number(m.events),
         "actors": number(m.actors),
         "targets": number(m.targets),
-        "first": day(m.first),
-        "last": day(m.last),
+        "first": first,
+        "last": last,
         "window": choices["window"],
         "batched": percent(m.batching.batched_share),
         "linked": number(report.linked_pairs),

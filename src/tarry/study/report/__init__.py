@@ -14,7 +14,7 @@ from tarry.core.promise import promise
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.charts import audit_charts, threats_of
-from tarry.study.figures import day, number, percent, seconds, shown_names
+from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.practice import MICROSECONDS, Spent
 from tarry.study.report.markup import Html, el, items, join, table, whole_page
 from tarry.study.report.sections import (
@@ -113,7 +113,7 @@ def _header(report: Report, title: str) -> Html:
     m = report.measures
     lead = (
         f"{number(m.events)} events by {number(m.actors)} people on {number(m.targets)} targets, "
-        f"{day(m.first)} to {day(m.last)}"
+        f"{' to '.join(days(m.first, m.last))}"
     )
     return el("header", el("h1", title), el("p", lead, class_="lead"))
 

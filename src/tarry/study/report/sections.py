@@ -9,7 +9,7 @@ from tarry.study.attack import attack_kind
 from tarry.study.audit import Report
 from tarry.study.charts import chart_svg, threat_name, threats_of
 from tarry.study.charts.curves import sought
-from tarry.study.figures import day, number, percent, seconds, shown_names
+from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.practice import OBSERVERS
 from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
@@ -77,12 +77,13 @@ def measured(report: Report, stamp: Mapping[str, str]) -> Html:
         "sample. Days are days of UTC."
     )
     m = report.measures
+    first, last = days(m.first, m.last)
     facts = {
         "events": number(m.events),
         "people (actors)": number(m.actors),
         "targets": number(m.targets),
-        "first day": day(m.first),
-        "last day": day(m.last),
+        "first day": first,
+        "last day": last,
         "window": seconds(m.window / 1e6),
         "pairs on different targets": number(report.candidate_pairs),
         "of these linked": number(report.linked_pairs),
