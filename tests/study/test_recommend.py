@@ -14,7 +14,7 @@ from tarry.core.policy import Policy
 from tarry.readers.files import read_history
 from tarry.study import recommend as module
 from tarry.study.learned import split
-from tarry.study.limits import Limits, limits
+from tarry.study.limits import AdviceLimits, limits
 from tarry.study.practice import MICROSECONDS
 from tarry.study.recommend import advise
 from tarry.study.replay import replay
@@ -209,7 +209,7 @@ def test_limits_choose_among_what_keeps_them(busy, advised):
 def test_acts_that_would_cross_the_deadline_are_counted(busy):
     late = split(busy)[1]
     deadline = int(np.median(late.time)) + 90 * MICROSECONDS
-    found = advise(busy, epsilons=["1"], draws=1, limits=Limits(deadline=deadline))
+    found = advise(busy, epsilons=["1"], draws=1, limits=AdviceLimits(deadline=deadline))
 
     for choice in found.choices:
         shown = replay(choice.policy).show(late.history, Seeded(0, 0))

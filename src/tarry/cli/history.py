@@ -14,7 +14,7 @@ from tarry.core.policy_file import chosen_policy
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
-    from tarry.study.limits import Limits
+    from tarry.study.limits import AdviceLimits
     from tarry.study.practice import Practice
     from tarry.study.question import Question
     from tarry.study.runs import Progress
@@ -122,7 +122,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar=value, help=words)
 
 
-def limits_from(arguments: argparse.Namespace) -> "Limits":
+def limits_from(arguments: argparse.Namespace) -> "AdviceLimits":
     """The limits that the options name."""
     from tarry.study.limits import limits  # noqa: PLC0415 - only where the study is installed
 

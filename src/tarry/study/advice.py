@@ -7,7 +7,7 @@ from typing import Any
 from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
 from tarry.study.figures import number, percent, seconds
-from tarry.study.limits import Limits
+from tarry.study.limits import AdviceLimits
 from tarry.study.runs import spread_percent
 from tarry.study.tried import PRICE, TriedPolicy
 
@@ -66,7 +66,7 @@ class Advice:
     interval: tuple[float, float] | None = None  # of right_before, over samples of people
     around: int | None = None  # people active around a typical act, within the longest delay
     mix: Mix | None = None  # beside the best
-    limits: Limits = field(default_factory=Limits)
+    limits: AdviceLimits = field(default_factory=AdviceLimits)
     reply_before_s: float | None = None  # half of the replies appear within this, with nothing done
     linked_pairs: int = 0  # in the measured part
     actors: int = 0  # in the measured part

@@ -1,4 +1,4 @@
-"""Limits of a recommendation: how long people may wait, and how much a policy must promise."""
+"""AdviceLimits of a recommendation: how long people may wait, and how much a policy must promise."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tarry.core.exact import Duration, Number, parse_duration, parse_number
 from tarry.readers.moments import NoMoment, moment_us
 from tarry.study.figures import day, percent, seconds
 
-__all__ = ["Limited", "Limits", "Rule", "limits"]
+__all__ = ["AdviceLimits", "Limited", "OneLimit", "limits"]
 
 
 class Limited(Protocol):
@@ -37,10 +37,10 @@ class Limited(Protocol):
         ...
 
 
-class Rule(NamedTuple):
+class OneLimit(NamedTuple):
     """One limit: what is looked at, how large it may be, and how it is written.
 
-    >>> Rule("an epsilon", 1.0, lambda one: one.epsilon, "{:g}".format).most
+    >>> OneLimit("an epsilon", 1.0, lambda one: one.epsilon, "{:g}".format).most
     1.0
     """
 
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class AdviceLimits:
     """What a recommended policy must keep to. None: no limit.
 
     >>> limits(max_delay="2h", least_promise="1").rules[0].most
@@ -65,7 +65,7 @@ class Limits:
     deadline: int | None = None  # microseconds since 1970: acts that would cross it are counted
 
     @property
-    def rules(self) -> list[Rule]:
+    def rules(self) -> list[OneLimit]:
         """Those that a policy keeps or does not."""
         every = (
             ("a longest delay", self.max_delay, lambda one: one.possible_s, seconds),
@@ -79,7 +79,7 @@ class Limits:
             ("an epsilon", self.least_promise, lambda one: one.epsilon, "{:g}".format),
         )
         return [
-            Rule(what, float(most), figure, written)
+            OneLimit(what, float(most), figure, written)
             for what, most, figure, written in every
             if most is not None
         ]
@@ -123,8 +123,8 @@ def limits(
     max_reordered: Number | None = None,
     least_promise: Number | None = None,
     deadline: str | None = None,
-) -> Limits:
-    """Limits as one writes them: durations, numbers and a moment in ISO 8601, all as text.
+) -> AdviceLimits:
+    """AdviceLimits as one writes them: durations, numbers and a moment in ISO 8601, all as text.
 
     >>> limits(mean_delay="30m", max_reordered="0.05").max_reordered
     Fraction(1, 20)
@@ -146,7 +146,7 @@ def limits(
         raise BadInput(
             f"the deadline must be a moment such as 2024-05-01T18:00:00Z, not {deadline!r}"
         ) from None
-    return Limits(
+    return AdviceLimits(
         max_delay=None if max_delay is None else parse_duration(max_delay, "--max-delay"),
         mean_delay=None if mean_delay is None else parse_duration(mean_delay, "--mean-delay"),
         max_reordered=share,

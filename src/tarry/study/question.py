@@ -9,7 +9,7 @@ from tarry.core.exact import Number, parse_duration
 from tarry.core.policy import Policy
 from tarry.study.attack import Attack, attack
 from tarry.study.baselines import baseline
-from tarry.study.limits import Limits
+from tarry.study.limits import AdviceLimits
 from tarry.study.practice import MICROSECONDS, Observer, Practice, observer
 from tarry.study.replay import replay
 
@@ -62,7 +62,7 @@ class Question:
     collapse: bool  # count events that share actor, target and time once
     recommend: bool  # learn policies on the first quarter, measure them on the rest, and recommend one
     epsilons: Sequence[Number]  # which budgets the recommendation tries
-    limits: Limits  # what it must keep to
+    limits: AdviceLimits  # what it must keep to
     before_after: bool  # attack the recommended policy as everything else, for charts before and after
     compared: Sequence[Practice]  # put beside the recommendation, on the part it was not learned on
 
@@ -93,7 +93,7 @@ class Question:
         collapse: bool = False,
         recommend: bool | None = None,
         epsilons: Sequence[Number] = EPSILONS,
-        limits: Limits | None = None,
+        limits: AdviceLimits | None = None,
         before_after: bool = True,
         compared: Sequence[Practice | Policy | str] = (),
     ) -> None:
@@ -127,7 +127,7 @@ class Question:
             "collapse": collapse,
             "recommend": practices is None if recommend is None else recommend,
             "epsilons": tuple(epsilons),
-            "limits": Limits() if limits is None else limits,
+            "limits": AdviceLimits() if limits is None else limits,
             "before_after": before_after,
             "compared": _practices(compared),
         }

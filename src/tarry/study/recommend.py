@@ -17,7 +17,7 @@ from tarry.study.advice import HELPS, Advice, Mix
 from tarry.study.baselines.mixes import ThresholdMix
 from tarry.study.batching import people_around, reply_time
 from tarry.study.learned import PERCENTILES, candidates, splits
-from tarry.study.limits import Limits
+from tarry.study.limits import AdviceLimits
 from tarry.study.person import right_interval, yardsticks
 from tarry.study.practice import MICROSECONDS, Observer, Shown
 from tarry.study.question import EPSILONS, Question
@@ -66,7 +66,7 @@ def advise(
     watcher: Observer | str = "notified",
     seed: int = 0,
     draws: int = 3,
-    limits: Limits | None = None,
+    limits: AdviceLimits | None = None,
     progress: Progress | None = None,
 ) -> Advice:
     """Learn policies on a part of a history, measure them on what came after, and recommend one.
@@ -85,7 +85,7 @@ def advise(
     >>> advise(table, epsilons=["1"]).best.policy.epsilon
     Fraction(1, 1)
     """
-    kept = Limits() if limits is None else limits
+    kept = AdviceLimits() if limits is None else limits
     options = {"window": window, "tick": tick, "epsilons": epsilons, "percentiles": percentiles}
     asked = Question(
         practices=[],
