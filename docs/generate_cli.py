@@ -55,7 +55,7 @@ def _table(parser: Parser) -> str:
     # The layout of argparse's own help differs between versions of Python; the options do not.
     actions = parser._actions  # noqa: SLF001 - there is no public list
     shown = [each for each in actions if each.help != argparse.SUPPRESS and each.dest != "help"]
-    rows = [f"| {_spelled(action)} | {str(action.help).replace("%%", "%")} |" for action in shown]
+    rows = [f"| {_spelled(action)} | {str(action.help).replace('%%', '%')} |" for action in shown]
     return "\n".join(["| option | |", "| --- | --- |", *rows])
 
 
