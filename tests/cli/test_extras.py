@@ -47,6 +47,8 @@ LINES = {
     "compare": "compare events.csv",
     "learn": "learn events.csv -o learned.toml",
     "season": "season 7:12",
+    "watch": "watch events.csv",
+    "adoption": "adoption events.csv --policy policy.toml",
     "synth": "synth -o made.csv",
     "reproduce": "reproduce",
 }
@@ -57,6 +59,8 @@ NEEDED = {
     "audit": "study",
     "simulate": "study",
     "compare": "study",
+    "watch": "study",
+    "adoption": "study",
     "learn": "study",
     "synth": "study",
     "reproduce": "paper",

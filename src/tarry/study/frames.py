@@ -82,7 +82,18 @@ def _yardsticks(report: "Report") -> list[Row]:
 
 def _choices(report: "Report") -> Sequence[Row]:
     choices: Sequence[Row] = [] if report.advice is None else report.advice.as_dict()["choices"]
-    return choices
+    return [_flat(row) for row in choices]
+
+
+def _flat(row: Row) -> Row:
+    """Spreads as three columns."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat |= {name: value["mean"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
+        else:
+            flat[name] = value
+    return flat
 
 
 def _measures(report: "Report") -> list[Row]:
