@@ -25,6 +25,8 @@ from tarry.study.question import Question
 from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.score import average_precision, crossover, recall_at
+from tarry.study.synth import synthesize
+from tarry.study.synth_recipes import Recipe
 from tarry.study.table import event_table
 
 #: What programs are promised.
@@ -288,3 +290,44 @@ def test_the_package_offers_the_audit():
     assert tarry.audit is audit
     assert tarry.Question is Question
     assert isinstance(tarry.audit(ACTS, tarry.Question(practices=[], time_unit="s")), tarry.Report)
+
+
+@pytest.fixture(scope="module")
+def history_of_months():
+    """Sixty people, some weeks, mostly in twos."""
+    made = synthesize(Recipe(events=2_500, actors=60, bots=0), seed=2)
+    return event_table(actor=made.actor, target=made.target, time=made.time)
+
+
+def test_the_long_watch_is_part_of_an_audit_where_asked(history_of_months):
+    """Everything that is replayed is watched; without the question there is nothing of it."""
+    question = Question(practices=["nothing", replay(Policy(epsilon="1", gap="11m"), "mine")], watch=True)
+    found = audit(history_of_months, question)
+
+    assert found.watch.of("mine").first.mean > 3 * found.watch.chance
+    assert found.as_dict()["watch"]["queries"] == found.watch.queries
+    page = found.html()
+    assert "After months: who is whose other name" in page
+    assert all(sentence.split(":")[0] in page for sentence in found.watch.sentences)
+    plain = audit(history_of_months, Question(practices=["nothing"]))
+    assert (plain.watch, plain.no_watch) == (None, "")
+    assert "After months" not in plain.html()
+
+
+def test_where_nobody_can_be_watched_the_audit_stands():
+    table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    found = audit(table, Question(practices=["nothing"], watch=True))
+
+    assert found.watch is None
+    assert found.no_watch
+    assert f"Not measured: {found.no_watch}." in found.html()
+
+
+def test_the_best_cutoff_does_not_depend_on_those_that_are_listed(history_of_months):
+    """It is searched among all of them."""
+    few, many = (
+        audit(history_of_months, Question(practices=["nothing"], cutoffs=cutoffs)).runs[0].people
+        for cutoffs in (["10s"], ["10s", "5m", "1h", "4h"])
+    )
+
+    assert few == many

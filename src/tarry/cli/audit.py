@@ -58,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure how often different people act close together on large histories too (slow)",
     )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="also look for everybody's other name, as tarry watch (slow)",
+    )
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
     add_limits(parser)
     add_report(parser)
@@ -75,7 +80,9 @@ def run(arguments: argparse.Namespace) -> None:
             "limits are for a recommendation, and none is asked for",
             "leave --policy, --baseline and --no-advice out, or the limits",
         )
-    question = question_from(arguments, recommend=recommend, different=arguments.different or None)
+    question = question_from(
+        arguments, recommend=recommend, different=arguments.different or None, watch=arguments.watch
+    )
     columns = open_columns(arguments)
     with progress_on_terminal("replays") as progress:
         report = audit(columns, question, progress=any_stage(progress))
@@ -113,6 +120,11 @@ def _print(report: "Report") -> None:
         if cost.draw == 0 and cost.policy != "nothing":
             print_sentences(cost.policy, _cost_sentences(cost, m.actors))
             print()
+    if report.watch is not None:
+        print_sentences("after months", report.watch.sentences)
+        print()
+    elif report.no_watch:
+        print(f"no long watch: {report.no_watch}\n")
     if report.no_advice:
         print(f"no recommendation: {report.no_advice}")
     elif report.advice is not None:

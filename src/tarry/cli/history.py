@@ -205,6 +205,7 @@ def question_from(
     observers: Sequence[str] = ("notified",),
     recommend: bool = False,
     different: bool | None = None,
+    watch: bool = False,
 ) -> "Question":
     """What the options ask; doing nothing is always among what is replayed."""
     from tarry.study.attack import attack  # noqa: PLC0415 - only where the study is installed
@@ -229,6 +230,7 @@ def question_from(
         busy_limit=arguments.busy_limit,
         collapse=arguments.collapse,
         recommend=recommend,
+        watch=watch,
         limits=limits_from(arguments),
         before_after=arguments.html is not None or arguments.charts is not None,
     )

@@ -22,6 +22,7 @@ from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attac
 from tarry.study.source import Source, SourceAccount, read_source
 from tarry.study.table import EventTable
 from tarry.study.tried import TriedPolicy
+from tarry.study.watch import NOTIFIED, Watch, WatchQuestion, watch
 
 if TYPE_CHECKING:  # a chart library is slow to load, and not always asked for
     import altair as alt
@@ -31,7 +32,7 @@ __all__ = ["SUSPECTS", "Question", "Report", "Stages", "audit"]
 
 #: How many people might have done it, in tables of posteriors.
 SUSPECTS = (2, 5, 10, 20, 50)
-#: Is told (stage, done, all): "measuring", "advising", "comparing" or "replaying".
+#: Is told (stage, done, all): "measuring", "advising", "comparing", "replaying" or "watching".
 Stages = Callable[[str, int, int], None]
 
 # Of a comparison, in seconds: as fine as those of the recommendation, so that figures agree.
@@ -73,6 +74,8 @@ class Report:
     no_advice: str = ""  # why there is none, where one was asked for
     after: "Report | None" = None  # the recommended policy beside doing nothing
     comparison: "Report | None" = None  # other practices beside them, on the part it was not learned on
+    watch: Watch | None = None  # who is whose other name, for somebody who adds up over months
+    no_watch: str = ""  # why it is not known, where it was asked for
     no_comparison: str = ""  # why there is none, where one was asked for
 
     @property
@@ -194,6 +197,7 @@ class Report:
             "headlines": self.headlines,
             "attacks": [run.as_dict() for run in self.runs],
             "costs": [cost.as_dict() for cost in self.costs],
+            "watch": (self.no_watch or None) if self.watch is None else self.watch.as_dict(),
             "notes": self.notes,
             "advice": (self.no_advice or None) if self.advice is None else self.advice.as_dict(),
             **compared,
@@ -242,7 +246,7 @@ def audit(
         report = _compared(report, table, progress)
     if report.advice is not None and report.advice.best is not None and question.before_after:
         report = replace(report, after=_after(report.advice.best, report, table, progress))
-    return report
+    return _watched(report, table, progress) if question.watch else report
 
 
 def _measured(
@@ -342,6 +346,25 @@ def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stage
         different=False,
     )
     return _measured(split(table)[1], shown, report.reading, _stage(progress, "replaying"))
+
+
+def _watched(report: Report, table: EventTable, progress: Stages | None) -> Report:
+    """With the long watch, on everything that was replayed and the recommended policy."""
+    question, best = report.question, None if report.advice is None else report.advice.best
+    asked = WatchQuestion(
+        practices=[
+            *(practice for practice in question.practices if practice.name != "nothing"),
+            *([] if best is None else [replay(best.policy, "recommended")]),
+        ],
+        observer=question.observers[0] if question.observers else NOTIFIED,
+        window=question.window,
+        draws=question.draws,
+        seed=question.seed,
+    )
+    try:
+        return replace(report, watch=watch(table, asked, _stage(progress, "watching")))
+    except TarryError as error:  # the audit stands without it
+        return replace(report, no_watch=str(error))
 
 
 def _stage(progress: Stages | None, stage: str) -> Progress | None:

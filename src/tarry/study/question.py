@@ -64,6 +64,7 @@ class Question:
     epsilons: Sequence[Number]  # which budgets the recommendation tries
     limits: AdviceLimits  # what it must keep to
     before_after: bool  # attack the recommended policy as everything else, for charts before and after
+    watch: bool  # also look for everybody's other name, over the whole time
     compared: Sequence[Practice]  # put beside the recommendation, on the part it was not learned on
 
     def __init__(
@@ -95,6 +96,7 @@ class Question:
         epsilons: Sequence[Number] = EPSILONS,
         limits: AdviceLimits | None = None,
         before_after: bool = True,
+        watch: bool = False,
         compared: Sequence[Practice | Policy | str] = (),
     ) -> None:
         values = {
@@ -129,6 +131,7 @@ class Question:
             "epsilons": tuple(epsilons),
             "limits": AdviceLimits() if limits is None else limits,
             "before_after": before_after,
+            "watch": watch,
             "compared": _practices(compared),
         }
         for name, value in values.items():

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 Claim = Callable[[Truth, IntArray, Sequence[int]], list[Score]]
+_DAY = 86_400 * MICROSECONDS
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
 
@@ -157,11 +158,13 @@ class _OneCutoff(Attack):
         """Among all cutoffs, where claims are about people at all: those of one recipient are not."""
         if any(score.persons is None for score in scores):
             return People(best=None)
+        moved = observed.seen - observed.truth.table.time
+        reach = observed.truth.window + 2 * int(np.ptp(moved)) if len(moved) else 0
         return people_behind(
             observed.truth.table,
             observed.seen,
             lambda cutoffs: self.score(observed, cutoffs),
-            max((score.cutoff for score in scores), default=0),
+            max(reach, _DAY),
             thorough=thorough,
         )
 

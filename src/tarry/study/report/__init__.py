@@ -22,6 +22,7 @@ from tarry.study.report.sections import (
     batching,
     curves,
     linking,
+    long_watch,
     measured,
     picture,
     section,
@@ -71,6 +72,7 @@ def report_html(report: Report, *, title: str = TITLE) -> str:
         suspects(report, charts),
         linking(report, charts),
         recommendation(report, charts),
+        long_watch(report),
         promises(report),
         glossary(),
     )
