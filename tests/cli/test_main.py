@@ -432,3 +432,19 @@ def test_a_policy_may_be_told_by_flags(name, capsys):
 
     assert main([name, "--epsilon", "1", "--gap", "11m", *events]) == 0
     assert capsys.readouterr().out
+
+
+def test_too_little_memory_is_one_sentence(monkeypatch, capsys):
+    """Whatever part of the work it is that does not fit."""
+
+    def full(words):
+        raise MemoryError("Unable to allocate 91.6 MiB for an array")
+
+    monkeypatch.setattr("tarry.cli.main._run", full)
+
+    assert main(["plan"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "tarry: there is too little memory for this: leave out busy actors (--busy-limit)"
+    )
+    assert said.count("\n") == 1

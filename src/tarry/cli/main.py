@@ -146,6 +146,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
+    except MemoryError:
+        print(
+            "tarry: there is too little memory for this: leave out busy actors (--busy-limit), take a part "
+            "of the history, or use a machine with more memory",
+            file=sys.stderr,
+        )
+        return WRONG
     except KeyboardInterrupt:
         return STOPPED
     return code
