@@ -72,3 +72,9 @@ def test_it_is_said_in_words_and_drawn(crowd):
         *("all claims", "claims about those who take part", "claims about the others"),
     }
     assert told == [(done, 5) for done in range(1, 6)]
+
+
+def test_where_nothing_is_claimed_nothing_is_said():
+    strangers = event_table(actor=[1, 2], target=[1, 2], time=[0, DAY])
+
+    assert adoption(strangers, PRACTICE, draws=1).sentences == []

@@ -77,4 +77,4 @@ def run(arguments: argparse.Namespace) -> None:
     print_table(["take part", "people", "right, all", "about those", "about the others"], rows)
     print("\nright: how often the best claims that find a tenth of the linked pairs are about one person")
     print("a wrong claim is about two people, and counts for both of them\n")
-    print_sentences("in short", found.sentences)
+    print_sentences("in short", found.sentences or ["No claim finds enough: there is nothing to compare."])

@@ -65,12 +65,16 @@ class Adoption:
     @property
     def sentences(self) -> list[str]:
         """What taking part is worth where some do, in words."""
-        some = [point for point in self.points if point.adopters and point.others]
+        known = [
+            point
+            for point in self.points
+            if point.right_adopters is not None and point.right_others is not None
+        ]
         return [
             f"Where {percent(point.share)} of people take part, claims about them are right "
             f"{percent(point.right_adopters)} of the time, and claims about the others "
             f"{percent(point.right_others)}."
-            for point in some
+            for point in known
         ]
 
     def as_dict(self) -> dict[str, Any]:
