@@ -10,7 +10,7 @@ from tarry.study.runs import AttackRun, Line
 
 __all__ = ["headlines", "raised_at", "sizes"]
 
-#: A share that rises by less than this is not told.
+#: A smaller rise is not worth a sentence.
 _NOTABLE = 0.001
 
 
@@ -124,12 +124,17 @@ def _apart(found: Yardsticks) -> str:
 
 def _called(here: Mapping[str, Line], names: Mapping[str, str], people: int) -> list[str]:
     """How many people have at least one pair that can be called."""
-    told = {policy: line.called for policy, line in here.items() if line.called}
-    if not told:
+    counts = [
+        " and ".join(number(line.called[at]) for at in CONFIDENCES)
+        + (" now" if policy == "nothing" else f" with {names[policy]}")
+        for policy, line in here.items()
+        if line.called
+    ]
+    if not counts:
         return []
-    counts = "; ".join(
-        f"{'now' if policy == 'nothing' else f'with {names[policy]}'} "
-        + ", ".join(f"{number(called[at])} (sure by {at:.0%})" for at in CONFIDENCES)
-        for policy, called in told.items()
+    sure = " and ".join(f"{100 * at:g} %" for at in CONFIDENCES)
+    sentence = (
+        f"So many of the {number(people)} people have a pair of acts that an observer can link, being "
+        f"{sure} sure: {'; '.join(counts)}."
     )
-    return [f"People of whom an observer can call at least one pair, of {number(people)}: {counts}."]
+    return [sentence]
