@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, inf
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import NotPossible, require
 from tarry.core.exact import exceeds_exp, exp_bounds, log_of
 
 __all__ = ["Losses", "ln_above", "ln_below", "losses_of_blocks"]
@@ -68,8 +68,7 @@ class Losses:
         >>> losses_of_blocks([2, 1], [1, 2]).times(5).acts
         5
         """
-        if acts < 1:
-            raise BadInput(f"a season must have at least one act, not {acts}")
+        require(acts >= 1, f"a season must have at least one act, not {acts}")
         if acts == 1:
             return self
         half = self.times(acts // 2)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import BadInput, NotPossible, require
 from tarry.core.exact import (
     Duration,
     Number,
@@ -83,10 +83,8 @@ def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int
     >>> gap_at_percentile([10, 10, 4, 16], 50)
     Fraction(10, 1)
     """
-    if not 0 < percentile <= 100:
-        raise BadInput(f"percentile must be above 0 and at most 100, not {percentile}")
-    if not gaps:
-        raise BadInput("there are no gaps to learn from", "give at least one")
+    require(0 < percentile <= 100, f"percentile must be above 0 and at most 100, not {percentile}")
+    require(gaps, "there are no gaps to learn from", "give at least one")
     ordered = sorted(gaps)
     return Fraction(ordered[-(-Fraction(percentile) * len(ordered) // 100) - 1])
 
@@ -153,10 +151,12 @@ def least_epsilon(
     >>> least_epsilon(policy, maximum="763s") <= 1
     True
     """
-    if mean is None and maximum is None:
-        raise BadInput("no delay budget given", "give a mean, a maximum or both")
-    if policy.season is not None:
-        raise BadInput("a policy with a season has no epsilon to find", "use tarry plan --season")
+    require(
+        mean is not None or maximum is not None, "no delay budget given", "give a mean, a maximum or both"
+    )
+    require(
+        policy.season is None, "a policy with a season has no epsilon to find", "use tarry plan --season"
+    )
     asked = {"the mean delay": mean, "the maximum delay": maximum}
     budget = {name: parse_duration(most, name) for name, most in asked.items() if most is not None}
     if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:

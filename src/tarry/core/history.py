@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import parse_number
 from tarry.core.lanes import BoolArray, IntArray, WordArray, event_keys, stable_codes
 
@@ -46,13 +46,15 @@ class History:
                     rule = f"column {name} must have {len(self.actor)} rows as actor has"
                     raise BadInput(f"{rule}, not shape {array.shape}")
                 object.__setattr__(self, name, array)
-        if len(self.actors) and not _whole(self.times):
-            raise BadInput(
-                f"column time must hold whole numbers of at most 63 bits, not {self.times.dtype}",
-                "convert moments to integers of one unit, such as microseconds",
-            )
-        if parse_number(self.unit, "the unit of time") <= 0:
-            raise BadInput(f"the unit of time must be above 0 seconds, not {self.unit}")
+        require(
+            not len(self.actors) or _whole(self.times),
+            f"column time must hold whole numbers of at most 63 bits, not {self.times.dtype}",
+            "convert moments to integers of one unit, such as microseconds",
+        )
+        require(
+            parse_number(self.unit, "the unit of time") > 0,
+            f"the unit of time must be above 0 seconds, not {self.unit}",
+        )
         if self.parent is not None:
             self._check_parents()
         if self.sequence is not None:
@@ -168,8 +170,10 @@ class History:
 
     def _check_parents(self) -> None:
         parents = np.asarray(self.parent)
-        if len(self) and not np.issubdtype(parents.dtype, np.integer):
-            raise BadInput(f"column parent must hold row numbers, not {parents.dtype}")
+        require(
+            not len(self) or np.issubdtype(parents.dtype, np.integer),
+            f"column parent must hold row numbers, not {parents.dtype}",
+        )
         parents = parents.astype(np.int64)
         object.__setattr__(self, "parent", parents)
         if (outside := parents[(parents < -1) | (parents >= len(self))]).size:
@@ -209,18 +213,20 @@ def _names(what: str, column: Any) -> npt.NDArray[Any]:
     """A column of names: all whole numbers, or all texts. Anything else could make two names one."""
     array = np.asarray(column)
     if array.dtype.kind == "U" and not isinstance(column, np.ndarray):
-        if not all(isinstance(name, str) for name in column):
-            raise BadInput(f"column {what} must hold numbers or texts, not both")
+        require(
+            all(isinstance(name, str) for name in column),
+            f"column {what} must hold numbers or texts, not both",
+        )
         if ends := [row for row, name in enumerate(column) if name.endswith("\0")]:
             raise BadInput(
                 f"the text in row {ends[0]} of column {what} ends in NUL", "remove that character"
             )
     if array.dtype.kind == "O" and all(isinstance(name, str) for name in array):
         array = array.astype(str)
-    if len(array) and array.dtype.kind not in "iuU":
-        raise BadInput(
-            f"column {what} must hold whole numbers of at most 64 bits, or texts, not {array.dtype}"
-        )
+    require(
+        not len(array) or array.dtype.kind in "iuU",
+        f"column {what} must hold whole numbers of at most 64 bits, or texts, not {array.dtype}",
+    )
     return array
 
 

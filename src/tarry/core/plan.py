@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.law import Law
 from tarry.core.policy import Policy
 
@@ -93,10 +93,11 @@ def frontier(policy: Policy, weights: Sequence[Fraction] = WEIGHTS) -> list[Poin
     >>> len(frontier(policy)), len(frontier(replace(policy, epsilon=Fraction(3)))) > 5
     (1, True)
     """
-    if policy.season is not None:
-        raise BadInput(
-            "a policy with a season has no weights to choose from", "use tarry frontier --season"
-        )
+    require(
+        policy.season is None,
+        "a policy with a season has no weights to choose from",
+        "use tarry frontier --season",
+    )
     points: list[Point] = []
     for weight in sorted(weights):
         costs = plan(replace(policy, weight=weight))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
@@ -51,15 +51,17 @@ class Season:
     delta: Fraction  # the chance that they move further, for each person
 
     def __post_init__(self) -> None:
-        if not 1 <= self.acts <= MOST_ACTS:
-            raise BadInput(f"the acts of a season must be between 1 and {MOST_ACTS}, not {self.acts}")
+        require(
+            1 <= self.acts <= MOST_ACTS,
+            f"the acts of a season must be between 1 and {MOST_ACTS}, not {self.acts}",
+        )
         if self.epsilon <= 0:
             raise BadInput(f"the epsilon of a season must be above 0, not {float(self.epsilon):g}")
-        if not 0 < self.delta < 1:
-            raise BadInput(
-                f"the delta of a season must be above 0 and below 1, not {float(self.delta):g}",
-                "try a small chance such as 0.01",
-            )
+        require(
+            0 < self.delta < 1,
+            f"the delta of a season must be above 0 and below 1, not {float(self.delta):g}",
+            "try a small chance such as 0.01",
+        )
 
     @property
     def pairs(self) -> Fraction:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from tarry.core.accountant import ln_above
-from tarry.core.errors import BadInput, NotPossible, TarryError
+from tarry.core.errors import BadInput, NotPossible, TarryError, require
 from tarry.core.exact import format_duration
 from tarry.core.mechanism import Ask, LawPair, SeasonLaw
 from tarry.core.plan import plan
@@ -160,8 +160,11 @@ def least_total(
     >>> [(each.law, float(each.season.epsilon)) for each in (found.policy, found.other)]
     [('cosine', 7.985), ('zero-inflated-uniform', 8.979)]
     """
-    if limits == DelayLimits():
-        raise BadInput("no limit of the delay is given", "give a longest or a mean delay, or a total")
+    require(
+        limits != DelayLimits(),
+        "no limit of the delay is given",
+        "give a longest or a mean delay, or a total",
+    )
     asked = Season(acts=acts, epsilon=Fraction(1), delta=delta)
     found: list[SeasonPlan] = []
     if (most := limits.blocks(Policy(**choices, epsilon=1))) >= FEWEST:

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import altair as alt
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.readers.columns import Columns
 from tarry.readers.files import read_history
 from tarry.study.charts.style import SERIES, chart_svg, hints, line_style, plot, styled
@@ -152,8 +152,7 @@ def real_tables(settings: RunSettings, *names: str) -> dict[str, Columns]:
     if data.is_dir():
         matches = {name: sorted(data.glob(f"{name}.*")) for name in names}
         return {name: read_history(files[0]) for name, files in matches.items() if files}
-    if not data.exists():
-        raise BadInput(f"there is no {data.name}", "give a folder of event tables, or one of them")
+    require(data.exists(), f"there is no {data.name}", "give a folder of event tables, or one of them")
     return {data.stem: read_history(data)}
 
 

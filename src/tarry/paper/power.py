@@ -20,7 +20,7 @@ import numpy as np
 
 from tarry.core.calibrate import gap_for_crossover, power_bound
 from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import BadInput, NotPossible, require
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
@@ -104,8 +104,10 @@ def mixture_roc(
     True
     """
     shares = [share for share, _ in classes]
-    if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
-        raise BadInput(f"the shares of the kinds of pairs must be above 0 and sum to 1, not {shares}")
+    require(
+        shares and min(shares) > 0 and abs(sum(shares) - 1) <= 1e-9,
+        f"the shares of the kinds of pairs must be above 0 and sum to 1, not {shares}",
+    )
     reaches = sorted({laws.reach for _, laws in classes})
     if attack == "cutoff" and len(reaches) > 1:
         raise BadInput(

@@ -18,7 +18,7 @@ import altair as alt
 import numpy as np
 
 from tarry.core.entropy import Entropy, Seeded
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.exact import log_of
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
@@ -331,8 +331,7 @@ def slot_releases(arrivals: Sequence[int], slot: int) -> list[int]:
     >>> slot_releases([5, 6, 200], slot=60)
     [60, 120, 240]
     """
-    if slot < 1:
-        raise BadInput(f"a slot must have at least 1 tick, not {slot}")
+    require(slot >= 1, f"a slot must have at least 1 tick, not {slot}")
     first_ones = (-(-arrival // slot) for arrival in arrivals)
     taken = accumulate(first_ones, lambda before, first: max(before + 1, first))
     return [place * slot for place in taken]

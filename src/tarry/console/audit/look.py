@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.readers.columns import TROUBLE, Wanted, choose_columns
 from tarry.readers.files import check_start, check_text, read_arrow, read_parquet
 from tarry.readers.separated import records
@@ -196,5 +196,4 @@ def _guess(role: str, names: Sequence[str]) -> str | None:
 
 
 def _need_rows(what: str, rows: int | bool) -> None:  # noqa: FBT001 - a count, or whether there are any
-    if not rows:
-        raise BadInput(f"{what} has no rows", "choose a file with rows in it")
+    require(rows, f"{what} has no rows", "choose a file with rows in it")

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from tarry.console.workbench.seasons import Odds, odds, season_policy
 from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.exact import format_duration, parse_duration, parse_number
 from tarry.core.law import Law
 from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
@@ -67,16 +67,18 @@ class Field(NamedTuple):
         Traceback (most recent call last):
         tarry.core.errors.BadInput: gap must lie between 1s and 7d on the workbench, not 8d
         """
-        if len(text) > _LONGEST:
-            raise BadInput(f"{self.name} must have at most {_LONGEST} characters, not {len(text)}")
+        require(
+            len(text) <= _LONGEST, f"{self.name} must have at most {_LONGEST} characters, not {len(text)}"
+        )
         parse = parse_duration if self.is_duration else parse_number
         value = parse(text, self.name)
-        if not parse(self.low) <= value <= parse(self.high):
-            raise BadInput(
-                f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}"
-            )
-        if self.is_whole and value.denominator != 1:
-            raise BadInput(f"{self.name} must be a whole number, not {text}")
+        require(
+            parse(self.low) <= value <= parse(self.high),
+            f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}",
+        )
+        require(
+            not self.is_whole or value.denominator == 1, f"{self.name} must be a whole number, not {text}"
+        )
         return value
 
 
@@ -183,16 +185,17 @@ def _decimal(number: Fraction) -> str:
 
 
 def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
-    if text not in known:
-        raise BadInput(f"unknown {name} {text[:_LONGEST]!r}", f"use {', '.join(known)}")
+    require(text in known, f"unknown {name} {text[:_LONGEST]!r}", f"use {', '.join(known)}")
     return text
 
 
 def _whole(name: str, text: str, low: int, high: int) -> int:
     text = text.strip()
     is_whole = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
-    if not (is_whole and low <= int(text) <= high):
-        raise BadInput(f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}")
+    require(
+        is_whole and low <= int(text) <= high,
+        f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}",
+    )
     return int(text)
 
 
