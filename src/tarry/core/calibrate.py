@@ -4,7 +4,8 @@ Every answer errs on the safe side. A parameter is checked there before it is gi
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -179,7 +180,9 @@ def least_epsilon(
             f"no epsilon up to {MOST_EPSILON} keeps {limits}: "
             "allow more delay, or choose a shorter gap or window"
         )
-    return _first(fits, most) * EPSILON_STEP
+    # The answer itself has been tried, so it never exceeds the budget even if rounding to ticks should make
+    # a step or two uneven.
+    return (1 + bisect_left(range(1, most), True, key=fits)) * EPSILON_STEP  # noqa: FBT003 - the key says so
 
 
 def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int = 1) -> Fraction:
@@ -255,19 +258,6 @@ def _longest(costs: DelayPlan, policy: Policy) -> dict[str, Fraction | float]:
         "the mean delay": costs.mean(policy.weight) + policy.tick,
         "the maximum delay": max(ends) + policy.tick,
     }
-
-
-def _first(fits: Callable[[int], bool], most: int) -> int:
-    """The smallest step that fits, by bisection.
-
-    The answer itself has been tried, so it never exceeds the budget even if rounding to ticks should
-    make a step or two uneven.
-    """
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
 
 
 def _rates(same: Number, different: Number, suspects: int, least: int = 1) -> tuple[Fraction, Fraction]:

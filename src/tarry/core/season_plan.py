@@ -310,19 +310,17 @@ def fewest_blocks(law: str, season: Season, progress: Progress | None = None) ->
             progress(min(tries, _TRIES), _TRIES)
         return best_shape(law, blocks, season.acts, season.delta, rough=rough)
 
+    def keeps(blocks: int) -> bool:
+        return cost(blocks).epsilon <= season.epsilon
+
     low, high = FEWEST - 1, FEWEST
-    while (found := cost(high)).epsilon > season.epsilon:
+    while not keeps(high):
         if high >= MOST:
             raise NotPossible(
                 f"even {MOST} blocks do not keep this season: take a larger epsilon or delta, or fewer acts"
             )
         low, high = high, min(2 * high, MOST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        tried = cost(middle)
-        low, high, found = (
-            (low, middle, tried) if tried.epsilon <= season.epsilon else (middle, high, found)
-        )
+    high = low + 1 + bisect_left(range(low + 1, high), True, key=keeps)  # noqa: FBT003 - the key says yes or no
     # The first look was rough, and too dear by a little: one block less may do.
     if high > FEWEST and (exact := cost(high - 1, rough=False)).epsilon <= season.epsilon:
         return exact
@@ -338,14 +336,14 @@ def best_shape(law: str, blocks: int, acts: int, delta: Fraction, *, rough: bool
     (Decimal('2.75'), 2.27)
     """
 
-    def cost(place: int) -> Fraction:
-        return _cost(law, blocks, ORDERS[place], acts, delta, rough=True)
+    def rises(place: int) -> bool:
+        here, next_ = (
+            _cost(law, blocks, order, acts, delta, rough=True) for order in ORDERS[place : place + 2]
+        )
+        return here <= next_
 
-    low, high = 0, len(ORDERS) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if cost(middle) <= cost(middle + 1) else (middle + 1, high)
-    return Shape(blocks, ORDERS[low], _cost(law, blocks, ORDERS[low], acts, delta, rough=rough))
+    best = ORDERS[bisect_left(range(len(ORDERS) - 1), True, key=rises)]  # noqa: FBT003 - the key says yes or no
+    return Shape(blocks, best, _cost(law, blocks, best, acts, delta, rough=rough))
 
 
 @lru_cache(maxsize=4096)
