@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,10 @@ from tarry.core.errors import BadInput, require
 from tarry.core.exact import parse_number
 from tarry.core.lanes import BoolArray, IntArray, WordArray, event_keys, stable_codes
 
-__all__ = ["History", "in_order", "row_order"]
+__all__ = ["History", "in_order", "in_rows", "row_order"]
 
 Names = npt.NDArray[np.generic]
+Column = TypeVar("Column", IntArray, BoolArray)
 MICROSECOND = Fraction(1, 1_000_000)
 _FAR = 1 << 61
 
@@ -124,9 +125,7 @@ class History:
         for column in (self.times, self.target_ids, self.actor_ids):
             new[1:] |= column[order][1:] != column[order][:-1]
         first = np.maximum.accumulate(np.where(new, np.arange(len(self)), 0))
-        occurrences = np.empty(len(self), dtype=np.int64)
-        occurrences[order] = np.arange(len(self)) - first
-        return occurrences
+        return in_rows(order, np.arange(len(self)) - first)
 
     @cached_property
     def sequences(self) -> IntArray:
@@ -137,9 +136,7 @@ class History:
         """
         if self.sequence is not None:
             return np.asarray(self.sequence)
-        ranks = np.empty(len(self), dtype=np.int64)
-        ranks[row_order(self.times, self.keys)] = np.arange(len(self))
-        return ranks
+        return in_rows(row_order(self.times, self.keys), np.arange(len(self)))
 
     def ticks(self, tick: Fraction) -> IntArray:
         """The arrival tick of each event: its time, rounded up.
@@ -193,6 +190,17 @@ def row_order(*columns: Names) -> IntArray:
     if in_order(*columns):  # a look is far cheaper than a sort
         return np.arange(len(columns[0]))
     return np.lexsort(columns[::-1])
+
+
+def in_rows(order: IntArray, values: Column) -> Column:
+    """Values that were worked out in this order of rows, each back in its own row.
+
+    >>> in_rows(np.array([2, 0, 1]), np.array([30, 10, 20])).tolist()
+    [10, 20, 30]
+    """
+    back = np.empty_like(values)
+    back[order] = values
+    return back
 
 
 def in_order(*columns: Names) -> bool:
