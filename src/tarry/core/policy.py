@@ -223,15 +223,7 @@ class Policy(Final):
         >>> Policy(epsilon="1", gap="300s", window="0s", weight="1").mechanism().pair.batched.maximum
         762
         """
-        if gap is None or gap is self.gap:
-            return self._default
-        return self._mechanism(gap)
-
-    @cached_property
-    def _default(self) -> Mechanism:
-        return self._mechanism(self.gap)
-
-    def _mechanism(self, gap: Fraction) -> Mechanism:
+        gap = self.gap if gap is None else gap
         if gap not in self._built:
             self._built[gap] = Mechanism(pair=self._pair(gap), hold=self.hold_ticks)
         return self._built[gap]
