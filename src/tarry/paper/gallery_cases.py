@@ -109,9 +109,8 @@ HELD = held(paired(1))
 CLIPPED = DelayRule(pair=default_laws(GAP), labels=paired(0), deadline=END)
 ON_CLOCK = DelayRule(pair=default_laws(2), labels=paired(0), units=UNITS)
 
-# --- section 2: labels and neighbours ------------------------------------------------------------
-
-LABELS = (
+CASES = (
+    # Section 2: labels and neighbours.
     Case(
         name="Definition 1, read literally",
         section="2",
@@ -181,11 +180,7 @@ LABELS = (
         other=_acts("ann p 2", "ann q 0", "ann p 1"),
         shares=1,
     ),
-)
-
-# --- sections 6b, 6c and 6e: sessions, order, deadlines ------------------------------------------
-
-RELEASES = (
+    # Sections 6b, 6c and 6e: sessions, order, deadlines.
     Case(
         name="a session for each actor, same person",
         section="6b",
@@ -246,11 +241,7 @@ RELEASES = (
         stream=PAIR,
         other=LATER,
     ),
-)
-
-# --- section 9: the rules in practice ------------------------------------------------------------
-
-PRACTICE = (
+    # Section 9: the rules in practice.
     Case(
         name="one draw for a burst on one target",
         section="9.1",
@@ -349,5 +340,3 @@ PRACTICE = (
         other=STRANGERS,
     ),
 )
-
-CASES = (*LABELS, *RELEASES, *PRACTICE)
