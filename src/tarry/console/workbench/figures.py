@@ -53,7 +53,7 @@ class Field(NamedTuple):
 
     name: str
     start: str
-    steps: tuple[str, ...]
+    steps: str  # with blanks between
     low: str
     high: str
     is_duration: bool = False
@@ -82,26 +82,64 @@ class Field(NamedTuple):
         return value
 
 
-_EPSILONS = "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 4 5 6 8"
-_GAPS = "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d"
-_WINDOWS = "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h"
-_WEIGHTS = "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1"
-_PAIRS = "1 2 5 10 15 20 30 50 70 100 150 200 300 500 700 1000"
-_TOTALS = "0.5 0.7 1 1.2 1.5 1.7 2 2.3 2.6 3 3.5 4 5 6 8 10"
-_DELTAS = "0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1"
 #: Laws that can be chosen: the older one, whose promise is for one pair, and the one for a season.
 LAWS = ("pair", "season")
 #: The sliders, in the order of the page.
 FIELDS = {
     field.name: field
     for field in (
-        Field("epsilon", "1", tuple(_EPSILONS.split()), "0.05", "10", law="pair"),
-        Field("pairs", "200", tuple(_PAIRS.split()), "1", "1000", is_whole=True, law="season"),
-        Field("total", "2.3", tuple(_TOTALS.split()), "0.5", "10", law="season"),
-        Field("delta", "0.01", tuple(_DELTAS.split()), "0.0001", "0.1", law="season"),
-        Field("gap", "11m", tuple(_GAPS.split()), "1s", "7d", is_duration=True),
-        Field("window", "5m", tuple(_WINDOWS.split()), "0s", "1d", is_duration=True),
-        Field("weight", "0.5", tuple(_WEIGHTS.split()), "0", "1", law="pair"),
+        Field(
+            "epsilon",
+            "1",
+            "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 4 5 6 8",
+            "0.05",
+            "10",
+            law="pair",
+        ),
+        Field(
+            "pairs",
+            "200",
+            "1 2 5 10 15 20 30 50 70 100 150 200 300 500 700 1000",
+            "1",
+            "1000",
+            is_whole=True,
+            law="season",
+        ),
+        Field(
+            "total", "2.3", "0.5 0.7 1 1.2 1.5 1.7 2 2.3 2.6 3 3.5 4 5 6 8 10", "0.5", "10", law="season"
+        ),
+        Field(
+            "delta",
+            "0.01",
+            "0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1",
+            "0.0001",
+            "0.1",
+            law="season",
+        ),
+        Field(
+            "gap",
+            "11m",
+            "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d",
+            "1s",
+            "7d",
+            is_duration=True,
+        ),
+        Field(
+            "window",
+            "5m",
+            "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h",
+            "0s",
+            "1d",
+            is_duration=True,
+        ),
+        Field(
+            "weight",
+            "0.5",
+            "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1",
+            "0",
+            "1",
+            law="pair",
+        ),
     )
 }
 
