@@ -11,14 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-import altair as alt
-
 from tarry.core.exact import log_of
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify import DelayRule, Size, Verdict, moves, paired, search
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
+from tarry.paper.finding import Cell, Chart, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.paper.laws import default_laws
 
 __all__ = ["CAPPED", "CLIPPED", "LATE", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
@@ -180,7 +178,7 @@ def _cost() -> TableRows:
         yield f"{CLIPPED}: {name}", float(law.mean / 3600), (law.maximum or 0) / 3600
 
 
-def _chart(pair: LawPair) -> alt.LayerChart:
+def _chart(pair: LawPair) -> Chart:
     rows = [
         {"line": rule, "left": left, "nats": log_of(loss)}
         for rule in (CLIPPED, RENORMALISED, CAPPED)
@@ -189,8 +187,8 @@ def _chart(pair: LawPair) -> alt.LayerChart:
     ]
     return line_chart(
         rows,
-        x=alt.X("left:Q", axis=alt.Axis(title="ticks from the arrival to the deadline")),
-        y=alt.Y("nats:Q", axis=alt.Axis(title="nats for a pair (1 is promised)")),
+        x=("left", {"axis": {"title": "ticks from the arrival to the deadline"}}),
+        y=("nats", {"axis": {"title": "nats for a pair (1 is promised)"}}),
     )
 
 

@@ -14,7 +14,6 @@ from functools import partial
 from itertools import product
 from math import exp
 
-import altair as alt
 import numpy as np
 
 from tarry.core.calibrate import gap_for_crossover, power_bound
@@ -24,7 +23,7 @@ from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
+from tarry.paper.finding import Cell, Chart, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.study.attack.likelihood import FloatArray, GapLaw, PairLaws, pair_laws, spread
 from tarry.study.charts.style import percent_axis
 from tarry.study.practice import MICROSECONDS
@@ -292,7 +291,7 @@ def _crossovers(settings: RunSettings, pairs: int) -> TableRows:
         )
 
 
-def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> alt.LayerChart:
+def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> Chart:
     known, seen = (best_roc(laws(epsilon, percentile)) for laws in (known_time, differences))
     printed, corrected = (partial(power_bound, epsilon, Fraction(mass)) for mass in masses(percentile))
     lines: dict[str, Callable[[float], float | Fraction]] = {
@@ -307,8 +306,8 @@ def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> alt.LayerCh
             for name, power in lines.items()
             for at in np.linspace(0, most, 41).tolist()
         ],
-        x=alt.X("alarms:Q", **percent_axis("strangers who are claimed all the same (type-I error)", most)),
-        y=alt.Y("power:Q", **percent_axis("batched pairs that are claimed (power)", 0.8)),
+        x=("alarms", percent_axis("strangers who are claimed all the same (type-I error)", most)),
+        y=("power", percent_axis("batched pairs that are claimed (power)", 0.8)),
         clip=True,
     )
 

@@ -14,7 +14,6 @@ from itertools import accumulate, product
 from math import prod
 from typing import TypeVar
 
-import altair as alt
 import numpy as np
 
 from tarry.core.entropy import Entropy, Seeded
@@ -26,6 +25,7 @@ from tarry.core.law import Law
 from tarry.core.verify.rules import Draw, distribution
 from tarry.paper.finding import (
     Cell,
+    Chart,
     Finding,
     RunSettings,
     Table,
@@ -212,7 +212,7 @@ def _tables(settings: RunSettings) -> dict[str, EventTable]:
     }
 
 
-def _backlog_chart(tables: dict[str, EventTable]) -> alt.LayerChart:
+def _backlog_chart(tables: dict[str, EventTable]) -> Chart:
     backlogs = {name: _backlog(table) for name, table in tables.items()}
     rows = [
         {"line": name, "step": int(i), "backlog": int(backlog[i])}
@@ -221,8 +221,8 @@ def _backlog_chart(tables: dict[str, EventTable]) -> alt.LayerChart:
     ]
     return line_chart(
         rows,
-        x=alt.X("step:Q", axis=alt.Axis(title="steps in which something arrived", tickCount=5)),
-        y=alt.Y("backlog:Q", axis=alt.Axis(title="comments that wait (Algorithm 4)")),
+        x=("step", {"axis": {"title": "steps in which something arrived", "tickCount": 5}}),
+        y=("backlog", {"axis": {"title": "comments that wait (Algorithm 4)"}}),
     )
 
 
