@@ -58,17 +58,15 @@ def _held(history: History, ticks: IntArray, window: int) -> BoolArray:
 
 
 def _follower(history: History, ticks: IntArray, window: int) -> BoolArray:
-    order = row_order(history.actor_ids, ticks, history.sequences)
-    before, _ = _nearest(history, ticks, order)
+    before, _ = _nearest(history, ticks, row_order(history.actor_ids, ticks, history.sequences))
     return before <= window
 
 
 def _declared(history: History, ticks: IntArray, window: int) -> BoolArray:
     order = row_order(history.actor_ids, ticks, history.sequences)
     actor, now = history.actor_ids[order], ticks[order]
-    declared = history.declarations[order]
     # The latest declaration at or before each event in its actor's own sequence.
-    latest = np.maximum.accumulate(np.where(declared, np.arange(len(order)), -1))
+    latest = np.maximum.accumulate(np.where(history.declarations[order], np.arange(len(order)), -1))
     since: BoolArray = (latest >= 0) & (actor[latest] == actor) & (now - now[latest] <= window)
     return in_rows(order, since) | _follower(history, ticks, window)
 

@@ -74,8 +74,9 @@ def total_line(counts: Mapping[Promise, int]) -> LedgerLine:
         return LedgerLine(events, nats, nats > MEANINGLESS)
     parts = [(promise.accountant, count) for promise, count in counts.items()]
     costs = {season: _cost(parts, season) for season in seasons}
-    beyond = any(cost > season.epsilon for season, cost in costs.items())
-    return LedgerLine(events, max(costs.values()), beyond)
+    return LedgerLine(
+        events, max(costs.values()), beyond=any(cost > season.epsilon for season, cost in costs.items())
+    )
 
 
 def _cost(parts: Sequence[tuple[Accountant, int]], season: Season) -> Fraction:

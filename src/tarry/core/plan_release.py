@@ -67,8 +67,9 @@ def label_history(policy: Policy, history: History) -> Labelled:
     [0, 1]
     """
     arrival = history.ticks(policy.tick)
-    batched = label_events(policy.labels, history, arrival, policy.window_ticks)
-    return Labelled(arrival=arrival, batched=batched)
+    return Labelled(
+        arrival=arrival, batched=label_events(policy.labels, history, arrival, policy.window_ticks)
+    )
 
 
 def plan_release(

@@ -394,8 +394,9 @@ def _moment(at: Number | None, key: str) -> Fraction | None:
 
 
 def _gaps(gaps: Mapping[str, Duration] | None, kind: str) -> Mapping[str, Fraction]:
-    items = (gaps or {}).items()
-    return {str(name): parse_duration(gap, f"the gap of {kind} {name!r}") for name, gap in items}
+    return {
+        str(name): parse_duration(gap, f"the gap of {kind} {name!r}") for name, gap in (gaps or {}).items()
+    }
 
 
 def _decimal(number: Fraction) -> str:

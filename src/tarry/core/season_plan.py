@@ -82,8 +82,7 @@ class DelayLimits(NamedTuple):
     def blocks(self, policy: Policy) -> int:
         """How many blocks of gap + window keep within them, for a law whose blocks are symmetric."""
         start = max(policy.start_ticks(gap) for gap in policy.gaps)
-        ticks = [None if most is None else most / policy.tick - policy.hold_ticks for most in self]
-        longest, mean = ticks
+        longest, mean = (None if most is None else most / policy.tick - policy.hold_ticks for most in self)
         most = MOST if longest is None else int(longest // start)
         return min(MOST, most if mean is None else min(most, int((2 * mean - 1) // start) - 1))
 
@@ -141,8 +140,9 @@ is allowed: allow more delay, a larger epsilon or delta, or fewer acts
         raise NotPossible(
             f"{needed} needed, with {too_long}: allow more delay, a larger epsilon or delta, or fewer acts"
         )
-    cost = shape.epsilon if best is varying else season.epsilon
-    return SeasonPlan(policy=best, other=other, epsilon=cost)
+    return SeasonPlan(
+        policy=best, other=other, epsilon=shape.epsilon if best is varying else season.epsilon
+    )
 
 
 def least_total(

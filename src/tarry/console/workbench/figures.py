@@ -168,8 +168,9 @@ class Choices:
     def policy(self) -> Policy:
         """The policy that is tried."""
         if self.law == "season":
-            season = Fraction(self.total), Fraction(self.delta)
-            return season_policy(self.pairs, *season, self.gap, self.window)
+            return season_policy(
+                self.pairs, Fraction(self.total), Fraction(self.delta), self.gap, self.window
+            )
         return Policy(epsilon=self.epsilon, gap=self.gap, window=self.window, weight=self.weight)
 
     @property

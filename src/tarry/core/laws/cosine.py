@@ -82,8 +82,7 @@ def cosine_masses(blocks: int, order: Decimal) -> tuple[tuple[int, ...], tuple[i
     """
     _check(blocks, order)
     with localcontext(_CONTEXT):
-        angle = _angle(blocks, order)
-        shape = _squared_cosines(blocks, angle)
+        shape = _squared_cosines(blocks, _angle(blocks, order))
         means = [_mean(one, other, 1 - order) for one, other in pairwise(shape)]
         unbatched, batched = _integers(shape), _integers(means)
     require(
