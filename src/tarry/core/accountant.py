@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, inf
 
-from tarry.core.errors import NotPossible, require
+from tarry.core.errors import require, require_possible
 from tarry.core.exact import exceeds_exp, exp_bounds, log_of
 
 __all__ = ["Losses", "ln_above", "ln_below", "losses_of_blocks"]
@@ -117,11 +117,11 @@ class Losses:
         >>> losses_of_blocks([1, 0], [1, 1]).epsilon(Fraction(1, 10))  # ln 1.8 is 0.5877866...
         Fraction(587787, 1000000)
         """
-        if delta * _ONE < self.proof:
-            raise NotPossible(
-                f"no epsilon holds with a chance of {float(delta):g} to fail, because some releases prove "
-                "that an act was batched: choose a larger delta"
-            )
+        require_possible(
+            delta * _ONE >= self.proof,
+            f"no epsilon holds with a chance of {float(delta):g} to fail, because some releases prove "
+            "that an act was batched: choose a larger delta",
+        )
         # They fall, and so their negatives rise.
         place = bisect_left(self._deltas, -delta * _ONE, key=lambda each: Fraction(-each))
         if not place:

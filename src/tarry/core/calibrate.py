@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from tarry.core.errors import BadInput, NotPossible, require
+from tarry.core.errors import BadInput, NotPossible, require, require_possible
 from tarry.core.exact import (
     Duration,
     Number,
@@ -102,11 +102,11 @@ def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     epsilon = _read(epsilon, "epsilon", {"at least": 0})
     rate = _read(rate, "an error crossover rate", {"above": 0, "below": Fraction(1, 2)})
     mass = exp_upper(epsilon) * rate / (1 - rate)
-    if mass > 1:
-        raise NotPossible(
-            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} "
-            f"(it would have to cover {float(mass):.3g} times all gaps): choose a smaller epsilon or rate"
-        )
+    require_possible(
+        mass <= 1,
+        f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} "
+        f"(it would have to cover {float(mass):.3g} times all gaps): choose a smaller epsilon or rate",
+    )
     return mass
 
 
@@ -160,10 +160,10 @@ def least_epsilon(
     )
     asked = {"the mean delay": mean, "the maximum delay": maximum}
     budget = {name: parse_duration(most, name) for name, most in asked.items() if most is not None}
-    if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:
-        raise NotPossible(
-            f"the {policy.law_name} law has no longest delay: give a mean, or choose another law"
-        )
+    require_possible(
+        maximum is None or policy.mechanism().pair.unbatched.maximum is not None,
+        f"the {policy.law_name} law has no longest delay: give a mean, or choose another law",
+    )
 
     def fits(steps: int) -> bool:
         try:

@@ -8,7 +8,7 @@ Every text is one plain sentence: what is wrong with which value, and what to do
 person who reads it, and the command line prints it as it is.
 """
 
-__all__ = ["BadInput", "NotPossible", "TarryError", "require"]
+__all__ = ["BadInput", "NotPossible", "TarryError", "require", "require_possible"]
 
 
 class TarryError(Exception):
@@ -66,3 +66,14 @@ def require(fact: object, problem: str, fix: str = "") -> None:
     """
     if not fact:
         raise BadInput(problem, fix)
+
+
+def require_possible(fact: object, problem: str) -> None:
+    """Say with `NotPossible` that nothing meets a request, unless something does.
+
+    >>> require_possible([], "no law keeps these delays: allow more delay")
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: no law keeps these delays: allow more delay
+    """
+    if not fact:
+        raise NotPossible(problem)

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from tarry.core.accountant import ln_above
-from tarry.core.errors import BadInput, NotPossible, TarryError, require
+from tarry.core.errors import BadInput, NotPossible, TarryError, require, require_possible
 from tarry.core.exact import format_duration
 from tarry.core.mechanism import Ask, LawPair, SeasonLaw
 from tarry.core.plan import plan
@@ -177,8 +177,9 @@ def least_total(
             found.append(SeasonPlan(policy=varying, other=None, epsilon=shape.epsilon))
     if (constant := _least_constant(asked, choices, limits)) is not None:
         found.append(SeasonPlan(policy=constant, other=None, epsilon=_total(constant)))
-    if not found:
-        raise NotPossible("no law keeps these delays: allow more delay, or choose a shorter gap or window")
+    require_possible(
+        found, "no law keeps these delays: allow more delay, or choose a shorter gap or window"
+    )
     best, *others = sorted(found, key=lambda each: _total(each.policy))
     return replace(best, other=others[0].policy if others else None)
 
@@ -315,10 +316,10 @@ def fewest_blocks(law: str, season: Season, progress: Progress | None = None) ->
 
     low, high = FEWEST - 1, FEWEST
     while not keeps(high):
-        if high >= MOST:
-            raise NotPossible(
-                f"even {MOST} blocks do not keep this season: take a larger epsilon or delta, or fewer acts"
-            )
+        require_possible(
+            high < MOST,
+            f"even {MOST} blocks do not keep this season: take a larger epsilon or delta, or fewer acts",
+        )
         low, high = high, min(2 * high, MOST)
     high = low + 1 + bisect_left(range(low + 1, high), True, key=keeps)  # noqa: FBT003 - the key says yes or no
     # The first look was rough, and too dear by a little: one block less may do.

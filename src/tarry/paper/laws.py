@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog  # type: ignore[import-untyped]  # theirs has no types
 from scipy.sparse import coo_array  # type: ignore[import-untyped]  # likewise
 
-from tarry.core.errors import NotPossible, require
+from tarry.core.errors import require, require_possible
 from tarry.core.laws import zero_inflated
 from tarry.core.mechanism import Ask, LawPair
 
@@ -150,8 +150,9 @@ def solve(objective: FloatArray, **constraints: Any) -> Any:
     2.0
     """
     result = linprog(objective, method="highs", **constraints)
-    if not result.success:
-        raise NotPossible(f"the linear program has no optimum ({result.message}): choose other constraints")
+    require_possible(
+        result.success, f"the linear program has no optimum ({result.message}): choose other constraints"
+    )
     return result
 
 
