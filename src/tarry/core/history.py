@@ -245,9 +245,7 @@ def _ids(names: Names) -> IntArray:
 
 
 def _whole(times: npt.NDArray[Any]) -> bool:
-    if times.dtype.kind == "u":
-        return int(times.max()) < 1 << 63
-    return times.dtype.kind == "i"
+    return times.dtype.kind == "i" or (times.dtype.kind == "u" and int(times.max()) < 1 << 63)
 
 
 def _circular(parents: IntArray) -> IntArray:

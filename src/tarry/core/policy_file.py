@@ -91,7 +91,8 @@ def write_policy(policy: Policy) -> str:
             "install it as a package that names it under tarry.laws, or keep the policy in Python",
         )
     season = policy.season
-    values: dict[str, str] = {
+    moments = {key: getattr(policy, name) for key, name in _MOMENTS.items()}
+    values = {
         "epsilon": _decimal(policy.epsilon),
         "gap": f'"{format_duration(policy.gap)}"',
         "window": f'"{format_duration(policy.window)}"',
@@ -100,17 +101,15 @@ def write_policy(policy: Policy) -> str:
         "labels": f'"{policy.labels}"',
         "law": _quoted(policy.law),
         "cover": f'"{policy.cover}"',
+        "blocks": "" if policy.blocks is None else str(policy.blocks),
+        "order": "" if policy.order is None else _decimal(Fraction(policy.order)),
+        "delta": _decimal(policy.delta) if policy.delta else "",
+        **{key: "" if at is None else _moment_text(at) for key, at in moments.items()},
     }
-    if season is not None:
-        values = {key: value for key, value in values.items() if key not in _NOT_WITH_SEASON}
-    if policy.blocks is not None and policy.order is not None:
-        values |= {"blocks": str(policy.blocks), "order": _decimal(Fraction(policy.order))}
-    if policy.delta:
-        values["delta"] = _decimal(policy.delta)
-    for key, name in _MOMENTS.items():
-        if (at := getattr(policy, name)) is not None:
-            values[key] = _moment_text(at)
-    lines = [f"{key} = {value}  # {KEYS[key]}" for key, value in values.items()]
+    unsaid = () if season is None else _NOT_WITH_SEASON
+    lines = [
+        f"{key} = {value}  # {KEYS[key]}" for key, value in values.items() if value and key not in unsaid
+    ]
     if season is not None:
         lines += ["", f"[season]  # {KEYS['season'].partition(': ')[2]}", f"acts = {season.acts}"]
         lines += [f"epsilon = {_decimal(season.epsilon)}", f"delta = {_decimal(season.delta)}"]
