@@ -4,7 +4,7 @@ Sections are those of the theory this follows: 2 labels and neighbours, 6 coordi
 deadlines, 9 the rules in practice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf, log
 
@@ -88,6 +88,11 @@ def _renormalised(stream: Stream, draw: Draw) -> tuple[int, ...]:
         act.at + draw(Law.of_masses([law.mass(k) / law.cumulative(last) for k in range(last + 1)]))
         for act, law, last in zip(stream, laws_of, left, strict=True)
     )
+
+
+def _rushed(release: Callable[[int, int], int]) -> DelayRule:
+    """A rule that makes something else of an arrival and its delay than their sum."""
+    return DelayRule(pair=default_laws(GAP), labels=paired(0), release=release)
 
 
 def redrawn(draws: int) -> DelayRule:
@@ -221,9 +226,7 @@ CASES = (
         name="a cap on the delay",
         section="6e",
         thought="a shorter delay is the same, only shorter",
-        rule=DelayRule(
-            pair=default_laws(GAP), labels=paired(0), release=lambda at, delay: at + min(delay, GAP)
-        ),
+        rule=_rushed(lambda at, delay: at + min(delay, GAP)),
         right=CLIPPED,
         stream=PAIR,
         other=LATER,
@@ -232,11 +235,7 @@ CASES = (
         name="released at once when late",
         section="6e",
         thought="what cannot be delayed need not be",
-        rule=DelayRule(
-            pair=default_laws(GAP),
-            labels=paired(0),
-            release=lambda at, delay: at + delay if at + delay <= END else at,
-        ),
+        rule=_rushed(lambda at, delay: at + delay if at + delay <= END else at),
         right=CLIPPED,
         stream=PAIR,
         other=LATER,

@@ -222,7 +222,6 @@ def find(settings: RunSettings) -> Finding:
     at = {(row[0], row[1]): row for row in losses.rows}
     events, pairs = (", ".join(f"{at[RENORMALISED, left][i]:.2f}" for left in LEFT[:3]) for i in (2, 3))
     means = cost.column("mean delay at most")
-    tables = {"losses": losses, "finer": finer, "corollary": corollary, "cost": cost}
     says = [
         _safe_says([row[3] for row in losses.rows if row[0] == CLIPPED], verdict),
         (
@@ -247,5 +246,9 @@ def find(settings: RunSettings) -> Finding:
         ),
     ]
     return Finding(
-        name="horizon", title=TITLE, says=says, tables=tables, charts={"losses": _chart(default_laws(GAP))}
+        name="horizon",
+        title=TITLE,
+        says=says,
+        tables={"losses": losses, "finer": finer, "corollary": corollary, "cost": cost},
+        charts={"losses": _chart(default_laws(GAP))},
     )

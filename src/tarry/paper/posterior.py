@@ -50,15 +50,16 @@ def find(settings: RunSettings) -> Finding:
     'Among 10 suspects, a batched pair is one person with 83.52 %; the paper prints 83.51 %.'
     """
     printed, plotted = (posteriors(SAME, rate, SUSPECTS) for rate in (DIFFERENT, PLOTTED))
-    published = Table(
-        title="With the published rates",
-        header=("suspects", "before", "batched", "batched, as plotted", "unbatched"),
-        rows=[
-            (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
-            for one, other in zip(printed, plotted, strict=True)
-        ],
-    )
-    tables = {"published": published}
+    tables = {
+        "published": Table(
+            title="With the published rates",
+            header=("suspects", "before", "batched", "batched, as plotted", "unbatched"),
+            rows=[
+                (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
+                for one, other in zip(printed, plotted, strict=True)
+            ],
+        )
+    }
     charts = {"published-rates": _published_chart(printed, plotted)}
     says = _says(printed, plotted)
     if settings.data is not None:

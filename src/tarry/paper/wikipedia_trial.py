@@ -126,8 +126,10 @@ def coded_table(trial: WikiTrial) -> Table:
     >>> coded_table(trial).column("epsilon")[:3]
     [None, '0.1', '0.5']
     """
-    named: list[tuple[int | None, str | None, Curve]] = [(None, None, trial.plain)]
-    named += [(percent, epsilon, curve) for (percent, epsilon), curve in trial.coded.items()]
+    named: list[tuple[int | None, str | None, Curve]] = [
+        (None, None, trial.plain),
+        *((percent, epsilon, curve) for (percent, epsilon), curve in trial.coded.items()),
+    ]
     return Table(
         title=f"As coded, {trial.name}: samples of a tenth of the users",
         header=(
@@ -157,8 +159,7 @@ def corrected_table(trial: WikiTrial) -> Table:
     >>> sorted(set(corrected_table(trial).column("labels")))
     ['-', 'declared', 'held']
     """
-    rows = [["-", "-", None, None, *_figures(trial.held, NOTHING)]]
-    rows += [
+    policies = (
         [
             labels,
             ", ".join(map(str, percents)),
@@ -169,7 +170,7 @@ def corrected_table(trial: WikiTrial) -> Table:
         for labels, measured in (("held", trial.held), ("declared", trial.declared))
         for gap, percents in distinct_gaps(trial.learned).items()
         for epsilon in EPSILONS
-    ]
+    )
     return Table(
         title=f"Corrected, {trial.name}: everybody",
         header=(
@@ -177,7 +178,7 @@ def corrected_table(trial: WikiTrial) -> Table:
             *("recall at 280 s", "precision at 65 % recall", "average precision"),
             *("mean delay, min", "longest, min", "reordered"),
         ),
-        rows=rows,
+        rows=[["-", "-", None, None, *_figures(trial.held, NOTHING)], *policies],
     )
 
 
