@@ -81,8 +81,7 @@ class Table:
 
     def column(self, name: str) -> list[Cell]:
         """One column by its name."""
-        place = list(self.header).index(name)
-        return [row[place] for row in self.rows]
+        return [record[name] for record in self.records()]
 
     def records(self) -> list[dict[str, Any]]:
         """The rows by the names of the header: what charts and sentences take.

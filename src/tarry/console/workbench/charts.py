@@ -123,13 +123,7 @@ def odds_chart(numbers: Figures) -> alt.LayerChart:
         for one, nats in zip(numbers.odds, epsilons, strict=True)
         if nats is not None
     ]
-    x = alt.X(
-        "pairs:Q",
-        scale=alt.Scale(type="log", domain=[1, 1000], nice=False),
-        axis=alt.Axis(title=LABELS["pairs"], values=[1, 2, 5, 10, 20, 50, 100, 200, 1000], grid=False),
-    )
-    y = alt.Y("chance:Q", **percent_axis(LABELS["sure"]))
-    return _marked(rows, "pairs", numbers.choices.pairs, x, y)
+    return _marked(rows, "pairs", numbers.choices.pairs, [1, 2, 5, 10, 20, 50, 100, 200, 1000])
 
 
 def power_chart(numbers: Figures) -> alt.LayerChart:
@@ -167,17 +161,14 @@ def posterior_chart(numbers: Figures) -> alt.LayerChart:
         for line, chances in lines.items()
         for one, chance in zip(numbers.suspicions, chances, strict=True)
     ]
-    x = alt.X(
-        "suspects:Q",
-        scale=alt.Scale(type="log", domain=[2, 100], nice=False),
-        axis=alt.Axis(title=LABELS["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False),
-    )
+    return _marked(rows, "suspects", numbers.choices.suspects, [2, 5, 10, 20, 50, 100])
+
+
+def _marked(rows: list[dict[str, Any]], name: str, here: int, marks: list[int]) -> alt.LayerChart:
+    """Three lines of chances over a number, with a mark where the chosen one is."""
+    scale = alt.Scale(type="log", domain=[marks[0], marks[-1]], nice=False)
+    x = alt.X(f"{name}:Q", scale=scale, axis=alt.Axis(title=LABELS[name], values=marks, grid=False))
     y = alt.Y("chance:Q", **percent_axis(LABELS["sure"]))
-    return _marked(rows, "suspects", numbers.choices.suspects, x, y)
-
-
-def _marked(rows: list[dict[str, Any]], name: str, here: int, x: alt.X, y: alt.Y) -> alt.LayerChart:
-    """Three lines over a number, with a mark where the chosen one is."""
     lines = list(dict.fromkeys(row["line"] for row in rows))
     step = 1 if len(lines) > 2 else 2  # the middle one may be missing
     look = Look(lines, ("vermilion", "blue", "faint")[::step], (_DASHED, _SOLID, _DOTTED)[::step])
