@@ -71,8 +71,7 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     }
     if "season" in values:
         choices["season"] = _season(values["season"])
-    for kind, table in tables.items():
-        choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
+    choices |= {f"{kind}_gaps": _table(table, f"gaps.{kind}") for kind, table in tables.items()}
     if allow_code and ":" in str(choices.get("law")):
         choices["law"] = load("law", choices["law"], allow_code=True)
     return Policy(**choices)

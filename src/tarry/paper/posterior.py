@@ -180,10 +180,8 @@ def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior])
     lines_of = [(name, _posteriors(one, SUSPECTS)) for name, one in measured.items()]
     ranked = sorted((one for one in lines_of if one[1]), key=lambda one: -one[1][TEN - 2].batched)
     if len(ranked) > len(SERIES):
-        places = [round(k * (len(ranked) - 1) / (len(SERIES) - 1)) for k in range(len(SERIES))]
-        ranked = [ranked[place] for place in places]
-    lines = {PUBLISHED: printed, **dict(ranked)}
-    sure = {name: [one.batched for one in many] for name, many in lines.items()}
+        ranked = [ranked[round(k * (len(ranked) - 1) / (len(SERIES) - 1))] for k in range(len(SERIES))]
+    sure = {name: [one.batched for one in many] for name, many in [(PUBLISHED, printed), *ranked]}
     return suspects_chart(sure, "how sure an observer can be", SHOWN)
 
 
