@@ -89,7 +89,8 @@ class Refusals:
         ]
 
     def _note(self, error: TarryError, frame: FrameType | None) -> None:
-        while frame is not None and frame.f_code.co_name == "__init__":
+        # Those that make errors for others, and not the place that refuses.
+        while frame is not None and frame.f_code.co_name in {"__init__", "require", "require_possible"}:
             frame = frame.f_back
         path = Path(frame.f_code.co_filename) if frame is not None else Path()
         if path.is_relative_to(_SOURCE):

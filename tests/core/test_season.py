@@ -18,7 +18,7 @@ from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
-from tarry.core.season import LADDER, Accountant, Season, _composed, block_masses, on_ladder
+from tarry.core.season import LADDER, Accountant, Season, _times, block_masses, on_ladder
 from tarry.core.verify import Size, verify, verify_season
 
 SEASON = Season(acts=400, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
@@ -155,16 +155,16 @@ def test_ten_thousand_people_take_at_most_150_sums(monkeypatch):
     """Every count to 5,000, twice: what is really added up is the ladder, once, and then nothing."""
     told, additions, add = promise(policy()), Counter(), Losses.__add__
     monkeypatch.setattr(Losses, "__add__", lambda one, two: additions.update(["made"]) or add(one, two))
-    _composed.cache_clear()
+    _times.cache_clear()
 
     nats = [ledger_line(told, acts).nats for acts in range(1, 5001)]
-    sums, made = _composed.cache_info().misses, additions["made"]
+    sums, made = _times.cache_info().misses, additions["made"]
     again = [ledger_line(told, acts).nats for acts in range(5000, 0, -1)]
 
     assert nats == sorted(again)
     assert 140 <= sums <= 150
     assert sums < made <= sums * 2 * 13  # at most two for each doubling: 2^13 is above 5,000
-    assert (_composed.cache_info().misses, additions["made"]) == (sums, made)
+    assert (_times.cache_info().misses, additions["made"]) == (sums, made)
 
 
 # --- Theorem 2, on every small course -------------------------------------------------------------

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.paper.finding import RunSettings
 from tarry.paper.power import (
     EPSILONS,
     GAP,
     PERCENTILES,
+    best_roc,
     differences,
     find,
     known_time,
     masses,
-    mixture_roc,
     null_law,
     policy,
     roc,
@@ -154,7 +153,7 @@ def laws_of(epsilon, percentile, weight, *, labels="simultaneous", start=START, 
 def test_the_optimal_pair_attack_is_worth_what_the_theory_says(epsilon, percentile, weight, worth, most):
     """Area, power at 1 % and 10 % type-I error, largest ratio; the cutoff is as good in every row."""
     laws = laws_of(epsilon, percentile, weight)
-    best, cutoff = mixture_roc([(1, laws)]), mixture_roc([(1, laws)], "cutoff")
+    best, cutoff = best_roc(laws), by_cutoff([(1, laws)])
 
     found = [best.area, best.power_at(0.01), best.power_at(0.1)]
     assert found == pytest.approx(worth, abs=2e-3)
@@ -168,8 +167,24 @@ def test_the_ratio_beats_the_cutoff_where_few_events_draw_at_all(epsilon, best, 
     """A small eta with a gap far above the usual ones."""
     laws = laws_of(epsilon, 0.95, 0)
 
-    assert mixture_roc([(1, laws)]).area == pytest.approx(best, abs=1e-3)
-    assert mixture_roc([(1, laws)], "cutoff").area == pytest.approx(cutoff, abs=1e-3)
+    assert best_roc(laws).area == pytest.approx(best, abs=1e-3)
+    assert by_cutoff([(1, laws)]).area == pytest.approx(cutoff, abs=1e-3)
+
+
+def mixed(kinds, order):
+    """The curve over pairs of several kinds, each with its share."""
+    f1, f0 = (np.concatenate([share * getattr(laws, f) for share, laws in kinds]) for f in ("f1", "f0"))
+    return roc(f1, f0, np.concatenate(order))
+
+
+def by_ratio(kinds):
+    """Of an attack that sees a pair's kind."""
+    return mixed(kinds, [laws.ratio for _, laws in kinds])
+
+
+def by_cutoff(kinds):
+    """Of one that ranks by the difference alone."""
+    return mixed(kinds, [-np.abs(laws.differences) for _, laws in kinds])
 
 
 @pytest.mark.parametrize(
@@ -180,16 +195,14 @@ def test_the_ratio_beats_the_cutoff_on_gaps_of_several_sizes(epsilon, best, cuto
     reach = laws_of(epsilon, 0.5, 1, start=10 * START).reach
     kinds = [(0.5, laws_of(epsilon, 0.5, 1, start=start, reach=reach)) for start in (START, 10 * START)]
 
-    assert mixture_roc(kinds).area == pytest.approx(best, abs=2e-3)
-    assert mixture_roc(kinds, "cutoff").area == pytest.approx(cutoff, abs=2e-3)
+    assert by_ratio(kinds).area == pytest.approx(best, abs=2e-3)
+    assert by_cutoff(kinds).area == pytest.approx(cutoff, abs=2e-3)
 
 
 @pytest.mark.parametrize(("epsilon", "area"), [(0.5, 0.692), (1, 0.712), (2, 0.824)])
 def test_follower_labels_are_worth_what_the_theory_says(epsilon, area):
     """The first of a pair unbatched, the whole budget on the second."""
-    assert mixture_roc([(1, laws_of(epsilon, 0.5, 0.25, labels="follower"))]).area == pytest.approx(
-        area, abs=1e-3
-    )
+    assert best_roc(laws_of(epsilon, 0.5, 0.25, labels="follower")).area == pytest.approx(area, abs=1e-3)
 
 
 def shares(weights):
@@ -226,17 +239,4 @@ def test_outcomes_that_only_a_batch_has_cost_nothing():
     """An infinite ratio comes first: power without any type-I error."""
     laws = PairLaws(f1=np.array([0.25, 0.5, 0.25]), f0=np.array([0.0, 0.5, 0.0]))
 
-    assert mixture_roc([(1, laws)]).power_at(0) == 0.5
-
-
-def test_kinds_of_pairs_that_cannot_be_mixed_are_refused():
-    """Shares that are none, and a cutoff over windows of different length."""
-    short = PairLaws(f1=np.ones(1), f0=np.ones(1))
-    long = PairLaws(f1=np.array([0, 1.0, 0]), f0=np.array([0, 1.0, 0]))
-
-    for kinds in ([], [(0.5, short)], [(1.5, short), (-0.5, short)]):
-        with pytest.raises(BadInput, match="sum to 1"):
-            mixture_roc(kinds)
-    with pytest.raises(BadInput, match="not 0 and 1: use reach=1 for each"):
-        mixture_roc([(0.5, short), (0.5, long)], "cutoff")
-    assert mixture_roc([(0.5, short), (0.5, long)]).area == pytest.approx(0.5)
+    assert best_roc(laws).power_at(0) == 0.5

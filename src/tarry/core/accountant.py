@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate
 from math import ceil, inf
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import require, require_possible
 from tarry.core.exact import exceeds_exp, exp_bounds, log_of
 
 __all__ = ["Losses", "ln_above", "ln_below", "losses_of_blocks"]
@@ -68,8 +68,7 @@ class Losses:
         >>> losses_of_blocks([2, 1], [1, 2]).times(5).acts
         5
         """
-        if acts < 1:
-            raise BadInput(f"a season must have at least one act, not {acts}")
+        require(acts >= 1, f"a season must have at least one act, not {acts}")
         if acts == 1:
             return self
         half = self.times(acts // 2)
@@ -118,11 +117,11 @@ class Losses:
         >>> losses_of_blocks([1, 0], [1, 1]).epsilon(Fraction(1, 10))  # ln 1.8 is 0.5877866...
         Fraction(587787, 1000000)
         """
-        if delta * _ONE < self.proof:
-            raise NotPossible(
-                f"no epsilon holds with a chance of {float(delta):g} to fail, because some releases prove "
-                "that an act was batched: choose a larger delta"
-            )
+        require_possible(
+            delta * _ONE >= self.proof,
+            f"no epsilon holds with a chance of {float(delta):g} to fail, because some releases prove "
+            "that an act was batched: choose a larger delta",
+        )
         # They fall, and so their negatives rise.
         place = bisect_left(self._deltas, -delta * _ONE, key=lambda each: Fraction(-each))
         if not place:

@@ -4,12 +4,13 @@ Every answer errs on the safe side. A parameter is checked there before it is gi
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import BadInput, NotPossible, require, require_possible
 from tarry.core.exact import (
     Duration,
     Number,
@@ -83,10 +84,8 @@ def gap_at_percentile(gaps: Sequence[Fraction | int], percentile: Fraction | int
     >>> gap_at_percentile([10, 10, 4, 16], 50)
     Fraction(10, 1)
     """
-    if not 0 < percentile <= 100:
-        raise BadInput(f"percentile must be above 0 and at most 100, not {percentile}")
-    if not gaps:
-        raise BadInput("there are no gaps to learn from", "give at least one")
+    require(0 < percentile <= 100, f"percentile must be above 0 and at most 100, not {percentile}")
+    require(gaps, "there are no gaps to learn from", "give at least one")
     ordered = sorted(gaps)
     return Fraction(ordered[-(-Fraction(percentile) * len(ordered) // 100) - 1])
 
@@ -103,11 +102,11 @@ def needed_mass(epsilon: Number, rate: Number) -> Fraction:
     epsilon = _read(epsilon, "epsilon", {"at least": 0})
     rate = _read(rate, "an error crossover rate", {"above": 0, "below": Fraction(1, 2)})
     mass = exp_upper(epsilon) * rate / (1 - rate)
-    if mass > 1:
-        raise NotPossible(
-            f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} "
-            f"(it would have to cover {float(mass):.3g} times all gaps): choose a smaller epsilon or rate"
-        )
+    require_possible(
+        mass <= 1,
+        f"no gap gives an error crossover rate of {float(rate):g} at epsilon {float(epsilon):g} "
+        f"(it would have to cover {float(mass):.3g} times all gaps): choose a smaller epsilon or rate",
+    )
     return mass
 
 
@@ -153,16 +152,18 @@ def least_epsilon(
     >>> least_epsilon(policy, maximum="763s") <= 1
     True
     """
-    if mean is None and maximum is None:
-        raise BadInput("no delay budget given", "give a mean, a maximum or both")
-    if policy.season is not None:
-        raise BadInput("a policy with a season has no epsilon to find", "use tarry plan --season")
+    require(
+        mean is not None or maximum is not None, "no delay budget given", "give a mean, a maximum or both"
+    )
+    require(
+        policy.season is None, "a policy with a season has no epsilon to find", "use tarry plan --season"
+    )
     asked = {"the mean delay": mean, "the maximum delay": maximum}
     budget = {name: parse_duration(most, name) for name, most in asked.items() if most is not None}
-    if maximum is not None and policy.mechanism().pair.unbatched.maximum is None:
-        raise NotPossible(
-            f"the {policy.law_name} law has no longest delay: give a mean, or choose another law"
-        )
+    require_possible(
+        maximum is None or policy.mechanism().pair.unbatched.maximum is not None,
+        f"the {policy.law_name} law has no longest delay: give a mean, or choose another law",
+    )
 
     def fits(steps: int) -> bool:
         try:
@@ -179,7 +180,9 @@ def least_epsilon(
             f"no epsilon up to {MOST_EPSILON} keeps {limits}: "
             "allow more delay, or choose a shorter gap or window"
         )
-    return _first(fits, most) * EPSILON_STEP
+    # The answer itself has been tried, so it never exceeds the budget even if rounding to ticks should make
+    # a step or two uneven.
+    return (1 + bisect_left(range(1, most), True, key=fits)) * EPSILON_STEP  # noqa: FBT003 - the key says so
 
 
 def power_bound(epsilon: Number, mass: Number, type_one: Number, *, flips: int = 1) -> Fraction:
@@ -255,19 +258,6 @@ def _longest(costs: DelayPlan, policy: Policy) -> dict[str, Fraction | float]:
         "the mean delay": costs.mean(policy.weight) + policy.tick,
         "the maximum delay": max(ends) + policy.tick,
     }
-
-
-def _first(fits: Callable[[int], bool], most: int) -> int:
-    """The smallest step that fits, by bisection.
-
-    The answer itself has been tried, so it never exceeds the budget even if rounding to ticks should
-    make a step or two uneven.
-    """
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
 
 
 def _rates(same: Number, different: Number, suspects: int, least: int = 1) -> tuple[Fraction, Fraction]:

@@ -8,7 +8,7 @@ Every text is one plain sentence: what is wrong with which value, and what to do
 person who reads it, and the command line prints it as it is.
 """
 
-__all__ = ["BadInput", "NotPossible", "TarryError"]
+__all__ = ["BadInput", "NotPossible", "TarryError", "require", "require_possible"]
 
 
 class TarryError(Exception):
@@ -54,3 +54,26 @@ class NotPossible(TarryError):
     Traceback (most recent call last):
     tarry.core.errors.NotPossible: no epsilon up to 100 keeps the maximum delay within 1m
     """
+
+
+def require(fact: object, problem: str, fix: str = "") -> None:
+    """Refuse with `BadInput` unless something is so.
+
+    >>> require(2 > 1, "epsilon must be above 0, not -1")
+    >>> require(not {"talk"}, "space 'talk' already exists", "choose another name")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: space 'talk' already exists: choose another name
+    """
+    if not fact:
+        raise BadInput(problem, fix)
+
+
+def require_possible(fact: object, problem: str) -> None:
+    """Say with `NotPossible` that nothing meets a request, unless something does.
+
+    >>> require_possible([], "no law keeps these delays: allow more delay")
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: no law keeps these delays: allow more delay
+    """
+    if not fact:
+        raise NotPossible(problem)

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import parse_number
 from tarry.core.lanes import BoolArray, IntArray, WordArray, event_keys, stable_codes
 
-__all__ = ["History", "in_order", "row_order"]
+__all__ = ["History", "in_order", "in_rows", "row_order"]
 
 Names = npt.NDArray[np.generic]
+Column = TypeVar("Column", IntArray, BoolArray)
 MICROSECOND = Fraction(1, 1_000_000)
 _FAR = 1 << 61
 
@@ -46,13 +47,15 @@ class History:
                     rule = f"column {name} must have {len(self.actor)} rows as actor has"
                     raise BadInput(f"{rule}, not shape {array.shape}")
                 object.__setattr__(self, name, array)
-        if len(self.actors) and not _whole(self.times):
-            raise BadInput(
-                f"column time must hold whole numbers of at most 63 bits, not {self.times.dtype}",
-                "convert moments to integers of one unit, such as microseconds",
-            )
-        if parse_number(self.unit, "the unit of time") <= 0:
-            raise BadInput(f"the unit of time must be above 0 seconds, not {self.unit}")
+        require(
+            not len(self.actors) or _whole(self.times),
+            f"column time must hold whole numbers of at most 63 bits, not {self.times.dtype}",
+            "convert moments to integers of one unit, such as microseconds",
+        )
+        require(
+            parse_number(self.unit, "the unit of time") > 0,
+            f"the unit of time must be above 0 seconds, not {self.unit}",
+        )
         if self.parent is not None:
             self._check_parents()
         if self.sequence is not None:
@@ -122,9 +125,7 @@ class History:
         for column in (self.times, self.target_ids, self.actor_ids):
             new[1:] |= column[order][1:] != column[order][:-1]
         first = np.maximum.accumulate(np.where(new, np.arange(len(self)), 0))
-        occurrences = np.empty(len(self), dtype=np.int64)
-        occurrences[order] = np.arange(len(self)) - first
-        return occurrences
+        return in_rows(order, np.arange(len(self)) - first)
 
     @cached_property
     def sequences(self) -> IntArray:
@@ -135,9 +136,7 @@ class History:
         """
         if self.sequence is not None:
             return np.asarray(self.sequence)
-        ranks = np.empty(len(self), dtype=np.int64)
-        ranks[row_order(self.times, self.keys)] = np.arange(len(self))
-        return ranks
+        return in_rows(row_order(self.times, self.keys), np.arange(len(self)))
 
     def ticks(self, tick: Fraction) -> IntArray:
         """The arrival tick of each event: its time, rounded up.
@@ -168,8 +167,10 @@ class History:
 
     def _check_parents(self) -> None:
         parents = np.asarray(self.parent)
-        if len(self) and not np.issubdtype(parents.dtype, np.integer):
-            raise BadInput(f"column parent must hold row numbers, not {parents.dtype}")
+        require(
+            not len(self) or np.issubdtype(parents.dtype, np.integer),
+            f"column parent must hold row numbers, not {parents.dtype}",
+        )
         parents = parents.astype(np.int64)
         object.__setattr__(self, "parent", parents)
         if (outside := parents[(parents < -1) | (parents >= len(self))]).size:
@@ -191,6 +192,17 @@ def row_order(*columns: Names) -> IntArray:
     return np.lexsort(columns[::-1])
 
 
+def in_rows(order: IntArray, values: Column) -> Column:
+    """Values that were worked out in this order of rows, each back in its own row.
+
+    >>> in_rows(np.array([2, 0, 1]), np.array([30, 10, 20])).tolist()
+    [10, 20, 30]
+    """
+    back = np.empty_like(values)
+    back[order] = values
+    return back
+
+
 def in_order(*columns: Names) -> bool:
     """Whether rows are in that order already.
 
@@ -209,18 +221,20 @@ def _names(what: str, column: Any) -> npt.NDArray[Any]:
     """A column of names: all whole numbers, or all texts. Anything else could make two names one."""
     array = np.asarray(column)
     if array.dtype.kind == "U" and not isinstance(column, np.ndarray):
-        if not all(isinstance(name, str) for name in column):
-            raise BadInput(f"column {what} must hold numbers or texts, not both")
+        require(
+            all(isinstance(name, str) for name in column),
+            f"column {what} must hold numbers or texts, not both",
+        )
         if ends := [row for row, name in enumerate(column) if name.endswith("\0")]:
             raise BadInput(
                 f"the text in row {ends[0]} of column {what} ends in NUL", "remove that character"
             )
     if array.dtype.kind == "O" and all(isinstance(name, str) for name in array):
         array = array.astype(str)
-    if len(array) and array.dtype.kind not in "iuU":
-        raise BadInput(
-            f"column {what} must hold whole numbers of at most 64 bits, or texts, not {array.dtype}"
-        )
+    require(
+        not len(array) or array.dtype.kind in "iuU",
+        f"column {what} must hold whole numbers of at most 64 bits, or texts, not {array.dtype}",
+    )
     return array
 
 
@@ -231,9 +245,7 @@ def _ids(names: Names) -> IntArray:
 
 
 def _whole(times: npt.NDArray[Any]) -> bool:
-    if times.dtype.kind == "u":
-        return int(times.max()) < 1 << 63
-    return times.dtype.kind == "i"
+    return times.dtype.kind == "i" or (times.dtype.kind == "u" and int(times.max()) < 1 << 63)
 
 
 def _circular(parents: IntArray) -> IntArray:

@@ -15,19 +15,17 @@ On ticks, with a window of H ticks:
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from tarry.core.history import History, row_order
-from tarry.core.lanes import IntArray
+from tarry.core.history import History, in_rows, row_order
+from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import LabelRule
 
 __all__ = ["label_events", "partner_distance"]
 
-Labels = npt.NDArray[np.bool_]
 _FAR = np.iinfo(np.int64).max
 
 
-def label_events(rule: LabelRule, history: History, ticks: IntArray, window: int) -> Labels:
+def label_events(rule: LabelRule, history: History, ticks: IntArray, window: int) -> BoolArray:
     """True for each event that the rule calls batched.
 
     >>> from fractions import Fraction
@@ -53,38 +51,24 @@ def partner_distance(history: History, ticks: IntArray) -> tuple[IntArray, IntAr
     return _nearest(history, ticks, row_order(history.actor_ids, ticks))
 
 
-def _held(history: History, ticks: IntArray, window: int) -> Labels:
+def _held(history: History, ticks: IntArray, window: int) -> BoolArray:
     before, after = partner_distance(history, ticks)
-    labels: Labels = np.minimum(before, after) <= window
+    labels: BoolArray = np.minimum(before, after) <= window
     return labels
 
 
-def _simultaneous(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: ARG001 - one shape for all rules
-    return _held(history, ticks, 0)
+def _follower(history: History, ticks: IntArray, window: int) -> BoolArray:
+    before, _ = _nearest(history, ticks, row_order(history.actor_ids, ticks, history.sequences))
+    return before <= window
 
 
-def _follower(history: History, ticks: IntArray, window: int) -> Labels:
-    order = row_order(history.actor_ids, ticks, history.sequences)
-    before, _ = _nearest(history, ticks, order)
-    labels: Labels = before <= window
-    return labels
-
-
-def _declared(history: History, ticks: IntArray, window: int) -> Labels:
+def _declared(history: History, ticks: IntArray, window: int) -> BoolArray:
     order = row_order(history.actor_ids, ticks, history.sequences)
     actor, now = history.actor_ids[order], ticks[order]
-    declared = history.declarations[order]
     # The latest declaration at or before each event in its actor's own sequence.
-    latest = np.maximum.accumulate(np.where(declared, np.arange(len(order)), -1))
-    since = (latest >= 0) & (actor[latest] == actor) & (now - now[latest] <= window)
-    labels = np.empty(len(order), dtype=np.bool_)
-    labels[order] = since
-    labels |= _follower(history, ticks, window)
-    return labels
-
-
-def _none(history: History, ticks: IntArray, window: int) -> Labels:  # noqa: ARG001 - one shape for all rules
-    return np.zeros(len(history), dtype=np.bool_)
+    latest = np.maximum.accumulate(np.where(history.declarations[order], np.arange(len(order)), -1))
+    since: BoolArray = (latest >= 0) & (actor[latest] == actor) & (now - now[latest] <= window)
+    return in_rows(order, since) | _follower(history, ticks, window)
 
 
 def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
@@ -93,22 +77,19 @@ def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArr
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (actor[1:] != actor[:-1]) | (target[1:] != target[:-1])
     del target  # histories are long: what is not needed any more goes at once
-    sides = []
-    for neighbour in (_before_run, _after_run):
-        distance = _distance(actor, now, neighbour(new))
-        side = np.empty_like(distance)
-        side[order] = distance
-        sides.append(side)
-    return sides[0], sides[1]
+    before, after = (
+        in_rows(order, _distance(actor, now, neighbour(new))) for neighbour in (_before_run, _after_run)
+    )
+    return before, after
 
 
-def _before_run(new: Labels) -> IntArray:
+def _before_run(new: BoolArray) -> IntArray:
     """The place before the run that each place lies in; -1 before the first."""
     first = np.where(new, np.arange(len(new)), 0)
     return np.maximum.accumulate(first, out=first) - 1
 
 
-def _after_run(new: Labels) -> IntArray:
+def _after_run(new: BoolArray) -> IntArray:
     """The place after the run that each place lies in; as many as there are after the last."""
     last = np.where(np.append(new[1:], True), np.arange(len(new)), len(new))[::-1]
     return np.minimum.accumulate(last, out=last)[::-1] + 1
@@ -123,10 +104,10 @@ def _distance(actor: IntArray, now: IntArray, neighbour: IntArray) -> IntArray:
     return distance
 
 
-_RULES: dict[LabelRule, Callable[[History, IntArray, int], Labels]] = {
+_RULES: dict[LabelRule, Callable[[History, IntArray, int], BoolArray]] = {
     "held": _held,
     "declared": _declared,
     "follower": _follower,
-    "simultaneous": _simultaneous,
-    "none": _none,
+    "simultaneous": lambda history, ticks, _: _held(history, ticks, 0),
+    "none": lambda history, *_: np.zeros(len(history), dtype=np.bool_),
 }

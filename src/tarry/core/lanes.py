@@ -278,8 +278,7 @@ def _rejected(product: WordArray, n: int) -> IntArray:
     """
     if not (bound := DIGIT % n):
         return np.empty(0, dtype=np.int64)
-    remainder = product.view(np.uint32)[_LOW_HALF::2]
-    return np.flatnonzero(remainder < np.uint32(bound))
+    return np.flatnonzero(product.view(np.uint32)[_LOW_HALF::2] < np.uint32(bound))
 
 
 def _mix_in_place(z: WordArray, scratch: WordArray) -> None:

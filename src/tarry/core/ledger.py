@@ -10,10 +10,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from tarry.core.history import History
-from tarry.core.lanes import IntArray
+from tarry.core.history import History, in_rows
+from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import LabelRule
 from tarry.core.promise import MEANINGLESS, Promise
 from tarry.core.season import Accountant, Season, composed_epsilon, on_ladder
@@ -75,21 +74,20 @@ def total_line(counts: Mapping[Promise, int]) -> LedgerLine:
         return LedgerLine(events, nats, nats > MEANINGLESS)
     parts = [(promise.accountant, count) for promise, count in counts.items()]
     costs = {season: _cost(parts, season) for season in seasons}
-    beyond = any(cost > season.epsilon for season, cost in costs.items())
-    return LedgerLine(events, max(costs.values()), beyond)
+    return LedgerLine(
+        events, max(costs.values()), beyond=any(cost > season.epsilon for season, cost in costs.items())
+    )
 
 
 def _cost(parts: Sequence[tuple[Accountant, int]], season: Season) -> Fraction:
     """By the ladder; and by the counts themselves where the ladder could make the difference."""
-    cost = composed_epsilon(((accountant, on_ladder(count)) for accountant, count in parts), season.delta)
+    cost = composed_epsilon([(accountant, on_ladder(count)) for accountant, count in parts], season.delta)
     if season.epsilon < cost < _DOUBTFUL * season.epsilon:
         return composed_epsilon(parts, season.delta)
     return cost
 
 
-def ledger(
-    promise: Promise, history: History, batched: npt.NDArray[np.bool_]
-) -> dict[int | str, LedgerLine]:
+def ledger(promise: Promise, history: History, batched: BoolArray) -> dict[int | str, LedgerLine]:
     """What each actor has spent under a promise.
 
     >>> from tarry.core.policy import Policy
@@ -106,7 +104,7 @@ def pseudonym_ledger(
     promise: Promise,
     history: History,
     ticks: IntArray,
-    batched: npt.NDArray[np.bool_],
+    batched: BoolArray,
     window: int,
     *,
     rule: LabelRule = "held",
@@ -173,9 +171,7 @@ def _sole_partners(
     # One number that grows with actor and tick, with room for a window between two actors.
     time = now - now.min(initial=0)
     moment = np.unique(actor, return_inverse=True)[1] * (int(time.max(initial=0)) + 2 * window + 2) + time
-    place = np.empty(total, dtype=np.int64)
-    place[order] = np.arange(total)
-    at = place[rows]
+    at = in_rows(order, np.arange(total))[rows]
     low = np.searchsorted(moment, moment[at] - window)
     high = at if backwards else np.searchsorted(moment, moment[at] + window, side="right")
     # The first row of the stretch, or of the run of another target behind it.

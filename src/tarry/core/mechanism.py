@@ -12,7 +12,7 @@ from functools import cached_property
 from math import log
 from typing import Protocol
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Final, Law, Run
 from tarry.core.sampler import Sampler
@@ -120,7 +120,18 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class LabelFree(Final):
+class _Marked:
+    """A family that says of itself what a policy with it needs."""
+
+    family: Family
+
+    def __call__(self, ask: Ask, /) -> LawPair:
+        """The pair of laws that the family gives."""
+        return self.family(ask)
+
+
+@dataclass(frozen=True)
+class LabelFree(_Marked, Final):
     """A family with one law for every event: a policy with it needs no labels (`labels = "none"`).
 
     A package names `LabelFree(function)` where it would name the function of another law.
@@ -131,15 +142,9 @@ class LabelFree(Final):
     True
     """
 
-    family: Family
-
-    def __call__(self, ask: Ask, /) -> LawPair:
-        """The pair of laws that keeps the ask's promise."""
-        return self.family(ask)
-
 
 @dataclass(frozen=True)
-class SeasonLaw(Final):
+class SeasonLaw(_Marked, Final):
     """A family made of blocks: `blocks` and `order` shape it, and what one act costs is what comes out.
 
     A policy with it needs a season (`tarry.core.season`).
@@ -150,12 +155,6 @@ class SeasonLaw(Final):
     >>> SeasonLaw(lambda ask: pair)(Ask(share=Fraction(1), start=1, weight=Fraction(1))).largest_ratio
     Fraction(2, 1)
     """
-
-    family: Family
-
-    def __call__(self, ask: Ask, /) -> LawPair:
-        """The pair of laws of the asked blocks and order."""
-        return self.family(ask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,11 +171,11 @@ class Mechanism(Final):
 
     def __post_init__(self) -> None:
         for law in (self.pair.batched, self.pair.unbatched):
-            if not _fits(law):
-                raise BadInput(
-                    f"the law has delays of 2^{_BITS} ticks or more",
-                    "choose a longer tick, a shorter gap or a larger epsilon",
-                )
+            require(
+                _fits(law),
+                f"the law has delays of 2^{_BITS} ticks or more",
+                "choose a longer tick, a shorter gap or a larger epsilon",
+            )
 
     @cached_property
     def batched(self) -> Sampler:

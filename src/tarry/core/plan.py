@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.law import Law
 from tarry.core.policy import Policy
 
@@ -93,28 +94,26 @@ def frontier(policy: Policy, weights: Sequence[Fraction] = WEIGHTS) -> list[Poin
     >>> len(frontier(policy)), len(frontier(replace(policy, epsilon=Fraction(3)))) > 5
     (1, True)
     """
-    if policy.season is not None:
-        raise BadInput(
-            "a policy with a season has no weights to choose from", "use tarry frontier --season"
-        )
-    points: list[Point] = []
-    for weight in sorted(weights):
-        costs = plan(replace(policy, weight=weight))
-        point = Point(
-            weights=(weight, weight),
-            eta=costs.eta,
-            support_end_ticks=costs.support_end_ticks,
-            batched=costs.batched.mean,
-            unbatched=costs.unbatched.mean,
-        )
-        if points and (points[-1].batched, points[-1].unbatched) == (
-            point.batched,
-            point.unbatched,
-        ):
-            points[-1] = replace(points[-1], weights=(points[-1].weights[0], weight))
-        else:
-            points.append(point)
-    return points
+    require(
+        policy.season is None,
+        "a policy with a season has no weights to choose from",
+        "use tarry frontier --season",
+    )
+    tried = [(weight, plan(replace(policy, weight=weight))) for weight in sorted(weights)]
+    alike = groupby(tried, key=lambda one: (one[1].batched.mean, one[1].unbatched.mean))
+    return [_point(list(same)) for _, same in alike]
+
+
+def _point(same: Sequence[tuple[Fraction, DelayPlan]]) -> Point:
+    """What neighbouring weights with the same mean delays come to."""
+    (first, costs), (last, _) = same[0], same[-1]
+    return Point(
+        weights=(first, last),
+        eta=costs.eta,
+        support_end_ticks=costs.support_end_ticks,
+        batched=costs.batched.mean,
+        unbatched=costs.unbatched.mean,
+    )
 
 
 def _delays(law: Law, policy: Policy) -> Delays:

@@ -6,13 +6,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.labels import label_events
-from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes
+from tarry.core.lanes import BoolArray, IntArray, Lanes, SecureLanes, SeededLanes
 from tarry.core.mechanism import Mechanism
 from tarry.core.policy import Policy
 from tarry.core.release import Draws, after_parents, needs_second_draw, release_ticks
@@ -33,7 +32,7 @@ class Releases:
     """
 
     arrival: IntArray  # ticks
-    batched: npt.NDArray[np.bool_]  # the label
+    batched: BoolArray  # the label
     release: IntArray  # ticks
     shuffle: IntArray  # random: the order inside a tick
     depth: IntArray  # how many parents lie above each event
@@ -57,7 +56,7 @@ class Labelled:
     """
 
     arrival: IntArray  # ticks
-    batched: npt.NDArray[np.bool_]  # the label
+    batched: BoolArray  # the label
 
 
 def label_history(policy: Policy, history: History) -> Labelled:
@@ -68,8 +67,9 @@ def label_history(policy: Policy, history: History) -> Labelled:
     [0, 1]
     """
     arrival = history.ticks(policy.tick)
-    batched = label_events(policy.labels, history, arrival, policy.window_ticks)
-    return Labelled(arrival=arrival, batched=batched)
+    return Labelled(
+        arrival=arrival, batched=label_events(policy.labels, history, arrival, policy.window_ticks)
+    )
 
 
 def plan_release(
@@ -112,7 +112,7 @@ def plan_release(
     return Releases(arrival=arrival, batched=batched, release=release, shuffle=shuffle, depth=depth)
 
 
-def _draw_many(mechanism: Mechanism, batched: npt.NDArray[np.bool_], lanes: Lanes) -> Draws[IntArray]:
+def _draw_many(mechanism: Mechanism, batched: BoolArray, lanes: Lanes) -> Draws[IntArray]:
     """`draw_pair` for many events. A second delay is drawn only where the label asks for it."""
     unbatched = mechanism.unbatched.draw_many(lanes)
     which = np.flatnonzero(batched & needs_second_draw(mechanism.pair, unbatched))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import format_duration, parse_number
 from tarry.core.plugins import load
 from tarry.core.policy import Policy, needs_labels
@@ -61,8 +61,7 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
             f"{given[0]} must not stand beside a season", "leave it out, it follows from the season"
         )
     for key in ("gap",) if "season" in values else ("epsilon", "gap"):
-        if key not in values:
-            raise BadInput(f"the policy file has no {key}", f"add it, {KEYS[key]}")
+        require(key in values, f"the policy file has no {key}", f"add it, {KEYS[key]}")
     tables = _table(values.pop("gaps", {}), "gaps")
     if unknown := [kind for kind in tables if kind not in ("target", "track")]:
         raise BadInput(f"unknown table {f'gaps.{unknown[0]}'!r}", "use gaps.target or gaps.track")
@@ -72,8 +71,7 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
     }
     if "season" in values:
         choices["season"] = _season(values["season"])
-    for kind, table in tables.items():
-        choices[f"{kind}_gaps"] = _table(table, f"gaps.{kind}")
+    choices |= {f"{kind}_gaps": _table(table, f"gaps.{kind}") for kind, table in tables.items()}
     if allow_code and ":" in str(choices.get("law")):
         choices["law"] = load("law", choices["law"], allow_code=True)
     return Policy(**choices)
@@ -92,7 +90,8 @@ def write_policy(policy: Policy) -> str:
             "install it as a package that names it under tarry.laws, or keep the policy in Python",
         )
     season = policy.season
-    values: dict[str, str] = {
+    moments = {key: getattr(policy, name) for key, name in _MOMENTS.items()}
+    values = {
         "epsilon": _decimal(policy.epsilon),
         "gap": f'"{format_duration(policy.gap)}"',
         "window": f'"{format_duration(policy.window)}"',
@@ -101,17 +100,15 @@ def write_policy(policy: Policy) -> str:
         "labels": f'"{policy.labels}"',
         "law": _quoted(policy.law),
         "cover": f'"{policy.cover}"',
+        "blocks": "" if policy.blocks is None else str(policy.blocks),
+        "order": "" if policy.order is None else _decimal(Fraction(policy.order)),
+        "delta": _decimal(policy.delta) if policy.delta else "",
+        **{key: "" if at is None else _moment_text(at) for key, at in moments.items()},
     }
-    if season is not None:
-        values = {key: value for key, value in values.items() if key not in _NOT_WITH_SEASON}
-    if policy.blocks is not None and policy.order is not None:
-        values |= {"blocks": str(policy.blocks), "order": _decimal(Fraction(policy.order))}
-    if policy.delta:
-        values["delta"] = _decimal(policy.delta)
-    for key, name in _MOMENTS.items():
-        if (at := getattr(policy, name)) is not None:
-            values[key] = _moment_text(at)
-    lines = [f"{key} = {value}  # {KEYS[key]}" for key, value in values.items()]
+    unsaid = () if season is None else _NOT_WITH_SEASON
+    lines = [
+        f"{key} = {value}  # {KEYS[key]}" for key, value in values.items() if value and key not in unsaid
+    ]
     if season is not None:
         lines += ["", f"[season]  # {KEYS['season'].partition(': ')[2]}", f"acts = {season.acts}"]
         lines += [f"epsilon = {_decimal(season.epsilon)}", f"delta = {_decimal(season.delta)}"]
@@ -152,8 +149,11 @@ def _season(value: Any) -> Season:
     table = dict(_table(value, "season", "acts = 400"))
     if unknown := [key for key in table if key not in _OF_SEASON]:
         raise BadInput(f"unknown key {unknown[0]!r} in [season]", f"use {', '.join(_OF_SEASON)}")
-    if ("acts" in table) == ("pairs" in table):
-        raise BadInput("[season] must have acts or pairs, one of the two", "a pair is two acts")
+    require(
+        ("acts" in table) != ("pairs" in table),
+        "[season] must have acts or pairs, one of the two",
+        "a pair is two acts",
+    )
     if missing := [key for key in ("epsilon", "delta") if key not in table]:
         raise BadInput(
             f"[season] has no {missing[0]}", "add it: what all acts together may cost, and its chance"
@@ -217,7 +217,6 @@ def _quoted(name: str) -> str:
 def _decimal(number: Fraction) -> str:
     """The number as an exact decimal; one third has none."""
     scaled = number * 10**_MOST_PLACES
-    if scaled.denominator != 1:
-        raise BadInput(f"a number in a policy file must be a decimal, not {number}")
+    require(scaled.denominator == 1, f"a number in a policy file must be a decimal, not {number}")
     digits = str(scaled.numerator).rjust(_MOST_PLACES + 1, "0")
     return f"{digits[:-_MOST_PLACES]}.{digits[-_MOST_PLACES:]}".rstrip("0").rstrip(".")

@@ -226,8 +226,11 @@ class Geometric:
     def __init__(self, ratio: Fraction) -> None:
         base = 1 / ratio
         coins: list[Chooser] = []
+        # Only the first cut can be a fraction of two's powers, as 3/5 gives 3/8: an enclosure would never
+        # settle on which side of such a number it lies. (A sum of two odd squares is no multiple of four.)
+        first = _Share(base / (1 + base))
         while _Power(base, 1 << len(coins))(1):  # base^(2^i) >= 1/2: one coin more
-            coins.append(Chooser([_coin(base, 1 << len(coins))]))
+            coins.append(Chooser([_Power(base, 1 << len(coins), coin=True) if coins else first]))
         self.coins = coins
         self._onward = Chooser([_Power(base, 1 << len(coins))])
 
@@ -286,12 +289,3 @@ class _Power:
             return low, high
 
         return settle(attempt)
-
-
-def _coin(base: Fraction, exponent: int) -> Cut:
-    """The cut at x / (1 + x), x = base^exponent.
-
-    Only the first can be a fraction of two's powers, as 3/5 gives 3/8: an enclosure would never settle
-    on which side of such a number it lies. (A sum of two odd squares is never divisible by four.)
-    """
-    return _Share(base / (1 + base)) if exponent == 1 else _Power(base, exponent, coin=True)

@@ -6,13 +6,14 @@ under one pair of laws (Theorem 2, `core/proofs/season.md`).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
+from operator import add
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
@@ -36,6 +37,10 @@ TWO_STORIES = (
 _PLACES = 10**9
 #: The grid of a first look: ten times as fast, and a little dearer than the truth.
 _ROUGH = 16
+# The same sums are asked for again and again.
+_on_grid = lru_cache(maxsize=512)(Losses.on_grid)
+_times = lru_cache(maxsize=512)(Losses.times)
+_add = lru_cache(maxsize=512)(add)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +56,17 @@ class Season:
     delta: Fraction  # the chance that they move further, for each person
 
     def __post_init__(self) -> None:
-        if not 1 <= self.acts <= MOST_ACTS:
-            raise BadInput(f"the acts of a season must be between 1 and {MOST_ACTS}, not {self.acts}")
+        require(
+            1 <= self.acts <= MOST_ACTS,
+            f"the acts of a season must be between 1 and {MOST_ACTS}, not {self.acts}",
+        )
         if self.epsilon <= 0:
             raise BadInput(f"the epsilon of a season must be above 0, not {float(self.epsilon):g}")
-        if not 0 < self.delta < 1:
-            raise BadInput(
-                f"the delta of a season must be above 0 and below 1, not {float(self.delta):g}",
-                "try a small chance such as 0.01",
-            )
+        require(
+            0 < self.delta < 1,
+            f"the delta of a season must be above 0 and below 1, not {float(self.delta):g}",
+            "try a small chance such as 0.01",
+        )
 
     @property
     def pairs(self) -> Fraction:
@@ -100,7 +107,7 @@ class Accountant:
         """The losses of so many acts; only where they vary."""
         if self._one is None:
             raise BadInput("the loss of this law must vary to be added up", "ask for its epsilon or delta")
-        return _composed(_roughly(self._one) if rough else self._one, acts)
+        return _times(_on_grid(self._one, _ROUGH) if rough else self._one, acts)
 
     def epsilon(self, acts: int, delta: Fraction, *, rough: bool = False) -> Fraction:
         """Nats that the odds move by at most, but for this chance; `rough` is quick and a little too much.
@@ -196,7 +203,7 @@ def constant_epsilon(nats: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(0), nats - ln_below(1 / (1 - delta)))
 
 
-def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -> Fraction:
+def composed_epsilon(parts: Sequence[tuple[Accountant, int]], delta: Fraction) -> Fraction:
     """Nats that acts under several policies cost together, but for this chance; a little too much.
 
     A season does not begin anew when a policy does: what was lost under each adds to the others.
@@ -208,31 +215,12 @@ def composed_epsilon(parts: Iterable[tuple[Accountant, int]], delta: Fraction) -
     >>> two == accountant.epsilon(20, Fraction("0.01"))
     True
     """
-    constant, varying = Fraction(0), []
-    for accountant, acts in parts:
-        if accountant.constant:
-            constant += acts * accountant.share
-        elif acts:
-            varying.append(accountant.losses(acts, rough=True))
+    constant = sum((acts * each.share for each, acts in parts if each.constant), Fraction(0))
+    varying = [each.losses(acts, rough=True) for each, acts in parts if acts and not each.constant]
     if not varying:
         return constant_epsilon(constant, delta)
     # A constant loss moves every sum by itself: epsilon too, if it is not below 0 without it.
-    return constant + reduce(_added, varying).epsilon(delta)
-
-
-@lru_cache(maxsize=512)
-def _roughly(one: Losses) -> Losses:
-    return one.on_grid(_ROUGH)
-
-
-@lru_cache(maxsize=512)
-def _composed(one: Losses, acts: int) -> Losses:
-    return one.times(acts)
-
-
-@lru_cache(maxsize=512)
-def _added(one: Losses, other: Losses) -> Losses:
-    return one + other
+    return constant + reduce(_add, varying).epsilon(delta)
 
 
 def _ladder() -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from tarry.core.accountant import ln_above
-from tarry.core.errors import BadInput, NotPossible, TarryError
+from tarry.core.errors import BadInput, NotPossible, TarryError, require, require_possible
 from tarry.core.exact import format_duration
 from tarry.core.mechanism import Ask, LawPair, SeasonLaw
 from tarry.core.plan import plan
@@ -82,8 +82,7 @@ class DelayLimits(NamedTuple):
     def blocks(self, policy: Policy) -> int:
         """How many blocks of gap + window keep within them, for a law whose blocks are symmetric."""
         start = max(policy.start_ticks(gap) for gap in policy.gaps)
-        ticks = [None if most is None else most / policy.tick - policy.hold_ticks for most in self]
-        longest, mean = ticks
+        longest, mean = (None if most is None else most / policy.tick - policy.hold_ticks for most in self)
         most = MOST if longest is None else int(longest // start)
         return min(MOST, most if mean is None else min(most, int((2 * mean - 1) // start) - 1))
 
@@ -141,8 +140,9 @@ is allowed: allow more delay, a larger epsilon or delta, or fewer acts
         raise NotPossible(
             f"{needed} needed, with {too_long}: allow more delay, a larger epsilon or delta, or fewer acts"
         )
-    cost = shape.epsilon if best is varying else season.epsilon
-    return SeasonPlan(policy=best, other=other, epsilon=cost)
+    return SeasonPlan(
+        policy=best, other=other, epsilon=shape.epsilon if best is varying else season.epsilon
+    )
 
 
 def least_total(
@@ -160,8 +160,11 @@ def least_total(
     >>> [(each.law, float(each.season.epsilon)) for each in (found.policy, found.other)]
     [('cosine', 7.985), ('zero-inflated-uniform', 8.979)]
     """
-    if limits == DelayLimits():
-        raise BadInput("no limit of the delay is given", "give a longest or a mean delay, or a total")
+    require(
+        limits != DelayLimits(),
+        "no limit of the delay is given",
+        "give a longest or a mean delay, or a total",
+    )
     asked = Season(acts=acts, epsilon=Fraction(1), delta=delta)
     found: list[SeasonPlan] = []
     if (most := limits.blocks(Policy(**choices, epsilon=1))) >= FEWEST:
@@ -174,8 +177,9 @@ def least_total(
             found.append(SeasonPlan(policy=varying, other=None, epsilon=shape.epsilon))
     if (constant := _least_constant(asked, choices, limits)) is not None:
         found.append(SeasonPlan(policy=constant, other=None, epsilon=_total(constant)))
-    if not found:
-        raise NotPossible("no law keeps these delays: allow more delay, or choose a shorter gap or window")
+    require_possible(
+        found, "no law keeps these delays: allow more delay, or choose a shorter gap or window"
+    )
     best, *others = sorted(found, key=lambda each: _total(each.policy))
     return replace(best, other=others[0].policy if others else None)
 
@@ -307,19 +311,17 @@ def fewest_blocks(law: str, season: Season, progress: Progress | None = None) ->
             progress(min(tries, _TRIES), _TRIES)
         return best_shape(law, blocks, season.acts, season.delta, rough=rough)
 
+    def keeps(blocks: int) -> bool:
+        return cost(blocks).epsilon <= season.epsilon
+
     low, high = FEWEST - 1, FEWEST
-    while (found := cost(high)).epsilon > season.epsilon:
-        if high >= MOST:
-            raise NotPossible(
-                f"even {MOST} blocks do not keep this season: take a larger epsilon or delta, or fewer acts"
-            )
-        low, high = high, min(2 * high, MOST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        tried = cost(middle)
-        low, high, found = (
-            (low, middle, tried) if tried.epsilon <= season.epsilon else (middle, high, found)
+    while not keeps(high):
+        require_possible(
+            high < MOST,
+            f"even {MOST} blocks do not keep this season: take a larger epsilon or delta, or fewer acts",
         )
+        low, high = high, min(2 * high, MOST)
+    high = low + 1 + bisect_left(range(low + 1, high), True, key=keeps)  # noqa: FBT003 - the key says yes or no
     # The first look was rough, and too dear by a little: one block less may do.
     if high > FEWEST and (exact := cost(high - 1, rough=False)).epsilon <= season.epsilon:
         return exact
@@ -335,14 +337,14 @@ def best_shape(law: str, blocks: int, acts: int, delta: Fraction, *, rough: bool
     (Decimal('2.75'), 2.27)
     """
 
-    def cost(place: int) -> Fraction:
-        return _cost(law, blocks, ORDERS[place], acts, delta, rough=True)
+    def rises(place: int) -> bool:
+        here, next_ = (
+            _cost(law, blocks, order, acts, delta, rough=True) for order in ORDERS[place : place + 2]
+        )
+        return here <= next_
 
-    low, high = 0, len(ORDERS) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if cost(middle) <= cost(middle + 1) else (middle + 1, high)
-    return Shape(blocks, ORDERS[low], _cost(law, blocks, ORDERS[low], acts, delta, rough=rough))
+    best = ORDERS[bisect_left(range(len(ORDERS) - 1), True, key=rises)]  # noqa: FBT003 - the key says yes or no
+    return Shape(blocks, best, _cost(law, blocks, best, acts, delta, rough=rough))
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from math import exp, pi, sin
 from typing import Literal
 
 from tarry.core.accountant import ln_above, losses_of_blocks
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.laws.cosine import MASS, MOST_BLOCKS, cosine_masses
 from tarry.core.laws.zero_inflated import zero_inflated_pair
 from tarry.core.mechanism import LawPair
@@ -43,11 +43,11 @@ class Watcher:
 
     def __post_init__(self) -> None:
         for name, chance in (*(("delta", each) for each in self.deltas), ("prior", self.prior)):
-            if not 0 < chance < 1:
-                raise BadInput(
-                    f"{name} must be above 0 and below 1, not {float(chance):g}",
-                    "try a small chance such as 0.01",
-                )
+            require(
+                0 < chance < 1,
+                f"{name} must be above 0 and below 1, not {float(chance):g}",
+                "try a small chance such as 0.01",
+            )
 
     def posterior(self, nats: float) -> float:
         """How likely the batched story is afterwards, if the odds have moved by so many nats.
@@ -72,10 +72,13 @@ class SeasonAsk:
     order: Order | None = None  # the best one for the first delta
 
     def __post_init__(self) -> None:
-        if not 1 <= self.acts <= MOST_ACTS:
-            raise BadInput(f"pairs must be between 1 and {MOST_ACTS // 2}, not {self.pairs}")
-        if self.blocks is not None and not FEWEST <= self.blocks <= MOST_BLOCKS:
-            raise BadInput(f"blocks must be between {FEWEST} and {MOST_BLOCKS}, not {self.blocks}")
+        require(
+            1 <= self.acts <= MOST_ACTS, f"pairs must be between 1 and {MOST_ACTS // 2}, not {self.pairs}"
+        )
+        require(
+            self.blocks is None or FEWEST <= self.blocks <= MOST_BLOCKS,
+            f"blocks must be between {FEWEST} and {MOST_BLOCKS}, not {self.blocks}",
+        )
 
     @property
     def acts(self) -> int:

@@ -96,13 +96,15 @@ def _check_same(old: Policy, new: Policy) -> None:
 
 def _gaps(old: Policy, new: Policy) -> set[tuple[Fraction, Fraction]]:
     """The gaps that one act may have under the two policies, whatever its target and track."""
-    tracks = {(old.gap, new.gap)}
-    for name in {*old.track_gaps, *new.track_gaps}:
-        tracks.add((old.track_gaps.get(name, old.gap), new.track_gaps.get(name, new.gap)))
-    pairs = set(tracks)
-    for name in {*old.target_gaps, *new.target_gaps}:
-        pairs |= {(old.target_gaps.get(name, a), new.target_gaps.get(name, b)) for a, b in tracks}
-    return pairs
+    tracks = {(old.gap, new.gap)} | {
+        (old.track_gaps.get(name, old.gap), new.track_gaps.get(name, new.gap))
+        for name in {*old.track_gaps, *new.track_gaps}
+    }
+    return tracks | {
+        (old.target_gaps.get(name, a), new.target_gaps.get(name, b))
+        for name in {*old.target_gaps, *new.target_gaps}
+        for a, b in tracks
+    }
 
 
 def _loss(old: Policy, new: Policy, gap: Fraction, later: Fraction) -> Straddle:

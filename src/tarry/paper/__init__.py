@@ -6,7 +6,7 @@ Goldberg, Fanti and Shah's results as printed, as their code has them, and corre
 from importlib import import_module
 from types import ModuleType
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 
 __all__ = ["SCRIPTS", "script"]
 
@@ -35,6 +35,5 @@ def script(name: str) -> ModuleType:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: unknown script 'nonsense': use all, ...
     """
-    if name not in SCRIPTS:
-        raise BadInput(f"unknown script {name!r}", f"use {', '.join(['all', *SCRIPTS])}")
+    require(name in SCRIPTS, f"unknown script {name!r}", f"use {', '.join(['all', *SCRIPTS])}")
     return import_module(f"tarry.paper.{name}")

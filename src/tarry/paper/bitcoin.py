@@ -14,7 +14,6 @@ from itertools import product
 from math import log
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from tarry.core.entropy import Seeded
@@ -31,7 +30,16 @@ from tarry.paper.bitcoin_payments import (
     payments_of,
     run_trial,
 )
-from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, real_tables, tabled
+from tarry.paper.finding import (
+    Chart,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    real_tables,
+    tabled,
+)
 from tarry.paper.laws import default_laws
 from tarry.study.charts.curves import precision_chart
 from tarry.study.charts.style import duration_axis, percent_axis
@@ -217,11 +225,11 @@ def _safe() -> Table:
 # --- sentences and pictures -----------------------------------------------------------------------
 
 
-def _charts(trials: dict[Key, PaymentTrial], nothing: PaymentTrial) -> dict[str, alt.LayerChart]:
+def _charts(trials: dict[Key, PaymentTrial], nothing: PaymentTrial) -> dict[str, Chart]:
     """The paper's figures: both attacks and the delays at each percentile of the gaps, the median first."""
     made_up = {key[2:]: trial for key, trial in trials.items() if key[:2] == (MADE_UP, PAST)}
     by_gap = {f"epsilon 1, percentile {p}": trial for (p, value), trial in made_up.items() if value == "1"}
-    charts: dict[str, alt.LayerChart] = {}
+    charts: dict[str, Chart] = {}
     for percentile in sorted({p for p, _ in made_up}, key=lambda p: (p != 50, p)):
         by_epsilon = {f"epsilon {value}": trial for (p, value), trial in made_up.items() if p == percentile}
         drawn = attack_charts({"nothing done": nothing, **by_epsilon})
@@ -312,7 +320,7 @@ def find(settings: RunSettings) -> Finding:
     )
 
 
-def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, alt.LayerChart]:
+def attack_charts(lines: Mapping[str, PaymentTrial]) -> dict[str, Chart]:
     """Precision over recall of the basic and of the informed attack, a line for each trial.
 
     >>> sorted(attack_charts({}))
@@ -329,7 +337,7 @@ def _runs(lines: Mapping[str, PaymentTrial], kind: str) -> list[AttackRun]:
     ]
 
 
-def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
+def _in_gaps(runs: Sequence[AttackRun]) -> Chart:
     """Points named by the multiple of each address's own gap: in seconds a cutoff would be nobody's."""
     chart = precision_chart(runs)
     multiples = [score.multiple for score in runs[0].scores] if runs else []
@@ -343,7 +351,7 @@ def _in_gaps(runs: Sequence[AttackRun]) -> alt.LayerChart:
     return chart
 
 
-def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:
+def delay_chart(lines: Mapping[str, PaymentTrial]) -> Chart:
     """How many batched payments wait at most how long.
 
     >>> trial = PaymentTrial(basic=(), informed=(), delays=np.array([60, 600]))
@@ -358,6 +366,6 @@ def delay_chart(lines: Mapping[str, PaymentTrial]) -> alt.LayerChart:
     longest = max(float(row["delay"]) for row in rows)
     return line_chart(
         rows,
-        x=alt.X("delay:Q", **duration_axis("delay of batched payments", longest, unit=60)),
-        y=alt.Y("share:Q", **percent_axis("payments that wait at most this long")),
+        x=("delay", duration_axis("delay of batched payments", longest, unit=60)),
+        y=("share", percent_axis("payments that wait at most this long")),
     )

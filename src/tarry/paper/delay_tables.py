@@ -17,13 +17,20 @@ from itertools import product
 from math import exp, sqrt
 from operator import itemgetter
 
-import altair as alt
-
 from tarry.core.exact import ratio_below
 from tarry.core.laws.staircase import staircase_pair
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
-from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
+from tarry.paper.finding import (
+    Chart,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    number_axis,
+    tabled,
+)
 from tarry.paper.laws import best_eta, uniform, zero_inflated_uniform
 from tarry.study.charts.style import percent_axis
 from tarry.study.figures import percent
@@ -117,8 +124,7 @@ def _entries() -> TableRows:
 
 def _held_on_ticks(gap_s: float, epsilon: float) -> tuple[float, float]:
     """What the policy itself says: the laws that are drawn from, exactly."""
-    policy = Policy(epsilon=str(epsilon), gap=f"{gap_s}s", window=f"{WINDOW:g}m", law="uniform", tick="1s")
-    costs = plan(policy)
+    costs = plan(Policy(epsilon=str(epsilon), gap=f"{gap_s}s", window=f"{WINDOW:g}m", law="uniform"))
     return float(costs.mean(Fraction(BATCHED)) / 60), float((costs.batched.maximum or Fraction(0)) / 60)
 
 
@@ -189,7 +195,7 @@ def _says(tables: dict[str, Table]) -> list[str]:
     ]
 
 
-def _chart(entries: Table) -> alt.LayerChart:
+def _chart(entries: Table) -> Chart:
     ways = {"printed": "printed", "held": "corrected, held", "declared": "corrected, declared"}
     rows = [
         {"line": f"{name}, {percentile}th percentile", "epsilon": one["epsilon"], "delay": one[way]}
@@ -200,11 +206,8 @@ def _chart(entries: Table) -> alt.LayerChart:
     ]
     return line_chart(
         rows,
-        x=alt.X("epsilon:Q", **number_axis("epsilon", 0.09, 2.2, log=True, values=EPSILONS)),
-        y=alt.Y(
-            "delay:Q",
-            **number_axis("mean delay, minutes", 8, 1100, log=True, values=(10, 30, 100, 300, 1000)),
-        ),
+        x=("epsilon", number_axis("epsilon", 0.09, 2.2, log=True, values=EPSILONS)),
+        y=("delay", number_axis("mean delay, minutes", 8, 1100, log=True, values=(10, 30, 100, 300, 1000))),
         dots=rows,
     )
 
@@ -357,7 +360,7 @@ def _errata_says(tables: dict[str, Table]) -> list[str]:
     ]
 
 
-def _errata_chart() -> alt.LayerChart:
+def _errata_chart() -> Chart:
     """What the misprinted root costs, over the weight."""
     rows = []
     for epsilon, step in product((2.0, 3.0, 4.0, 6.0, 8.0), range(200)):
@@ -365,6 +368,6 @@ def _errata_chart() -> alt.LayerChart:
         rows.append({"line": f"epsilon {epsilon:g}", "weight": step / 200, "extra": printed / best - 1})
     return line_chart(
         rows,
-        x=alt.X("weight:Q", **number_axis("weight of batched delay", 0, 1)),
-        y=alt.Y("extra:Q", **percent_axis("extra cost of the misprint", 0.1)),
+        x=("weight", number_axis("weight of batched delay", 0, 1)),
+        y=("extra", percent_axis("extra cost of the misprint", 0.1)),
     )

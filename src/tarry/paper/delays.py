@@ -13,11 +13,18 @@ from itertools import product
 from math import exp, inf
 from typing import Any
 
-import altair as alt
-
 from tarry.core.mechanism import Ask
 from tarry.core.plugins import load
-from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
+from tarry.paper.finding import (
+    Chart,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    number_axis,
+    tabled,
+)
 from tarry.paper.laws import (
     Means,
     best_eta,
@@ -62,8 +69,11 @@ def find(settings: RunSettings) -> Finding:
     >>> list(finding.tables), list(finding.charts)
     (['delays', 'crossings', 'corollary'], ['unbatched-delay', 'batched-delay'])
     """
-    shown = SHOWN[1::3] if settings.tiny else SHOWN
-    tables = {"delays": _delays(shown), "crossings": _crossings(), "corollary": _corollary()}
+    tables = {
+        "delays": _delays(SHOWN[1::3] if settings.tiny else SHOWN),
+        "crossings": _crossings(),
+        "corollary": _corollary(),
+    }
     return Finding(
         name="delays",
         title=TITLE,
@@ -193,7 +203,7 @@ def _says(tables: dict[str, Table]) -> list[str]:
     ]
 
 
-def _chart(kind: str, exact: Table) -> alt.LayerChart:
+def _chart(kind: str, exact: Table) -> Chart:
     rows: list[dict[str, Any]] = [
         {"line": law, "epsilon": epsilon, "delay": _mean(law, kind, epsilon)}
         for law in CLOSED
@@ -207,7 +217,7 @@ def _chart(kind: str, exact: Table) -> alt.LayerChart:
     title = f"mean delay of {kind} events, in gaps"
     return line_chart(
         rows,
-        x=alt.X("epsilon:Q", **number_axis("epsilon of a pair (dots: exactly on ticks)", 0, FINE[-1])),
-        y=alt.Y("delay:Q", **number_axis(title, low * 0.9, 25, log=True, values=(0.1, 0.3, 1, 3, 10))),
+        x=("epsilon", number_axis("epsilon of a pair (dots: exactly on ticks)", 0, FINE[-1])),
+        y=("delay", number_axis(title, low * 0.9, 25, log=True, values=(0.1, 0.3, 1, 3, 10))),
         dots=dots,
     )

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import altair as alt
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.readers.columns import Columns
 from tarry.readers.files import read_history
 from tarry.study.charts.style import SERIES, chart_svg, hints, line_style, plot, styled
@@ -35,6 +35,7 @@ PAGE_TITLE = "Batching and privacy: the paper, reproduced"
 
 Cell = str | int | float | None
 TableRows = Iterator[Sequence[Cell]]
+Chart = alt.LayerChart
 Step = TypeVar("Step")
 P = ParamSpec("P")
 
@@ -80,8 +81,7 @@ class Table:
 
     def column(self, name: str) -> list[Cell]:
         """One column by its name."""
-        place = list(self.header).index(name)
-        return [row[place] for row in self.rows]
+        return [record[name] for record in self.records()]
 
     def records(self) -> list[dict[str, Any]]:
         """The rows by the names of the header: what charts and sentences take.
@@ -121,7 +121,7 @@ class Finding:
     title: str
     says: Sequence[str]  # what it shows, in sentences; where the paper is wrong, how and by how much
     tables: Mapping[str, Table] = field(default_factory=dict)
-    charts: Mapping[str, alt.LayerChart] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the pictures, as plain values."""
@@ -152,8 +152,7 @@ def real_tables(settings: RunSettings, *names: str) -> dict[str, Columns]:
     if data.is_dir():
         matches = {name: sorted(data.glob(f"{name}.*")) for name in names}
         return {name: read_history(files[0]) for name, files in matches.items() if files}
-    if not data.exists():
-        raise BadInput(f"there is no {data.name}", "give a folder of event tables, or one of them")
+    require(data.exists(), f"there is no {data.name}", "give a folder of event tables, or one of them")
     return {data.stem: read_history(data)}
 
 
@@ -171,22 +170,29 @@ def people_of(columns: Columns) -> EventTable:
 # --- charts and the page --------------------------------------------------------------------------
 
 Rows = Sequence[Mapping[str, Any]]
+#: The name of a number in the rows, and its axis and scale.
+Axis = tuple[str, Mapping[str, Any]]
 
 
 def line_chart(
-    rows: Rows, *, x: alt.X, y: alt.Y, dots: Rows = (), series: Sequence[str] = SERIES, clip: bool = False
-) -> alt.LayerChart:
+    rows: Rows, *, x: Axis, y: Axis, dots: Rows = (), series: Sequence[str] = SERIES, clip: bool = False
+) -> Chart:
     """A line for each value of `line` in the rows, and dots of the same colours on top.
 
     With `clip`, lines end where the axes do.
 
     >>> rows = [{"line": "ours", "a": 1, "b": 2}]
-    >>> line_chart(rows, x=alt.X("a:Q"), y=alt.Y("b:Q"), dots=rows).layer[1].data.values
+    >>> line_chart(rows, x=("a", {}), y=("b", {}), dots=rows).layer[1].data.values
     [{'line': 'ours', 'a': 1, 'b': 2}]
     """
     names = list(dict.fromkeys(row["line"] for row in (*rows, *dots)))
     style = line_style(names, series)
-    both = {"x": x, "y": y, "tooltip": hints("line:N", str(x.shorthand), str(y.shorthand))}
+    (across, across_axis), (up, up_axis) = x, y
+    both = {
+        "x": alt.X(f"{across}:Q", **across_axis),
+        "y": alt.Y(f"{up}:Q", **up_axis),
+        "tooltip": hints("line:N", f"{across}:Q", f"{up}:Q"),
+    }
     layers = [plot(rows).mark_line(strokeWidth=2, clip=clip).encode(color=style["color"], **both)]
     if dots:
         layers.append(plot(dots).mark_point(filled=True, size=45, opacity=1).encode(**style, **both))

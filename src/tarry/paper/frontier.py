@@ -13,7 +13,6 @@ from itertools import product
 from math import ceil, exp, log, sqrt
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from tarry.core.law import Law
@@ -21,7 +20,16 @@ from tarry.core.mechanism import LawPair
 from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.verify import verify_pair
-from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
+from tarry.paper.finding import (
+    Chart,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    number_axis,
+    tabled,
+)
 from tarry.paper.laws import (
     Means,
     best_eta,
@@ -236,7 +244,7 @@ def _says(tables: dict[str, Table]) -> list[str]:
     ]
 
 
-def _frontier_chart(points: Table) -> alt.LayerChart:
+def _frontier_chart(points: Table) -> Chart:
     dots = [
         {
             "line": f"epsilon {one['epsilon']:g}",
@@ -250,7 +258,7 @@ def _frontier_chart(points: Table) -> alt.LayerChart:
     return _chart(rows, dots, "mean delay of batched events, in gaps (dots: linear program)")
 
 
-def _beyond_chart() -> alt.LayerChart:
+def _beyond_chart() -> Chart:
     rows: list[dict[str, Any]] = []
     for epsilon in (3.0, 6.0):
         rows += [_point(f"epsilon {epsilon:g}, in the class", best_inside(epsilon, w)) for w in DRAWN]
@@ -262,14 +270,12 @@ def _point(line: str, means: Means) -> dict[str, Any]:
     return {"line": line, "batched": means.batched, "unbatched": means.unbatched}
 
 
-def _chart(rows: list[dict[str, Any]], dots: list[dict[str, Any]], title: str) -> alt.LayerChart:
+def _chart(rows: list[dict[str, Any]], dots: list[dict[str, Any]], title: str) -> Chart:
     ends = {kind: max(row[kind] for row in rows + dots) * 1.05 for kind in ("batched", "unbatched")}
     return line_chart(
         rows,
-        x=alt.X("batched:Q", **number_axis(title, 1, ends["batched"])),
-        y=alt.Y(
-            "unbatched:Q", **number_axis("mean delay of unbatched events, in gaps", 0, ends["unbatched"])
-        ),
+        x=("batched", number_axis(title, 1, ends["batched"])),
+        y=("unbatched", number_axis("mean delay of unbatched events, in gaps", 0, ends["unbatched"])),
         dots=dots,
     )
 

@@ -119,7 +119,6 @@ def find(settings: RunSettings) -> Finding:
     without = sum(value == "infinite" for value in cost.values())
     fresh = [nats(case, redrawn(draws)) for case in CASES if case.name == REDRAWN for draws in (2, 3)]
     burst = log_of(1 / default_laws(BURST_GAP, BURST_SHARE).unbatched.mass(1))
-    tables = {"broken": broken, "kept": kept, "optimality": optimality}
     says = [
         (
             f"In {without} of {len(cost)} cases one look can rule out the other story altogether (no "
@@ -152,4 +151,9 @@ def find(settings: RunSettings) -> Finding:
         ),
         _kept_says(kept),
     ]
-    return Finding(name="gallery", title=TITLE, says=says, tables=tables)
+    return Finding(
+        name="gallery",
+        title=TITLE,
+        says=says,
+        tables={"broken": broken, "kept": kept, "optimality": optimality},
+    )

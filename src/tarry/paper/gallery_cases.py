@@ -4,7 +4,7 @@ Sections are those of the theory this follows: 2 labels and neighbours, 6 coordi
 deadlines, 9 the rules in practice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf, log
 
@@ -90,6 +90,11 @@ def _renormalised(stream: Stream, draw: Draw) -> tuple[int, ...]:
     )
 
 
+def _rushed(release: Callable[[int, int], int]) -> DelayRule:
+    """A rule that makes something else of an arrival and its delay than their sum."""
+    return DelayRule(pair=default_laws(GAP), labels=paired(0), release=release)
+
+
 def redrawn(draws: int) -> DelayRule:
     """The rule that draws anew after each withdrawal; only the shortest delay is ever seen.
 
@@ -109,9 +114,8 @@ HELD = held(paired(1))
 CLIPPED = DelayRule(pair=default_laws(GAP), labels=paired(0), deadline=END)
 ON_CLOCK = DelayRule(pair=default_laws(2), labels=paired(0), units=UNITS)
 
-# --- section 2: labels and neighbours ------------------------------------------------------------
-
-LABELS = (
+CASES = (
+    # Section 2: labels and neighbours.
     Case(
         name="Definition 1, read literally",
         section="2",
@@ -181,11 +185,7 @@ LABELS = (
         other=_acts("ann p 2", "ann q 0", "ann p 1"),
         shares=1,
     ),
-)
-
-# --- sections 6b, 6c and 6e: sessions, order, deadlines ------------------------------------------
-
-RELEASES = (
+    # Sections 6b, 6c and 6e: sessions, order, deadlines.
     Case(
         name="a session for each actor, same person",
         section="6b",
@@ -226,9 +226,7 @@ RELEASES = (
         name="a cap on the delay",
         section="6e",
         thought="a shorter delay is the same, only shorter",
-        rule=DelayRule(
-            pair=default_laws(GAP), labels=paired(0), release=lambda at, delay: at + min(delay, GAP)
-        ),
+        rule=_rushed(lambda at, delay: at + min(delay, GAP)),
         right=CLIPPED,
         stream=PAIR,
         other=LATER,
@@ -237,20 +235,12 @@ RELEASES = (
         name="released at once when late",
         section="6e",
         thought="what cannot be delayed need not be",
-        rule=DelayRule(
-            pair=default_laws(GAP),
-            labels=paired(0),
-            release=lambda at, delay: at + delay if at + delay <= END else at,
-        ),
+        rule=_rushed(lambda at, delay: at + delay if at + delay <= END else at),
         right=CLIPPED,
         stream=PAIR,
         other=LATER,
     ),
-)
-
-# --- section 9: the rules in practice ------------------------------------------------------------
-
-PRACTICE = (
+    # Section 9: the rules in practice.
     Case(
         name="one draw for a burst on one target",
         section="9.1",
@@ -349,5 +339,3 @@ PRACTICE = (
         other=STRANGERS,
     ),
 )
-
-CASES = (*LABELS, *RELEASES, *PRACTICE)

@@ -11,14 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-import altair as alt
-
 from tarry.core.exact import log_of
 from tarry.core.law import Law
 from tarry.core.mechanism import LawPair
 from tarry.core.policy import Policy
 from tarry.core.verify import DelayRule, Size, Verdict, moves, paired, search
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
+from tarry.paper.finding import Cell, Chart, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.paper.laws import default_laws
 
 __all__ = ["CAPPED", "CLIPPED", "LATE", "RENORMALISED", "TITLE", "event_loss", "find", "pair_loss"]
@@ -180,7 +178,7 @@ def _cost() -> TableRows:
         yield f"{CLIPPED}: {name}", float(law.mean / 3600), (law.maximum or 0) / 3600
 
 
-def _chart(pair: LawPair) -> alt.LayerChart:
+def _chart(pair: LawPair) -> Chart:
     rows = [
         {"line": rule, "left": left, "nats": log_of(loss)}
         for rule in (CLIPPED, RENORMALISED, CAPPED)
@@ -189,8 +187,8 @@ def _chart(pair: LawPair) -> alt.LayerChart:
     ]
     return line_chart(
         rows,
-        x=alt.X("left:Q", axis=alt.Axis(title="ticks from the arrival to the deadline")),
-        y=alt.Y("nats:Q", axis=alt.Axis(title="nats for a pair (1 is promised)")),
+        x=("left", {"axis": {"title": "ticks from the arrival to the deadline"}}),
+        y=("nats", {"axis": {"title": "nats for a pair (1 is promised)"}}),
     )
 
 
@@ -224,7 +222,6 @@ def find(settings: RunSettings) -> Finding:
     at = {(row[0], row[1]): row for row in losses.rows}
     events, pairs = (", ".join(f"{at[RENORMALISED, left][i]:.2f}" for left in LEFT[:3]) for i in (2, 3))
     means = cost.column("mean delay at most")
-    tables = {"losses": losses, "finer": finer, "corollary": corollary, "cost": cost}
     says = [
         _safe_says([row[3] for row in losses.rows if row[0] == CLIPPED], verdict),
         (
@@ -249,5 +246,9 @@ def find(settings: RunSettings) -> Finding:
         ),
     ]
     return Finding(
-        name="horizon", title=TITLE, says=says, tables=tables, charts={"losses": _chart(default_laws(GAP))}
+        name="horizon",
+        title=TITLE,
+        says=says,
+        tables={"losses": losses, "finer": finer, "corollary": corollary, "cost": cost},
+        charts={"losses": _chart(default_laws(GAP))},
     )

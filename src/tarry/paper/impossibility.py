@@ -11,7 +11,6 @@ promise, which is where its short delays come from. Delays are in gaps.
 from fractions import Fraction
 from math import ceil, exp, expm1, log1p
 
-import altair as alt
 import numpy as np
 from scipy.sparse import block_array, block_diag, eye_array, vstack  # type: ignore[import-untyped]  # none
 
@@ -21,7 +20,16 @@ from tarry.core.law import Law, Run
 from tarry.core.laws.zero_inflated import zero_inflated_uniform
 from tarry.core.mechanism import Ask
 from tarry.core.verify import verify_label_free
-from tarry.paper.finding import Finding, RunSettings, Table, TableRows, line_chart, number_axis, tabled
+from tarry.paper.finding import (
+    Chart,
+    Finding,
+    RunSettings,
+    Table,
+    TableRows,
+    line_chart,
+    number_axis,
+    tabled,
+)
 from tarry.paper.laws import solve
 from tarry.study.charts.style import percent_axis
 
@@ -246,7 +254,7 @@ def _is_private(word: str) -> str:
     return "is private" if word == "holds" else "is not shown to be private"
 
 
-def _survival_chart(laws: dict[Fraction, Law]) -> alt.LayerChart:
+def _survival_chart(laws: dict[Fraction, Law]) -> Chart:
     steps = range(30 * TICKS + 1)
     rows = []
     for delta, law in laws.items():
@@ -258,17 +266,17 @@ def _survival_chart(laws: dict[Fraction, Law]) -> alt.LayerChart:
         rows += [_chance(f"printed: at least, {named}", gaps, printed_bound(delta, gaps)) for gaps in ends]
     return line_chart(
         rows,
-        x=alt.X("gaps:Q", **number_axis("delay, in gaps", 0, 30)),
-        y=alt.Y("chance:Q", **percent_axis("events that wait at least so long")),
+        x=("gaps", number_axis("delay, in gaps", 0, 30)),
+        y=("chance", percent_axis("events that wait at least so long")),
     )
 
 
-def _caps_chart(caps: Table) -> alt.LayerChart:
+def _caps_chart(caps: Table) -> Chart:
     rows = [_chance(name, one["gaps"], one[name]) for name in caps.header[1:] for one in caps.records()]
     return line_chart(
         rows,
-        x=alt.X("gaps:Q", **number_axis("within so many gaps", 1, GAPS[-1], values=GAPS)),
-        y=alt.Y("chance:Q", **percent_axis("released, at most")),
+        x=("gaps", number_axis("within so many gaps", 1, GAPS[-1], values=GAPS)),
+        y=("chance", percent_axis("released, at most")),
         dots=rows,
     )
 

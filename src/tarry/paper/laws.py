@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog  # type: ignore[import-untyped]  # theirs has no types
 from scipy.sparse import coo_array  # type: ignore[import-untyped]  # likewise
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import require, require_possible
 from tarry.core.laws import zero_inflated
 from tarry.core.mechanism import Ask, LawPair
 
@@ -97,8 +97,7 @@ def zero_inflated_uniform(share: float, eta: float, gap: float = 1.0) -> Means:
     (1.7707, 1.2707, 2.5415)
     """
     a = exp(-share)
-    if not a < eta <= 1:
-        raise BadInput(f"eta must lie above e^-share = {a:.6g} and be at most 1, not {eta}")
+    require(a < eta <= 1, f"eta must lie above e^-share = {a:.6g} and be at most 1, not {eta}")
     end = eta * gap / (eta - a)
     return Means((gap + end) / 2, eta * end / 2, end)
 
@@ -109,8 +108,7 @@ def best_eta(share: float, weight: float) -> float:
     >>> best_eta(0.5, 0.0), round(best_eta(1.0, 0.25), 4)
     (1.0, 0.8758)
     """
-    if not 0 <= weight <= 1:
-        raise BadInput(f"weight must lie between 0 and 1, not {weight}")
+    require(0 <= weight <= 1, f"weight must lie between 0 and 1, not {weight}")
     if weight == 1:
         return 1.0
     a = exp(-share)
@@ -152,8 +150,9 @@ def solve(objective: FloatArray, **constraints: Any) -> Any:
     2.0
     """
     result = linprog(objective, method="highs", **constraints)
-    if not result.success:
-        raise NotPossible(f"the linear program has no optimum ({result.message}): choose other constraints")
+    require_possible(
+        result.success, f"the linear program has no optimum ({result.message}): choose other constraints"
+    )
     return result
 
 

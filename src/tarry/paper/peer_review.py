@@ -77,8 +77,7 @@ def find(settings: RunSettings) -> Finding:
     "A made-up conference (6,000 comments of 1,000 people, made to have the paper's two rates)"
     """
     made = synthesize(CONFERENCE, settings.seed)
-    conference = event_table(actor=made.actor, target=made.target, time=made.time)
-    tables, notes = {MADE_UP: conference}, []
+    tables, notes = {MADE_UP: event_table(actor=made.actor, target=made.target, time=made.time)}, []
     for name, columns in real_tables(settings, REAL).items():
         table = _reviewers(columns)
         if REVIEWERS.keys() & set(columns.frame.columns):

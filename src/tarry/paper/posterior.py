@@ -9,9 +9,8 @@ at another; what the author may conclude is Bayes' rule.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import altair as alt
-
 from tarry.paper.finding import (
+    Chart,
     Finding,
     RunSettings,
     Table,
@@ -51,15 +50,16 @@ def find(settings: RunSettings) -> Finding:
     'Among 10 suspects, a batched pair is one person with 83.52 %; the paper prints 83.51 %.'
     """
     printed, plotted = (posteriors(SAME, rate, SUSPECTS) for rate in (DIFFERENT, PLOTTED))
-    published = Table(
-        title="With the published rates",
-        header=("suspects", "before", "batched", "batched, as plotted", "unbatched"),
-        rows=[
-            (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
-            for one, other in zip(printed, plotted, strict=True)
-        ],
-    )
-    tables = {"published": published}
+    tables = {
+        "published": Table(
+            title="With the published rates",
+            header=("suspects", "before", "batched", "batched, as plotted", "unbatched"),
+            rows=[
+                (one.suspects, 1 / one.suspects, one.batched, other.batched, one.unbatched)
+                for one, other in zip(printed, plotted, strict=True)
+            ],
+        )
+    }
     charts = {"published-rates": _published_chart(printed, plotted)}
     says = _says(printed, plotted)
     if settings.data is not None:
@@ -165,7 +165,7 @@ def _measured_says(measured: dict[str, Measures]) -> list[str]:
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> alt.LayerChart:
+def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior]) -> Chart:
     lines = {
         f"together ({percent(DIFFERENT)}, as printed)": [one.batched for one in printed],
         f"together ({percent(PLOTTED)}, as plotted)": [one.batched for one in plotted],
@@ -175,15 +175,13 @@ def _published_chart(printed: Sequence[Posterior], plotted: Sequence[Posterior])
     return suspects_chart(lines, "how sure an observer can be", SHOWN, (*SERIES[:3], LIGHT["faint"]))
 
 
-def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> alt.LayerChart:
+def _measured_chart(measured: dict[str, Measures], printed: Sequence[Posterior]) -> Chart:
     """The paper's line in grey, and as many others as there are colours, the surest first."""
     lines_of = [(name, _posteriors(one, SUSPECTS)) for name, one in measured.items()]
     ranked = sorted((one for one in lines_of if one[1]), key=lambda one: -one[1][TEN - 2].batched)
     if len(ranked) > len(SERIES):
-        places = [round(k * (len(ranked) - 1) / (len(SERIES) - 1)) for k in range(len(SERIES))]
-        ranked = [ranked[place] for place in places]
-    lines = {PUBLISHED: printed, **dict(ranked)}
-    sure = {name: [one.batched for one in many] for name, many in lines.items()}
+        ranked = [ranked[round(k * (len(ranked) - 1) / (len(SERIES) - 1))] for k in range(len(SERIES))]
+    sure = {name: [one.batched for one in many] for name, many in [(PUBLISHED, printed), *ranked]}
     return suspects_chart(sure, "how sure an observer can be", SHOWN)
 
 
@@ -192,7 +190,7 @@ def suspects_chart(
     title: str,
     shown: Sequence[int],
     series: Sequence[str] = (LIGHT["faint"], *SERIES),
-) -> alt.LayerChart:
+) -> Chart:
     """Lines of chances, one for each number of suspects, with dots at the numbers shown.
 
     >>> suspects_chart({"even": [0.5] * len(SUSPECTS)}, "sure", [2, 50]).layer[1].data.values[1]
@@ -206,8 +204,8 @@ def suspects_chart(
     marks = (2, 10, 20, 30, 40, 50)
     return line_chart(
         rows,
-        x=alt.X("suspects:Q", **number_axis("people who could be it", 2, 50, values=marks)),
-        y=alt.Y("chance:Q", **percent_axis(title)),
+        x=("suspects", number_axis("people who could be it", 2, 50, values=marks)),
+        y=("chance", percent_axis(title)),
         dots=[row for row in rows if row["suspects"] in shown],
         series=series,
     )

@@ -13,25 +13,23 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import exp
-from typing import Literal
 
-import altair as alt
 import numpy as np
 
 from tarry.core.calibrate import gap_for_crossover, power_bound
 from tarry.core.entropy import Seeded
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import NotPossible
 from tarry.core.history import History
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
-from tarry.paper.finding import Cell, Finding, RunSettings, Table, TableRows, line_chart, tabled
+from tarry.paper.finding import Cell, Chart, Finding, RunSettings, Table, TableRows, line_chart, tabled
 from tarry.study.attack.likelihood import FloatArray, GapLaw, PairLaws, pair_laws, spread
 from tarry.study.charts.style import percent_axis
 from tarry.study.practice import MICROSECONDS
 from tarry.study.score import Counts, crossover
 
-__all__ = ["TITLE", "Pairs", "Roc", "find", "mixture_roc", "roc", "simulate"]
+__all__ = ["TITLE", "Pairs", "Roc", "best_roc", "find", "roc", "simulate"]
 
 TITLE = "Power and type-I error: the proposition, simulated, and its correction"
 
@@ -92,33 +90,14 @@ def roc(f1: Numbers, f0: Numbers, order: Numbers) -> Roc:
     return Roc(type_one=type_one, power=power)
 
 
-def mixture_roc(
-    classes: Sequence[tuple[float, PairLaws]], attack: Literal["likelihood", "cutoff"] = "likelihood"
-) -> Roc:
-    """The curve over pairs of several kinds, each with its share, such as targets with gaps of their own.
-
-    The likelihood attack sees a pair's kind and ranks by its ratio; the cutoff ranks by |d| alone.
+def best_roc(laws: PairLaws) -> Roc:
+    """The curve of the best attack on pairs of one kind: it ranks by the ratio of their laws.
 
     >>> laws = PairLaws(f1=np.array([0.25, 0.5, 0.25]), f0=np.array([0.25, 0.25, 0.25]))
-    >>> mixture_roc([(1.0, laws)]).area == mixture_roc([(1.0, laws)], "cutoff").area
+    >>> best_roc(laws).area == roc(laws.f1, laws.f0, -np.abs(laws.differences)).area
     True
     """
-    shares = [share for share, _ in classes]
-    if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
-        raise BadInput(f"the shares of the kinds of pairs must be above 0 and sum to 1, not {shares}")
-    reaches = sorted({laws.reach for _, laws in classes})
-    if attack == "cutoff" and len(reaches) > 1:
-        raise BadInput(
-            "the cutoff attack needs one reach for all kinds of pairs, "
-            f"not {' and '.join(map(str, reaches))}",
-            f"use reach={reaches[-1]} for each",
-        )
-    order = [laws.ratio if attack == "likelihood" else -np.abs(laws.differences) for _, laws in classes]
-    return roc(
-        np.concatenate([share * laws.f1 for share, laws in classes]),
-        np.concatenate([share * laws.f0 for share, laws in classes]),
-        np.concatenate(order),
-    )
+    return roc(laws.f1, laws.f0, laws.ratio)
 
 
 # --- pairs under a policy: how they are released, and the best tests for batching ----------------
@@ -304,16 +283,16 @@ def _crossovers(settings: RunSettings, pairs: int) -> TableRows:
         yield (
             float(epsilon),
             *(1 / (1 + exp(epsilon) / mass) for mass in masses(EXAMPLE_PERCENTILE)),
-            mixture_roc([(1.0, differences(epsilon, EXAMPLE_PERCENTILE))]).crossover,
+            best_roc(differences(epsilon, EXAMPLE_PERCENTILE)).crossover,
             _counted(*simulate(epsilon, EXAMPLE_PERCENTILE, pairs, settings.seed)),
-            mixture_roc([(1.0, known_time(epsilon, EXAMPLE_PERCENTILE))]).crossover,
+            best_roc(known_time(epsilon, EXAMPLE_PERCENTILE)).crossover,
             exp(epsilon) * float(EXAMPLE_RATE / (1 - EXAMPLE_RATE)),
             *(_gap(epsilon, knows_first=knows_first) for knows_first in (False, True)),
         )
 
 
-def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> alt.LayerChart:
-    known, seen = (mixture_roc([(1.0, laws(epsilon, percentile))]) for laws in (known_time, differences))
+def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> Chart:
+    known, seen = (best_roc(laws(epsilon, percentile)) for laws in (known_time, differences))
     printed, corrected = (partial(power_bound, epsilon, Fraction(mass)) for mass in masses(percentile))
     lines: dict[str, Callable[[float], float | Fraction]] = {
         "first arrival known, best test": known.power_at,
@@ -327,8 +306,8 @@ def _chart(epsilon: Fraction, percentile: int, most: float = 0.1) -> alt.LayerCh
             for name, power in lines.items()
             for at in np.linspace(0, most, 41).tolist()
         ],
-        x=alt.X("alarms:Q", **percent_axis("strangers who are claimed all the same (type-I error)", most)),
-        y=alt.Y("power:Q", **percent_axis("batched pairs that are claimed (power)", 0.8)),
+        x=("alarms", percent_axis("strangers who are claimed all the same (type-I error)", most)),
+        y=("power", percent_axis("batched pairs that are claimed (power)", 0.8)),
         clip=True,
     )
 

@@ -14,17 +14,18 @@ from itertools import accumulate, product
 from math import prod
 from typing import TypeVar
 
-import altair as alt
 import numpy as np
 
 from tarry.core.entropy import Entropy, Seeded
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.exact import log_of
+from tarry.core.history import in_rows
 from tarry.core.lanes import IntArray
 from tarry.core.law import Law
 from tarry.core.verify.rules import Draw, distribution
 from tarry.paper.finding import (
     Cell,
+    Chart,
     Finding,
     RunSettings,
     Table,
@@ -71,16 +72,12 @@ class Scripted:
         return self._draw(Law.of_masses([Fraction(1, n)] * n))
 
 
-def _anybody(batch: tuple[str, ...]) -> bool:
-    return bool(batch)
-
-
 def _one_person(batch: tuple[str, ...]) -> bool:
     """One reviewer's comments on different papers: what a batch is."""
     return len({PAPERS[paper] for paper in batch}) == 1 and len(set(batch)) == len(batch)
 
 
-def outputs(batches: Sequence[int], members: Members = _anybody, steps: int = STEPS) -> Chances:
+def outputs(batches: Sequence[int], members: Members = bool, steps: int = STEPS) -> Chances:
     """The exact distribution of what is posted when one comment comes a step, and one more at each batch.
 
     `members` says which batches can be; they are equally likely.
@@ -122,7 +119,7 @@ def _apart(one: Chances, other: Chances) -> tuple[Fraction, Fraction]:
 def _exact(batches: Sequence[tuple[int, ...]]) -> TableRows:
     alone = outputs(())
     for times in batches:
-        independent, one_person = (_apart(outputs(times, who), alone) for who in (_anybody, _one_person))
+        independent, one_person = (_apart(outputs(times, who), alone) for who in (bool, _one_person))
         steps = ", ".join(map(str, times))
         yield steps, float(independent[0]), float(one_person[0]), log_of(one_person[1])
 
@@ -169,8 +166,7 @@ def _queued(table: EventTable, seed: int) -> IntArray:
 
 def _backlog(table: EventTable) -> IntArray:
     """What waits in Algorithm 4 after each busy step, in which one leaves."""
-    arrived = np.unique(_steps(table), return_counts=True)[1]
-    return np.cumsum(arrived - 1)
+    return np.cumsum(np.unique(_steps(table), return_counts=True)[1] - 1)
 
 
 def _slotted(table: EventTable) -> IntArray:
@@ -178,9 +174,7 @@ def _slotted(table: EventTable) -> IntArray:
     since = table.time.min() // (STEP_S * MICROSECONDS) * STEP_S
     ticks = table.time // MICROSECONDS - since
     order = np.argsort(ticks, kind="stable")
-    released = np.empty(len(table), dtype=np.int64)
-    released[order] = np.array(slot_releases(ticks[order].tolist(), STEP_S)) // STEP_S
-    return released
+    return in_rows(order, np.array(slot_releases(ticks[order].tolist(), STEP_S)) // STEP_S)
 
 
 @tabled(
@@ -202,8 +196,7 @@ def _traffic(tables: dict[str, EventTable], seed: int) -> TableRows:
 def _side_by_side(table: EventTable, left: IntArray) -> float | None:
     """Of one person's moves within a step, the share that leaves in neighbouring places."""
     order = np.argsort(np.where(left < 0, np.iinfo(np.int64).max, left), kind="stable")
-    place = np.empty(len(table), dtype=np.int64)
-    place[order] = np.arange(len(table))
+    place = in_rows(order, np.arange(len(table)))
     step = _steps(table)
     pair = (table.actor[1:] == table.actor[:-1]) & (table.target[1:] != table.target[:-1])
     pair &= (step[1:] == step[:-1]) & (left[1:] >= 0) & (left[:-1] >= 0)
@@ -219,7 +212,7 @@ def _tables(settings: RunSettings) -> dict[str, EventTable]:
     }
 
 
-def _backlog_chart(tables: dict[str, EventTable]) -> alt.LayerChart:
+def _backlog_chart(tables: dict[str, EventTable]) -> Chart:
     backlogs = {name: _backlog(table) for name, table in tables.items()}
     rows = [
         {"line": name, "step": int(i), "backlog": int(backlog[i])}
@@ -228,8 +221,8 @@ def _backlog_chart(tables: dict[str, EventTable]) -> alt.LayerChart:
     ]
     return line_chart(
         rows,
-        x=alt.X("step:Q", axis=alt.Axis(title="steps in which something arrived", tickCount=5)),
-        y=alt.Y("backlog:Q", axis=alt.Axis(title="comments that wait (Algorithm 4)")),
+        x=("step", {"axis": {"title": "steps in which something arrived", "tickCount": 5}}),
+        y=("backlog", {"axis": {"title": "comments that wait (Algorithm 4)"}}),
     )
 
 
@@ -331,8 +324,7 @@ def slot_releases(arrivals: Sequence[int], slot: int) -> list[int]:
     >>> slot_releases([5, 6, 200], slot=60)
     [60, 120, 240]
     """
-    if slot < 1:
-        raise BadInput(f"a slot must have at least 1 tick, not {slot}")
+    require(slot >= 1, f"a slot must have at least 1 tick, not {slot}")
     first_ones = (-(-arrival // slot) for arrival in arrivals)
     taken = accumulate(first_ones, lambda before, first: max(before + 1, first))
     return [place * slot for place in taken]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tarry.core.errors import NotPossible
+from tarry.core.errors import NotPossible, require_possible
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.paper.finding import RunSettings, people_of, real_tables
 from tarry.paper.laws import FloatArray
@@ -139,8 +139,9 @@ def split_weeks(table: EventTable) -> Weeks:
     """
     start, end = int(table.time.min()), int(table.time.max()) + 1
     whole, cut = end - start, None
-    if whole < _SHORTEST:
-        raise NotPossible(f"the history spans {whole / _DAY:.1f} days: give one of at least two weeks")
+    require_possible(
+        whole >= _SHORTEST, f"the history spans {whole / _DAY:.1f} days: give one of at least two weeks"
+    )
     if whole > _MONTH:
         daily = np.bincount((table.time - start) // _DAY)
         start += int(np.convolve(daily, np.ones(28, dtype=np.int64))[27:].argmax()) * _DAY
@@ -154,11 +155,11 @@ def split_weeks(table: EventTable) -> Weeks:
         whole_days=whole / _DAY,
         cut_from=cut,
     )
-    if min(len(weeks.learn), len(weeks.replay)) < _LEAST:
-        raise NotPossible(
-            f"{len(weeks.learn)} events to learn a gap from and {len(weeks.replay)} to replay are too few: "
-            f"give a history with at least {_LEAST} of each"
-        )
+    require_possible(
+        min(len(weeks.learn), len(weeks.replay)) >= _LEAST,
+        f"{len(weeks.learn)} events to learn a gap from and {len(weeks.replay)} to replay are too few: "
+        f"give a history with at least {_LEAST} of each",
+    )
     return weeks
 
 

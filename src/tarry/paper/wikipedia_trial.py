@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-import altair as alt
-
 from tarry.core.calibrate import LearnedGap
-from tarry.paper.finding import Cell, Table, line_chart
+from tarry.paper.finding import Cell, Chart, Table, line_chart
 from tarry.paper.wikipedia_months import Weeks, split_weeks, wikipedia_month
 from tarry.paper.wikipedia_versions import (
     EPSILONS,
@@ -128,8 +126,10 @@ def coded_table(trial: WikiTrial) -> Table:
     >>> coded_table(trial).column("epsilon")[:3]
     [None, '0.1', '0.5']
     """
-    named: list[tuple[int | None, str | None, Curve]] = [(None, None, trial.plain)]
-    named += [(percent, epsilon, curve) for (percent, epsilon), curve in trial.coded.items()]
+    named: list[tuple[int | None, str | None, Curve]] = [
+        (None, None, trial.plain),
+        *((percent, epsilon, curve) for (percent, epsilon), curve in trial.coded.items()),
+    ]
     return Table(
         title=f"As coded, {trial.name}: samples of a tenth of the users",
         header=(
@@ -159,8 +159,7 @@ def corrected_table(trial: WikiTrial) -> Table:
     >>> sorted(set(corrected_table(trial).column("labels")))
     ['-', 'declared', 'held']
     """
-    rows = [["-", "-", None, None, *_figures(trial.held, NOTHING)]]
-    rows += [
+    policies = (
         [
             labels,
             ", ".join(map(str, percents)),
@@ -171,7 +170,7 @@ def corrected_table(trial: WikiTrial) -> Table:
         for labels, measured in (("held", trial.held), ("declared", trial.declared))
         for gap, percents in distinct_gaps(trial.learned).items()
         for epsilon in EPSILONS
-    ]
+    )
     return Table(
         title=f"Corrected, {trial.name}: everybody",
         header=(
@@ -179,7 +178,7 @@ def corrected_table(trial: WikiTrial) -> Table:
             *("recall at 280 s", "precision at 65 % recall", "average precision"),
             *("mean delay, min", "longest, min", "reordered"),
         ),
-        rows=rows,
+        rows=[["-", "-", None, None, *_figures(trial.held, NOTHING)], *policies],
     )
 
 
@@ -189,7 +188,7 @@ def _figures(measured: Report, practice: str) -> list[Cell]:
     return [*attacked, one.mean_s / 60, one.longest_s / 60, one.reordered]
 
 
-def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, alt.LayerChart]:
+def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> dict[str, Chart]:
     """Precision over recall in both versions; percentiles with one and the same gap share a picture.
 
     >>> trial = run_trial("made-up", split_weeks(wikipedia_month(seed=1)), draws=1, seed=0)
@@ -214,15 +213,15 @@ def trial_charts(trial: WikiTrial, percents: tuple[int, ...] = PERCENTILES) -> d
     return charts
 
 
-def _coded_chart(trial: WikiTrial, percent: int) -> alt.LayerChart:
+def _coded_chart(trial: WikiTrial, percent: int) -> Chart:
     """As in the paper's figures: the mean over the draws, precision made monotone."""
     curves = {NOTHING: trial.plain}
     curves |= {f"epsilon {epsilon}": trial.coded[percent, epsilon] for epsilon in EPSILONS}
     rows = [{"line": name, **point._asdict()} for name, curve in curves.items() for point in curve.points]
     return line_chart(
         rows,
-        x=alt.X("recall:Q", **percent_axis("linked pairs that are found (recall)")),
-        y=alt.Y("precision:Q", **percent_axis("claims that are right (precision), smoothed")),
+        x=("recall", percent_axis("linked pairs that are found (recall)")),
+        y=("precision", percent_axis("claims that are right (precision), smoothed")),
         dots=rows,
     )
 
@@ -352,8 +351,7 @@ def _curves(seed: int, events: int, draws: int) -> dict[int | None, tuple[Curve,
     plain = attack_samples(weeks.replay, None, draws, seed)
 
     def delayed(percentile: int) -> Curve:
-        delay = Delay(EPSILON, sampled[percentile] + SLIP_S)
-        return attack_samples(weeks.replay, delay, draws, seed)
+        return attack_samples(weeks.replay, Delay(EPSILON, sampled[percentile] + SLIP_S), draws, seed)
 
     return {None: (plain, plain)} | {which: (delayed(LOWER[which]), delayed(which)) for which in (25, 75)}
 

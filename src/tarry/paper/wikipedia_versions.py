@@ -19,7 +19,7 @@ import numpy as np
 
 from tarry.core.calibrate import LearnedGap, gap_at_percentile, learned_gap
 from tarry.core.entropy import Seeded
-from tarry.core.errors import NotPossible
+from tarry.core.errors import require_possible
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
 from tarry.core.plan_release import label_history, plan_release
@@ -145,10 +145,9 @@ def sampled_gaps(table: EventTable, draws: int, seed: int) -> dict[int, float]:
     percents = (10, *PERCENTILES)
     samples = (null_gaps(some_actors(table, SAMPLE, rng)) for _ in range(draws))
     by_sample = [np.percentile(gaps / MICROSECONDS, percents) for gaps in samples if len(gaps)]
-    if not by_sample:
-        raise NotPossible(
-            "samples of a tenth of the users leave no gaps to learn from: give a longer history"
-        )
+    require_possible(
+        by_sample, "samples of a tenth of the users leave no gaps to learn from: give a longer history"
+    )
     return dict(zip(percents, np.mean(by_sample, axis=0).tolist(), strict=True))
 
 
@@ -228,10 +227,10 @@ def learn_gaps(table: EventTable) -> dict[int, LearnedGap]:
     Fraction(301, 1)
     """
     gaps = [Fraction(gap, MICROSECONDS) for gap in null_gaps(table).tolist()]
-    if not gaps:
-        raise NotPossible(
-            "no two events in a row differ in actor and target, so no gap is learned: give a longer history"
-        )
+    require_possible(
+        gaps,
+        "no two events in a row differ in actor and target, so no gap is learned: give a longer history",
+    )
     return {
         percent: learned_gap(gap_at_percentile(gaps, percent), Fraction(WINDOW_S), Fraction(1))
         for percent in PERCENTILES

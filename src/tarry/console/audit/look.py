@@ -5,14 +5,14 @@ No value of a cell leaves here: they are people's.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.readers.columns import TROUBLE, Wanted, choose_columns
 from tarry.readers.files import check_start, check_text, read_arrow, read_parquet
 from tarry.readers.separated import records
@@ -87,7 +87,7 @@ def _kinds(text: TextFile, head: bytes) -> dict[str, str]:
     if read := _TABLES.get(ending):
         frame = read(text.path, text.what).frame
         _need_rows(text.what, frame.height)
-        return _flat(dict(frame.schema))
+        return _flat(dict(frame.schema), _kind)
     check_text(head, text)
     start = head.removeprefix(_BOM)
     if len(head) >= HEAD:
@@ -140,7 +140,7 @@ def _read_kinds(start: bytes, separator: str) -> dict[str, str]:
         )
     except TROUBLE:  # the kinds are a help: names come without them
         return {}
-    return _flat(dict(frame.schema))
+    return _flat(dict(frame.schema), _kind)
 
 
 def _objects(what: str, start: bytes) -> dict[str, str]:
@@ -153,37 +153,41 @@ def _objects(what: str, start: bytes) -> dict[str, str]:
         if isinstance(value, dict):
             row |= {name: cell for name, cell in value.items() if cell is not None or name not in row}
     _need_rows(what, bool(row))
-    return _flat_object(row)
+    return _flat(row, _kind_of_cell)
 
 
-def _flat(schema: Mapping[str, Any], before: str = "", depth: int = 1) -> dict[str, str]:
+_Kind = (
+    str | Mapping[str, Any] | None
+)  # in a word; what is inside it, by name; or nothing that could be chosen
+
+
+def _flat(columns: Mapping[str, Any], kind_of: Callable[[Any], _Kind], depth: int = 1) -> dict[str, str]:
     """Columns inside others by their paths, as the readers name them."""
     kinds: dict[str, str] = {}
-    for name, kind in schema.items():
-        if isinstance(kind, pl.Struct) and depth < _DEEPEST:
-            inner = {field.name: field.dtype for field in kind.fields}
-            kinds |= _flat(inner, f"{before}{name}.", depth + 1)
-        elif not kind.is_nested():
-            kinds[before + name] = _kind(kind)
+    for name, column in columns.items():
+        kind = kind_of(column)
+        if isinstance(kind, str):
+            kinds[name] = kind
+        elif kind is not None and depth < _DEEPEST:
+            kinds |= {f"{name}.{inner}": each for inner, each in _flat(kind, kind_of, depth + 1).items()}
     return kinds
 
 
-def _kind(kind: Any) -> str:
-    if kind.is_temporal():
-        return "moment"
-    if kind.is_integer():
-        return "whole"
-    return "number" if kind.is_numeric() else "yes_no" if kind == pl.Boolean else "text"
+def _kind(kind: Any) -> _Kind:
+    if isinstance(kind, pl.Struct):
+        return {field.name: field.dtype for field in kind.fields}
+    if kind.is_nested():
+        return None
+    words = {"moment": kind.is_temporal(), "whole": kind.is_integer(), "number": kind.is_numeric()}
+    return next(
+        (word for word, is_so in words.items() if is_so), "yes_no" if kind == pl.Boolean else "text"
+    )
 
 
-def _flat_object(value: Mapping[str, Any], before: str = "", depth: int = 1) -> dict[str, str]:
-    kinds: dict[str, str] = {}
-    for name, cell in value.items():
-        if isinstance(cell, dict) and depth < _DEEPEST:
-            kinds |= _flat_object(cell, f"{before}{name}.", depth + 1)
-        elif not isinstance(cell, dict | list):
-            kinds[before + name] = _KINDS_OF_CELLS.get(type(cell), "text")
-    return kinds
+def _kind_of_cell(cell: Any) -> _Kind:
+    if isinstance(cell, dict | list):
+        return cell if isinstance(cell, dict) else None
+    return _KINDS_OF_CELLS.get(type(cell), "text")
 
 
 def _guess(role: str, names: Sequence[str]) -> str | None:
@@ -196,5 +200,4 @@ def _guess(role: str, names: Sequence[str]) -> str | None:
 
 
 def _need_rows(what: str, rows: int | bool) -> None:  # noqa: FBT001 - a count, or whether there are any
-    if not rows:
-        raise BadInput(f"{what} has no rows", "choose a file with rows in it")
+    require(rows, f"{what} has no rows", "choose a file with rows in it")

@@ -19,7 +19,7 @@ from tarry.console.audit.process import ChildLimits
 from tarry.console.audit.upload import drain, receive
 from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
-from tarry.core.errors import BadInput, TarryError
+from tarry.core import errors
 from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy import Policy
 from tarry.core.policy_file import chosen_policy, read_policy, write_policy
@@ -72,7 +72,7 @@ async def _for_operators(
         return await handler(request, signed_in(request), request.app.state.audits)
     except NotSignedIn:  # before anything of theirs is read
         raise
-    except TarryError:
+    except errors.TarryError:
         if request.method == "POST":
             await drain(request)
         raise
@@ -108,8 +108,7 @@ async def _upload(request: Request, session: Session, audits: Audits) -> Respons
 
 
 async def _job(request: Request, session: Session, audits: Audits) -> Response:
-    job = audits.find(session.csrf, request.path_params["job"])
-    return _job_page(request, session, audits, job)
+    return _job_page(request, session, audits, audits.find(session.csrf, request.path_params["job"]))
 
 
 async def _state(request: Request, session: Session, audits: Audits) -> Response:
@@ -126,7 +125,7 @@ async def _run(request: Request, session: Session, audits: Audits) -> Response:
     job.fields = {name: value for name, value in fields.items() if name != "csrf"}
     try:
         audits.run(job, read_choices(fields, columns, _spaces(request, session)))
-    except BadInput as error:
+    except errors.BadInput as error:
         return _job_page(request, session, audits, job, str(error))
     return RedirectResponse(f"/audit/jobs/{job.id}", 303)
 
@@ -271,23 +270,30 @@ def read_choices(
     for role, name in chosen.items():
         if name not in columns:
             problem = f"the file has no column {name[:40]!r}" if name else "no column is chosen"
-            raise BadInput(f"{problem} for the {role}", "choose one of the file's")
+            raise errors.BadInput(f"{problem} for the {role}", "choose one of the file's")
     if len({*chosen.values()}) < len(_ROLES):
         columns_chosen = ", ".join(f"{role} = {name[:40]}" for role, name in chosen.items())
-        raise BadInput(f"actor, target and time must be three different columns, not {columns_chosen}")
+        raise errors.BadInput(
+            f"actor, target and time must be three different columns, not {columns_chosen}"
+        )
     parse_duration(form["window"].strip(), "the window")
     cutoffs, epsilons = (_listed(name, form[name]) for name in ("cutoffs", "epsilons"))
     for text in cutoffs:
         parse_duration(text, "a cutoff")
     for text in epsilons:
         Policy(epsilon=parse_number(text, "epsilon"), gap="1h", window="5m")  # it says what is allowed
-    if form["unit"] not in UNITS:
-        raise BadInput(f"unknown unit of times {form['unit'][:20]!r}", "choose s, ms, us, ns or iso")
+    unit = form["unit"]
+    errors.require(unit in UNITS, f"unknown unit of times {unit[:20]!r}", "choose s, ms, us, ns or iso")
     busy = form["busy"].strip()
-    if busy and not (busy.isascii() and busy.isdecimal() and len(busy) < 10 and int(busy)):
-        raise BadInput(f"the most events of an actor must be a whole number from 1, not {busy[:20]!r}")
-    if "without_bots" in form and "with_bots" in form:
-        raise BadInput("bots must either be left out or counted, not both", "choose one")
+    errors.require(
+        not busy or (busy.isascii() and busy.isdecimal() and len(busy) < 10 and int(busy)),
+        f"the most events of an actor must be a whole number from 1, not {busy[:20]!r}",
+    )
+    errors.require(
+        not {"without_bots", "with_bots"} <= form.keys(),
+        "bots must either be left out or counted, not both",
+        "choose one",
+    )
     return {
         **chosen,
         "window": form["window"].strip(),
@@ -305,8 +311,10 @@ def read_choices(
 
 def _listed(name: str, text: str) -> list[str]:
     values = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(values) <= _MOST[name]:
-        raise BadInput(f"{name} must be 1 to {_MOST[name]} values with commas between, not {len(values)}")
+    errors.require(
+        1 <= len(values) <= _MOST[name],
+        f"{name} must be 1 to {_MOST[name]} values with commas between, not {len(values)}",
+    )
     return list(dict.fromkeys(values))
 
 
@@ -315,9 +323,11 @@ def _policies(form: Mapping[str, str], spaces: Mapping[str, str]) -> dict[str, s
     files = {f"space {name}": text for name, text in spaces.items() if f"space {name}" in form}
     lines = [line.strip() for line in form["policies"].splitlines() if line.strip()]
     if too_long := next((line for line in lines if len(line) > _LONGEST_LINE), None):
-        raise BadInput(f"a policy must have at most {_LONGEST_LINE} characters, not {len(too_long)}")
-    if len(lines) > _MOST["policies"]:
-        raise BadInput(f"the policies to compare must be at most {_MOST['policies']}, not {len(lines)}")
+        raise errors.BadInput(f"a policy must have at most {_LONGEST_LINE} characters, not {len(too_long)}")
+    errors.require(
+        len(lines) <= _MOST["policies"],
+        f"the policies to compare must be at most {_MOST['policies']}, not {len(lines)}",
+    )
     files |= {line: write_policy(_policy(line)) for line in lines}
     for text in files.values():
         read_policy(text)
@@ -329,15 +339,14 @@ def _policy(line: str) -> Policy:
     chosen: dict[str, str] = {}
     for part in line.split(","):
         name, sign, value = (piece.strip() for piece in part.partition("="))
-        if not sign or name not in _POLICY_CHOICES or name in chosen:
-            raise BadInput(
-                f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}",
-                _EXAMPLE,
-            )
+        errors.require(
+            sign and name in _POLICY_CHOICES and name not in chosen,
+            f"a policy must choose among {', '.join(_POLICY_CHOICES)}, each once, not {part[:40]!r}",
+            _EXAMPLE,
+        )
         chosen[name] = value
     for name in ("epsilon", "gap"):
-        if name not in chosen:
-            raise BadInput(f"the policy {line[:80]!r} has no {name}", _EXAMPLE)
+        errors.require(name in chosen, f"the policy {line[:80]!r} has no {name}", _EXAMPLE)
     return chosen_policy(chosen)
 
 

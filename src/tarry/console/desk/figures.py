@@ -128,22 +128,15 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
     t = texts()["desk"]
     if standing is None:
         return [HealthLine(t["store"], "problem", t["store_away"])]
-    lines = [HealthLine(t["store"], "good", t["store_good"])]
-    slack = max(Fraction(_SLACK_S), 2 * standing.tick)
-    if standing.paused:
-        lines.append(HealthLine(t["paused"], "problem", t["paused_words"]))
-    elif standing.lag > slack:
-        sentence = t["closing_late"].format(lag=format_duration(Fraction(round(standing.lag))))
-        lines.append(HealthLine(t["closing"], "problem", sentence))
-    else:
-        lines.append(HealthLine(t["closing"], "good", t["closing_good"]))
+    paused = HealthLine(t["paused"], "problem", t["paused_words"])
+    lines = [
+        HealthLine(t["store"], "good", t["store_good"]),
+        paused if standing.paused else _punctual(standing, "closing", "problem", standing.lag),
+    ]
     if spent is None:  # what follows is summed over all spaces
         return lines
-    if not standing.paused and standing.late > slack:
-        sentence = t["overdue_late"].format(late=format_duration(Fraction(round(standing.late))))
-        lines.append(HealthLine(t["overdue"], "note", sentence))
-    elif not standing.paused:
-        lines.append(HealthLine(t["overdue"], "good", t["overdue_good"]))
+    if not standing.paused:
+        lines.append(_punctual(standing, "overdue", "note", standing.late))
     admitted, counted = _counted("admitted", standing.hour.admissions), moment(standing.counted_at)
     ledger = _counted("ledger", spent) if spent else t["ledger_good"]
     return [
@@ -151,6 +144,16 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
         HealthLine(t["admitted"], "good", admitted, moment(standing.hour.at)),
         HealthLine(t["ledger"], "note" if spent else "good", ledger, counted),
     ]
+
+
+def _punctual(
+    standing: Standing, name: str, state: Literal["note", "problem"], behind: Fraction
+) -> HealthLine:
+    """Whether something is in time, or by how much it is late."""
+    t, length = texts()["desk"], format_duration(Fraction(round(behind)))
+    if behind <= max(Fraction(_SLACK_S), 2 * standing.tick):
+        return HealthLine(t[name], "good", t[f"{name}_good"])
+    return HealthLine(t[name], state, t[f"{name}_late"].format(lag=length, late=length))
 
 
 def _counted(name: str, count: int) -> str:

@@ -32,15 +32,15 @@ __all__ = [
 ]
 
 
+LABELS: dict[str, str] = texts()["workbench"]["charts"]
 _SOLID, _DASHED, _DOTTED = [1, 0], [7, 3], [2, 3]
 
 
 def laws_chart(numbers: Figures) -> alt.LayerChart:
     """How long acts wait, alone and batched: both laws over stretches of a round length."""
-    labels = _texts()
     lines = {
-        labels["batched"]: [bin_.batched for bin_ in numbers.bins],
-        labels["unbatched"]: [bin_.unbatched for bin_ in numbers.bins],
+        LABELS["batched"]: [bin_.batched for bin_ in numbers.bins],
+        LABELS["unbatched"]: [bin_.unbatched for bin_ in numbers.bins],
     }
     rows: list[dict[str, Any]] = [
         {
@@ -54,8 +54,8 @@ def laws_chart(numbers: Figures) -> alt.LayerChart:
         for bin_, chance in zip(numbers.bins, chances, strict=True)
     ]
     rows += [{"line": line, "delay": numbers.bins[-1].end_s, "share": 0.0} for line in lines]
-    title = labels["share"].format(width=format_duration(numbers.width_s))
-    x = alt.X("delay:Q", **even_axis(labels["delay"], 1.04 * numbers.bins[-1].end_s))
+    title = LABELS["share"].format(width=format_duration(numbers.width_s))
+    x = alt.X("delay:Q", **even_axis(LABELS["delay"], 1.04 * numbers.bins[-1].end_s))
     y = alt.Y("share:Q", stack=None, **percent_axis(title, room(max(row["share"] for row in rows))))
     look = Look(list(lines), ("blue", "vermilion"), (_SOLID, _DASHED))
     base = plot(rows).encode(x=x, y=y)
@@ -72,26 +72,25 @@ def laws_chart(numbers: Figures) -> alt.LayerChart:
 
 def frontier_chart(numbers: Figures) -> alt.LayerChart:
     """The best trades between the delays of both kinds of acts, the chosen one marked."""
-    labels = _texts()
     others = [
-        _trade(labels["epsilon"].format(epsilon=other), point.batched, point.unbatched)
+        _trade(LABELS["epsilon"].format(epsilon=other), point.batched, point.unbatched)
         for other, points in numbers.neighbours.items()
         for point in points
     ]
     chosen_line = [
-        _trade(labels["epsilon"].format(epsilon=numbers.choices.epsilon), point.batched, point.unbatched)
+        _trade(LABELS["epsilon"].format(epsilon=numbers.choices.epsilon), point.batched, point.unbatched)
         for point in numbers.frontier
     ]
-    chosen = labels["chosen"].format(epsilon=numbers.choices.epsilon)
+    chosen = LABELS["chosen"].format(epsilon=numbers.choices.epsilon)
     here = [_trade(chosen, numbers.delays.batched.mean, numbers.delays.unbatched.mean)]
     rows = [*others, *chosen_line, *here]
     waits = [row["batched"] for row in rows]
     span = max(waits) - min(waits)
     ends = (max(0.0, min(waits) - 0.1 * span), max(waits) + 0.3 * span + 1)  # room for the labels
-    x = alt.X("batched:Q", **even_axis(labels["mean_batched"], ends[1], ends[0]))
+    x = alt.X("batched:Q", **even_axis(LABELS["mean_batched"], ends[1], ends[0]))
     y = alt.Y(
         "unbatched:Q",
-        **even_axis(labels["mean_unbatched"], 1.08 * max(row["unbatched"] for row in rows), grid=True),
+        **even_axis(LABELS["mean_unbatched"], 1.08 * max(row["unbatched"] for row in rows), grid=True),
     )
     tooltip = hints("line:N", "wait:N", "alone:N")
     names = _ends(others)
@@ -113,11 +112,10 @@ def frontier_chart(numbers: Figures) -> alt.LayerChart:
 
 def odds_chart(numbers: Figures) -> alt.LayerChart:
     """What a suspicion of 1 % becomes after many pairs, under both laws, the chosen number marked."""
-    labels = _texts()
     lines: dict[str, list[float | None]] = {
-        labels["older"]: [one.older for one in numbers.odds],
-        labels["season"]: [one.season for one in numbers.odds],
-        labels["before"]: [0.0 for _ in numbers.odds],
+        LABELS["older"]: [one.older for one in numbers.odds],
+        LABELS["season"]: [one.season for one in numbers.odds],
+        LABELS["before"]: [0.0 for _ in numbers.odds],
     }
     rows = [
         {"line": line, "pairs": one.pairs, "chance": risen(nats), "percent": percent(risen(nats))}
@@ -125,19 +123,12 @@ def odds_chart(numbers: Figures) -> alt.LayerChart:
         for one, nats in zip(numbers.odds, epsilons, strict=True)
         if nats is not None
     ]
-    x = alt.X(
-        "pairs:Q",
-        scale=alt.Scale(type="log", domain=[1, 1000], nice=False),
-        axis=alt.Axis(title=labels["pairs"], values=[1, 2, 5, 10, 20, 50, 100, 200, 1000], grid=False),
-    )
-    y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
-    return _marked(rows, "pairs", numbers.choices.pairs, x, y)
+    return _marked(rows, "pairs", numbers.choices.pairs, [1, 2, 5, 10, 20, 50, 100, 200, 1000])
 
 
 def power_chart(numbers: Figures) -> alt.LayerChart:
     """The most that any test can find, over the share of innocent pairs that it accuses."""
-    labels = _texts()
-    lines = [labels["power_mass"].format(mass=f"{float(mass):g}") for mass in MASSES]
+    lines = [LABELS["power_mass"].format(mass=f"{float(mass):g}") for mass in MASSES]
     rows = [
         {"line": line, "error": one.error, "power": bound, "percent": percent(bound)}
         for place, line in enumerate(lines)
@@ -145,13 +136,13 @@ def power_chart(numbers: Figures) -> alt.LayerChart:
         for bound in one.bounds[place : place + 1]
     ]
     rows += [
-        {"line": labels["guessing"], "error": one.error, "power": one.error, "percent": percent(one.error)}
+        {"line": LABELS["guessing"], "error": one.error, "power": one.error, "percent": percent(one.error)}
         for one in numbers.power
     ]
-    x = alt.X("error:Q", **percent_axis(labels["error"], numbers.power[-1].error))
-    y = alt.Y("power:Q", **percent_axis(labels["power"]))
+    x = alt.X("error:Q", **percent_axis(LABELS["error"], numbers.power[-1].error))
+    y = alt.Y("power:Q", **percent_axis(LABELS["power"]))
     dashes = (_DASHED, _SOLID, _DOTTED, [1, 4])
-    look = Look([*lines, labels["guessing"]], ("green", "blue", "purple", "faint"), dashes)
+    look = Look([*lines, LABELS["guessing"]], ("green", "blue", "purple", "faint"), dashes)
     tooltip = hints("line:N", "percent:N")
     return styled(
         plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip), rows_of_legend=4
@@ -160,28 +151,24 @@ def power_chart(numbers: Figures) -> alt.LayerChart:
 
 def posterior_chart(numbers: Figures) -> alt.LayerChart:
     """How sure an observer can be of the right person, without delays and with them."""
-    labels = _texts()
     lines = {
-        labels["together"]: [one.together for one in numbers.suspicions],
-        labels["delayed"]: [one.delayed for one in numbers.suspicions],
-        labels["before"]: [one.before for one in numbers.suspicions],
+        LABELS["together"]: [one.together for one in numbers.suspicions],
+        LABELS["delayed"]: [one.delayed for one in numbers.suspicions],
+        LABELS["before"]: [one.before for one in numbers.suspicions],
     }
     rows = [
         {"line": line, "suspects": one.suspects, "chance": chance, "percent": percent(chance)}
         for line, chances in lines.items()
         for one, chance in zip(numbers.suspicions, chances, strict=True)
     ]
-    x = alt.X(
-        "suspects:Q",
-        scale=alt.Scale(type="log", domain=[2, 100], nice=False),
-        axis=alt.Axis(title=labels["suspects"], values=[2, 5, 10, 20, 50, 100], grid=False),
-    )
-    y = alt.Y("chance:Q", **percent_axis(labels["sure"]))
-    return _marked(rows, "suspects", numbers.choices.suspects, x, y)
+    return _marked(rows, "suspects", numbers.choices.suspects, [2, 5, 10, 20, 50, 100])
 
 
-def _marked(rows: list[dict[str, Any]], name: str, here: int, x: alt.X, y: alt.Y) -> alt.LayerChart:
-    """Three lines over a number, with a mark where the chosen one is."""
+def _marked(rows: list[dict[str, Any]], name: str, here: int, marks: list[int]) -> alt.LayerChart:
+    """Three lines of chances over a number, with a mark where the chosen one is."""
+    scale = alt.Scale(type="log", domain=[marks[0], marks[-1]], nice=False)
+    x = alt.X(f"{name}:Q", scale=scale, axis=alt.Axis(title=LABELS[name], values=marks, grid=False))
+    y = alt.Y("chance:Q", **percent_axis(LABELS["sure"]))
     lines = list(dict.fromkeys(row["line"] for row in rows))
     step = 1 if len(lines) > 2 else 2  # the middle one may be missing
     look = Look(lines, ("vermilion", "blue", "faint")[::step], (_DASHED, _SOLID, _DOTTED)[::step])
@@ -201,8 +188,7 @@ def _marked(rows: list[dict[str, Any]], name: str, here: int, x: alt.X, y: alt.Y
 
 def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
     """The made-up evening when it is over: every act, and every guess as a line between two of them."""
-    labels = _texts()
-    kinds = (labels["right"], labels["wrong"])
+    kinds = (LABELS["right"], LABELS["wrong"])
     lines = [
         {
             "line": kinds[not guess.is_right],
@@ -217,7 +203,7 @@ def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
     lanes = {act.lane: PEOPLE[act.person] for act in evening.acts}
     firsts = {name: lane for lane, name in sorted(lanes.items(), reverse=True)}
     people = _named_axis({lane: name for name, lane in firsts.items()}, title=None, ticks=False)
-    x = alt.X("at:Q", **even_axis(labels["after"], side.end_s))
+    x = alt.X("at:Q", **even_axis(LABELS["after"], side.end_s))
     y = alt.Y("lane:Q", axis=people, scale=alt.Scale(domain=[-0.5, len(lanes) - 0.5], reverse=True))
     look = Look(list(kinds), ("green", "vermilion"), (_SOLID, [3, 3]))
     return styled(
@@ -282,19 +268,15 @@ def picture(name: str, choices: Choices, *, is_dark: bool = False) -> str:
             chart = CHARTS[name](figures(choices))
         else:
             evening = watch(choices)
-            sides = {"evening-without": evening.without, "evening-delayed": evening.delayed}
-            chart = evening_chart(evening, sides[name])
+            chart = evening_chart(
+                evening, evening.without if name == "evening-without" else evening.delayed
+            )
         spec = chart.to_dict(validate=False)
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
     if is_dark:  # a picture does not see the page's colours: it brings its own
         for kind, colour in LIGHT.items():
             svg = svg.replace(f'"{colour}"', f'"{DARK[kind]}"')
     return svg
-
-
-def _texts() -> dict[str, str]:
-    labels: dict[str, str] = texts()["workbench"]["charts"]
-    return labels
 
 
 def _trade(name: str, batched: Fraction, unbatched: Fraction) -> dict[str, Any]:

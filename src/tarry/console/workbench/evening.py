@@ -164,11 +164,11 @@ def _history(acts: Sequence[EveningAct]) -> History:
 
 def _side(acts: Sequence[EveningAct], at_s: Sequence[int], cutoff: int) -> Side:
     """The attacker knows no names: two acts on different threads, close enough, are called one person's."""
-    guesses = []
-    for pair in combinations(range(len(acts)), 2):
-        first, second = sorted(pair, key=lambda act: (at_s[act], act))
-        one, other = acts[first], acts[second]
-        if one.thread != other.thread and at_s[second] - at_s[first] <= cutoff:
-            guesses.append(Guess(first, second, one.person == other.person))
+    in_time = sorted(range(len(acts)), key=lambda act: (at_s[act], act))
+    guesses = [
+        Guess(first, second, acts[first].person == acts[second].person)
+        for first, second in combinations(in_time, 2)
+        if acts[first].thread != acts[second].thread and at_s[second] - at_s[first] <= cutoff
+    ]
     guesses.sort(key=lambda guess: (at_s[guess.second], *sorted(guess[:2])))
     return Side(at_s=tuple(at_s), guesses=tuple(guesses))

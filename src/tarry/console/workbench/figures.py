@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from tarry.console.workbench.seasons import Odds, odds, season_policy
 from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_bound
-from tarry.core.errors import BadInput
+from tarry.core.errors import require
 from tarry.core.exact import format_duration, parse_duration, parse_number
 from tarry.core.law import Law
 from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
@@ -53,7 +53,7 @@ class Field(NamedTuple):
 
     name: str
     start: str
-    steps: tuple[str, ...]
+    steps: str  # with blanks between
     low: str
     high: str
     is_duration: bool = False
@@ -67,39 +67,79 @@ class Field(NamedTuple):
         Traceback (most recent call last):
         tarry.core.errors.BadInput: gap must lie between 1s and 7d on the workbench, not 8d
         """
-        if len(text) > _LONGEST:
-            raise BadInput(f"{self.name} must have at most {_LONGEST} characters, not {len(text)}")
+        require(
+            len(text) <= _LONGEST, f"{self.name} must have at most {_LONGEST} characters, not {len(text)}"
+        )
         parse = parse_duration if self.is_duration else parse_number
         value = parse(text, self.name)
-        if not parse(self.low) <= value <= parse(self.high):
-            raise BadInput(
-                f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}"
-            )
-        if self.is_whole and value.denominator != 1:
-            raise BadInput(f"{self.name} must be a whole number, not {text}")
+        require(
+            parse(self.low) <= value <= parse(self.high),
+            f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}",
+        )
+        require(
+            not self.is_whole or value.denominator == 1, f"{self.name} must be a whole number, not {text}"
+        )
         return value
 
 
-_EPSILONS = "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 4 5 6 8"
-_GAPS = "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d"
-_WINDOWS = "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h"
-_WEIGHTS = "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1"
-_PAIRS = "1 2 5 10 15 20 30 50 70 100 150 200 300 500 700 1000"
-_TOTALS = "0.5 0.7 1 1.2 1.5 1.7 2 2.3 2.6 3 3.5 4 5 6 8 10"
-_DELTAS = "0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1"
 #: Laws that can be chosen: the older one, whose promise is for one pair, and the one for a season.
 LAWS = ("pair", "season")
 #: The sliders, in the order of the page.
 FIELDS = {
     field.name: field
     for field in (
-        Field("epsilon", "1", tuple(_EPSILONS.split()), "0.05", "10", law="pair"),
-        Field("pairs", "200", tuple(_PAIRS.split()), "1", "1000", is_whole=True, law="season"),
-        Field("total", "2.3", tuple(_TOTALS.split()), "0.5", "10", law="season"),
-        Field("delta", "0.01", tuple(_DELTAS.split()), "0.0001", "0.1", law="season"),
-        Field("gap", "11m", tuple(_GAPS.split()), "1s", "7d", is_duration=True),
-        Field("window", "5m", tuple(_WINDOWS.split()), "0s", "1d", is_duration=True),
-        Field("weight", "0.5", tuple(_WEIGHTS.split()), "0", "1", law="pair"),
+        Field(
+            "epsilon",
+            "1",
+            "0.1 0.15 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 1.2 1.4 1.7 2 2.5 3 3.5 4 5 6 8",
+            "0.05",
+            "10",
+            law="pair",
+        ),
+        Field(
+            "pairs",
+            "200",
+            "1 2 5 10 15 20 30 50 70 100 150 200 300 500 700 1000",
+            "1",
+            "1000",
+            is_whole=True,
+            law="season",
+        ),
+        Field(
+            "total", "2.3", "0.5 0.7 1 1.2 1.5 1.7 2 2.3 2.6 3 3.5 4 5 6 8 10", "0.5", "10", law="season"
+        ),
+        Field(
+            "delta",
+            "0.01",
+            "0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1",
+            "0.0001",
+            "0.1",
+            law="season",
+        ),
+        Field(
+            "gap",
+            "11m",
+            "1m 2m 3m 5m 7m 9m 11m 15m 20m 30m 45m 1h 1h30m 2h 3h 4h 6h 9h 12h 18h 1d 2d",
+            "1s",
+            "7d",
+            is_duration=True,
+        ),
+        Field(
+            "window",
+            "5m",
+            "0s 10s 20s 30s 1m 2m 3m 4m 5m 7m 10m 15m 20m 30m 45m 1h",
+            "0s",
+            "1d",
+            is_duration=True,
+        ),
+        Field(
+            "weight",
+            "0.5",
+            "0 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.55 0.6 0.65 0.7 0.75 0.8 0.85 0.9 0.95 1",
+            "0",
+            "1",
+            law="pair",
+        ),
     )
 }
 
@@ -128,8 +168,9 @@ class Choices:
     def policy(self) -> Policy:
         """The policy that is tried."""
         if self.law == "season":
-            season = Fraction(self.total), Fraction(self.delta)
-            return season_policy(self.pairs, *season, self.gap, self.window)
+            return season_policy(
+                self.pairs, Fraction(self.total), Fraction(self.delta), self.gap, self.window
+            )
         return Policy(epsilon=self.epsilon, gap=self.gap, window=self.window, weight=self.weight)
 
     @property
@@ -183,16 +224,17 @@ def _decimal(number: Fraction) -> str:
 
 
 def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
-    if text not in known:
-        raise BadInput(f"unknown {name} {text[:_LONGEST]!r}", f"use {', '.join(known)}")
+    require(text in known, f"unknown {name} {text[:_LONGEST]!r}", f"use {', '.join(known)}")
     return text
 
 
 def _whole(name: str, text: str, low: int, high: int) -> int:
     text = text.strip()
     is_whole = text.isascii() and text.isdecimal() and len(text) <= len(str(high))
-    if not (is_whole and low <= int(text) <= high):
-        raise BadInput(f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}")
+    require(
+        is_whole and low <= int(text) <= high,
+        f"{name} must be a whole number from {low} to {high}, not {text[:_LONGEST]!r}",
+    )
     return int(text)
 
 

@@ -181,7 +181,7 @@ def _draw(name: str, query: Mapping[str, str]) -> bytes:
 def _place(field: Field, text: str) -> int:
     """The stop of a slider nearest to a value."""
     value = field.read(text)
-    distances = [abs(field.read(step) - value) for step in field.steps]
+    distances = [abs(field.read(step) - value) for step in field.steps.split()]
     return distances.index(min(distances))
 
 

@@ -14,7 +14,7 @@ from operator import add
 import numpy as np
 
 from tarry.core.accountant import ln_above
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import format_duration, parse_duration
 from tarry.core.laws.cosine import LEAST_BLOCKS, cosine
 from tarry.core.mechanism import Ask
@@ -80,12 +80,12 @@ def season_policy(pairs: int, total: Fraction, delta: Fraction, gap: str, window
     plain = Policy(gap=gap, window=window, season=season)  # refuses a gap below the window
     blocks, order = _shape(season)
     longest = blocks * plain.start_ticks(plain.gap) * plain.tick
-    if longest > parse_duration(LONGEST):
-        raise BadInput(
-            f"this season needs delays of up to {format_duration(longest)}, and the workbench shows at "
-            f"most {LONGEST}",
-            "take a shorter gap, a larger total or delta, or fewer pairs",
-        )
+    require(
+        longest <= parse_duration(LONGEST),
+        f"this season needs delays of up to {format_duration(longest)}, and the workbench shows at "
+        f"most {LONGEST}",
+        "take a shorter gap, a larger total or delta, or fewer pairs",
+    )
     return Policy(gap=gap, window=window, law="cosine", blocks=blocks, order=Fraction(order), season=season)
 
 

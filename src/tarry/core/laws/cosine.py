@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.law import Law, Run
 from tarry.core.mechanism import Ask, LawPair, SeasonLaw
 
@@ -82,23 +82,25 @@ def cosine_masses(blocks: int, order: Decimal) -> tuple[tuple[int, ...], tuple[i
     """
     _check(blocks, order)
     with localcontext(_CONTEXT):
-        angle = _angle(blocks, order)
-        shape = _squared_cosines(blocks, angle)
+        shape = _squared_cosines(blocks, _angle(blocks, order))
         means = [_mean(one, other, 1 - order) for one, other in pairwise(shape)]
         unbatched, batched = _integers(shape), _integers(means)
-    if not unbatched[0]:
-        raise BadInput(f"{blocks} blocks are too many for order {order}", "choose fewer, or a larger order")
+    require(
+        unbatched[0], f"{blocks} blocks are too many for order {order}", "choose fewer, or a larger order"
+    )
     return unbatched, batched
 
 
 def _check(blocks: int, order: Decimal) -> None:
-    if not LEAST_BLOCKS <= blocks <= MOST_BLOCKS:
-        raise BadInput(f"blocks must be between {LEAST_BLOCKS} and {MOST_BLOCKS}, not {blocks}")
-    if not LEAST_ORDER <= order <= MOST_ORDER or order % FINEST_ORDER:
-        raise BadInput(
-            f"order must be between {LEAST_ORDER} and {MOST_ORDER} in steps of {FINEST_ORDER}, not {order}",
-            "2 to 6 is usual",
-        )
+    require(
+        LEAST_BLOCKS <= blocks <= MOST_BLOCKS,
+        f"blocks must be between {LEAST_BLOCKS} and {MOST_BLOCKS}, not {blocks}",
+    )
+    require(
+        LEAST_ORDER <= order <= MOST_ORDER and not order % FINEST_ORDER,
+        f"order must be between {LEAST_ORDER} and {MOST_ORDER} in steps of {FINEST_ORDER}, not {order}",
+        "2 to 6 is usual",
+    )
 
 
 def _angle(blocks: int, order: Decimal) -> Decimal:

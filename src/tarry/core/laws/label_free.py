@@ -6,7 +6,7 @@ Proof: `core/proofs/label_free.md`.
 from fractions import Fraction
 from math import log1p
 
-from tarry.core.errors import BadInput, NotPossible
+from tarry.core.errors import NotPossible, require
 from tarry.core.law import Law, Run
 from tarry.core.mechanism import Ask, LabelFree, LawPair
 
@@ -22,10 +22,9 @@ def label_free(ask: Ask) -> LawPair:
     >>> label_free(ask).unbatched.maximum
     101
     """
-    if not ask.delta:
-        raise BadInput(
-            "delta must be above 0 for the label-free law, not 0", "try a small chance such as 0.001"
-        )
+    require(
+        ask.delta, "delta must be above 0 for the label-free law, not 0", "try a small chance such as 0.001"
+    )
     law = label_free_law(ask.ratio, ask.start, ask.delta)
     return LawPair(batched=law, unbatched=law, start=ask.start)
 

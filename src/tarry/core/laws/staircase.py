@@ -3,6 +3,7 @@
 Proof: `core/proofs/staircase.md`.
 """
 
+from bisect import bisect_left
 from fractions import Fraction
 
 from tarry.core.law import Law, Run
@@ -35,12 +36,6 @@ def staircase_pair(ratio: Fraction, start: int, step: int) -> LawPair:
 
 
 def _best_step(ratio: Fraction, start: int) -> int:
-    """The least h >= 1 with (R-1) h (h+1) + 2 h G >= G (G-1), found by bisection."""
-    low, high = 1, start
-    while low < high:
-        h = (low + high) // 2
-        if (ratio - 1) * h * (h + 1) + 2 * h * start >= start * (start - 1):
-            high = h
-        else:
-            low = h + 1
-    return low
+    """The least h >= 1 with (R-1) h (h+1) + 2 h G >= G (G-1): it grows with h."""
+    least = Fraction(start * (start - 1))
+    return 1 + bisect_left(range(1, start), least, key=lambda h: (ratio - 1) * h * (h + 1) + 2 * h * start)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import exp, inf, lcm, prod
 from typing import Any
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.core.exact import exceeds_exp, exp_bounds, log_of, power_bounds, settle
 from tarry.core.law import Law, Mass
 from tarry.core.mechanism import LawPair
@@ -242,8 +242,11 @@ def worst_excess(law: Law, later: Law, start: int, epsilon: Fraction, delta: Fra
     >>> worst_excess(law, law, 1, Fraction(1), Fraction(1, 10))
     Excess(shift=1, amount=Fraction(1, 2), broken=True)
     """
-    if law.period or later.period:
-        raise BadInput("this label-free law has no end", "use a law with a longest delay")
+    require(
+        not law.period and not later.period,
+        "this label-free law has no end",
+        "use a law with a longest delay",
+    )
     shifts = {0, start}
     shifts |= {b - a for a in later.head_starts for b in law.head_starts if 0 <= b - a <= start}
     bits = 64

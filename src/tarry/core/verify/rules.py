@@ -94,8 +94,7 @@ class JointRule:
 
     def blocks(self, stream: Stream) -> list[Block]:
         """One block with everything in it."""
-        seen = distribution(lambda draw: self.program(stream, draw))
-        return [Block(tuple(range(len(stream))), seen)]
+        return [Block(tuple(range(len(stream))), distribution(lambda draw: self.program(stream, draw)))]
 
 
 @dataclass(frozen=True, kw_only=True)
