@@ -1,9 +1,7 @@
-(** Acts with one pair of laws of integer masses: a season of them as a course of Theorem 2, and two streams
-    of Theorem 1'' as such a season. *)
+(** A season of acts that draw from one pair of laws, as a course of Theorem 2. *)
 
-From Coq Require Import ZArith QArith Lia Lqa List.
-Import ListNotations.
-From Tarry Require Import Sums Streams Season.
+From Coq Require Import ZArith QArith Lia Lqa.
+From Tarry Require Import Sums Season.
 Open Scope Q_scope.
 
 (** Integer masses over a denominator D, as chances. *)
@@ -39,8 +37,8 @@ Proof.
   apply Qle_shift_div_l; [assumption |]. rewrite <- !inject_Z_mult, <- Zle_Qle. lia.
 Qed.
 
-(** The sum of Theorem 2 in integers: at c = y / x it is the sum of the positive parts of x f - y g, over x
-    D. *)
+(** The sum of Theorem 2 in integers: at c = y / x it is the sum of the positive parts of x f - y g, over
+    x D. *)
 Lemma H_of_integers y x D n f g : (0 < D)%Z ->
   H (y # x) n (over D f) (over D g) ==
   inject_Z (sum n (fun i => pos (Zpos x * f i - y * g i))) / inject_Z (Zpos x * D).
@@ -54,32 +52,32 @@ Proof.
   - rewrite qpos_times, qpos_of_integer by lra. apply Qmult_comm.
 Qed.
 
-(** * A stream, or a season, of acts with one pair of laws *)
+(** Integer masses of the delays 0..width-1, over the denominator D. *)
+Record law (D width : Z) (mass : Z -> Z) : Prop := Law {
+  not_negative : forall k, (0 <= mass k)%Z;
+  nothing_outside : forall k, (k < 0 \/ width <= k)%Z -> mass k = 0%Z;
+  total : sum width mass = D
+}.
 
 Section Acts.
 
-(** Delays of 0..width-1 with integer masses over D. *)
+(** The laws of acts that are batched, b, and that are not, u. *)
 Variables (D width G : Z) (b u : Z -> Z).
 Hypothesis D_positive : (0 < D)%Z.
 Hypothesis width_not_negative : (0 <= width)%Z.
 Hypothesis G_not_negative : (0 <= G)%Z.
-Hypothesis b_not_negative : forall k, (0 <= b k)%Z.
-Hypothesis u_not_negative : forall k, (0 <= u k)%Z.
-Hypothesis b_outside : forall k, (k < 0 \/ width <= k)%Z -> b k = 0%Z.
-Hypothesis u_outside : forall k, (k < 0 \/ width <= k)%Z -> u k = 0%Z.
-Hypothesis b_total : sum width b = D.
-Hypothesis u_total : sum width u = D.
+Hypothesis b_law : law D width b.
+Hypothesis u_law : law D width u.
 
 (** An act that arrives s later, seen by the same clock. *)
 Definition later (s : Z) (mass : Z -> Z) (k : Z) : Z := mass (k - s)%Z.
 
-(** Both laws are laws on the delays 0..width+G-1, the unbatched one under every shift of 0..G. *)
-Lemma shifted_is_a_law mass s : (0 <= s <= G)%Z -> (forall k, (0 <= mass k)%Z) ->
-  (forall k, (k < 0 \/ width <= k)%Z -> mass k = 0%Z) -> sum width mass = D ->
+(** A law is a law on the delays 0..width+G-1 under every shift of 0..G. *)
+Lemma shifted_is_a_law mass s : law D width mass -> (0 <= s <= G)%Z ->
   is_law (width + G) (over D (later s mass)).
 Proof.
-  intros shift masses outside total. apply over_is_a_law; [assumption | intros; apply masses |].
-  rewrite <- total. apply sum_later; auto.
+  intros [masses outside all] shift. apply over_is_a_law; [assumption | intros; apply masses |].
+  rewrite <- all. apply sum_later; auto.
 Qed.
 
 (** A season: things that have one law in both stories, and acts that are batched in truth and unbatched s
@@ -110,62 +108,6 @@ Fixpoint loses_at_most (N : nat) (t : season) : Prop :=
       end
   end.
 
-(** The acts of two streams of Theorem 1'', one after the other, are such a season: what is seen at a place
-    is the delay after [tick x + hold]. *)
-Section OneStream.
-Variables (window hold : Z) (places : list (act * act)).
-Hypothesis neighbours : forall x y, In (x, y) places -> may_stand_for window G places y x.
-
-Fixpoint as_season (some : list (act * act)) : season :=
-  match some with
-  | [] => Done
-  | (x, y) :: others =>
-      if differs window places x y
-      then Loses (tick y - tick x) (fun _ => as_season others)
-      else
-        Common width (over D (if batched window (truth places) x then b else u))
-          (fun _ => as_season others)
-  end.
-
-(** The chance of a delay in truth, and in the story, is that of the release then. *)
-Lemma places_are_seen x y i : In (x, y) places ->
-  let o := (tick x + hold + i)%Z in
-  let seen stream a := release window (over D b) (over D u) hold stream a o in
-  if differs window places x y
-  then over D (later 0 b) i == seen (truth places) x /\
-       over D (later (tick y - tick x) u) i == seen (story places) y
-  else let law := over D (if batched window (truth places) x then b else u) in
-       law i == seen (truth places) x /\ law i == seen (story places) y.
-Proof.
-  intros here. pose proof (labels_only_fall window G places neighbours x y here) as fall.
-  pose proof (unbatched_stays window G places neighbours x y here) as stays.
-  pose proof (batched_unchanged window G places neighbours x y here) as unchanged.
-  unfold differs, release, over, later in *. cbv zeta.
-  destruct (batched window (truth places) x), (batched window (story places) y); simpl in *;
-    try discriminate (fall eq_refl); split;
-    try rewrite unchanged by reflexivity; try rewrite stays by reflexivity;
-    (replace (tick x + hold + i - tick x - hold)%Z with i by ring);
-    rewrite ?Z.sub_0_r; try reflexivity.
-  now replace (tick x + hold + i - tick y - hold)%Z with (i - (tick y - tick x))%Z by ring.
-Qed.
-
-(** As many acts of it lose their label as Theorem 1'' counts. *)
-Lemma a_stream_loses : loses_at_most (lost window places) (as_season places).
-Proof.
-  unfold lost.
-  assert (forall some, incl some places ->
-    loses_at_most (count_differing window places some) (as_season some)) as each.
-  { induction some as [| [x y] some IH]; intros inside; simpl; [trivial |].
-    assert (In (x, y) places) as here by now apply inside; left.
-    specialize (IH (fun z there => inside z (or_intror there))).
-    destruct (differs window places x y); simpl; split; auto.
-    - now apply shift_in_range with (window := window) (places := places).
-    - destruct (batched window (truth places) x); apply over_is_a_law; assumption. }
-  apply each, incl_refl.
-Qed.
-
-End OneStream.
-
 (** A pair (P, Q) that is at least as easy to tell apart as any shift. *)
 Variables (k : Z) (P Q' : Z -> Q).
 Hypothesis P_is_a_law : is_law k P.
@@ -177,26 +119,15 @@ Hypothesis covers : forall s, (0 <= s <= G)%Z ->
 Lemma a_season_fits t : forall N, loses_at_most N t -> at_most k P Q' N (as_course t).
 Proof.
   induction t as [| n p next IH | s next IH]; intros N fits; simpl in *; [trivial | |].
-  - destruct fits as [law rest]. split; [assumption |]. split; [reflexivity |]. auto.
+  - destruct fits as [law_p rest]. split; [assumption |]. split; [reflexivity |]. auto.
   - destruct fits as [shift rest].
-    split; [now apply shifted_is_a_law; try lia |]. split; [now apply shifted_is_a_law |].
+    split; [apply shifted_is_a_law; [assumption | lia] |]. split; [now apply shifted_is_a_law |].
     split; [now apply covers |]. destruct N; [assumption | auto].
 Qed.
 
 (** Theorem 2 for such a season. *)
 Theorem season_costs : forall t N, loses_at_most N t -> forall c ends, 0 <= c ->
-  in_truth (as_course t) ends <= c * in_story (as_course t) ends + H_copies k P Q' N 1 c.
+  chance_in Truth (as_course t) ends <= c * chance_in Story (as_course t) ends + H_copies k P Q' N 1 c.
 Proof. intros. apply every_set; auto using a_season_fits. Qed.
-
-(** Theorem 2 for the acts of two streams. *)
-Theorem stream_costs : forall window places,
-  (forall x y, In (x, y) places -> may_stand_for window G places y x) ->
-  forall c ends, 0 <= c ->
-  let t := as_course (as_season window places places) in
-  in_truth t ends <= c * in_story t ends + H_copies k P Q' (lost window places) 1 c.
-Proof.
-  intros window places neighbours c ends positive. apply season_costs; [| assumption].
-  now apply a_stream_loses.
-Qed.
 
 End Acts.

@@ -31,35 +31,39 @@ Fixpoint H_course (X Y : Q) (t : course) : Q :=
   | See _ n p q next => qsum n (fun i => H_course (X * p i) (Y * q i) (next i))
   end.
 
-(** The chance in truth of a set of ends; an end is the list of the outcomes that led to it. *)
-Fixpoint in_truth (t : course) (ends : list Z -> bool) : Q :=
-  match t with
-  | Over => if ends [] then 1 else 0
-  | See _ n p _ next => qsum n (fun i => p i * in_truth (next i) (fun path => ends (i :: path)))
+(** The two laws of a point: in truth, and in the story. *)
+Inductive side := Truth | Story.
+
+Definition law_in (which : side) (p q : Z -> Q) : Z -> Q :=
+  match which with
+  | Truth => p
+  | Story => q
   end.
 
-(** Its chance in the story. *)
-Fixpoint in_story (t : course) (ends : list Z -> bool) : Q :=
+(** The chance of a set of ends; an end is the list of the outcomes that led to it. *)
+Fixpoint chance_in (which : side) (t : course) (ends : list Z -> bool) : Q :=
   match t with
   | Over => if ends [] then 1 else 0
-  | See _ n _ q next => qsum n (fun i => q i * in_story (next i) (fun path => ends (i :: path)))
+  | See _ n p q next =>
+      qsum n (fun i => law_in which p q i * chance_in which (next i) (fun path => ends (i :: path)))
   end.
 
 (** No set of ends is more likely in truth than [H_course] allows: P <= c Q + H_c. *)
 Lemma every_set_of_ends : forall t c ends,
-  in_truth t ends <= c * in_story t ends + H_course 1 c t.
+  chance_in Truth t ends <= c * chance_in Story t ends + H_course 1 c t.
 Proof.
-  assert (forall t X Y ends, X * in_truth t ends - Y * in_story t ends <= H_course X Y t) as each.
+  assert (forall t X Y ends,
+    X * chance_in Truth t ends - Y * chance_in Story t ends <= H_course X Y t) as each.
   { induction t as [| differing n p q next IH]; intros X Y ends; simpl.
     - pose proof (qpos_above (X - Y)). destruct (ends []); lra.
     - apply Qle_trans with (qsum n (fun i =>
-        X * p i * in_truth (next i) (fun path => ends (i :: path)) +
-        - (Y * q i * in_story (next i) (fun path => ends (i :: path))))).
+        X * p i * chance_in Truth (next i) (fun path => ends (i :: path)) +
+        - (Y * q i * chance_in Story (next i) (fun path => ends (i :: path))))).
       + rewrite qsum_add.
         rewrite (qsum_ext n (fun i => X * p i * _) (fun i =>
-          X * (p i * in_truth (next i) (fun path => ends (i :: path))))) by (intros; ring).
+          X * (p i * chance_in Truth (next i) (fun path => ends (i :: path))))) by (intros; ring).
         rewrite (qsum_ext n (fun i => - (Y * q i * _)) (fun i =>
-          (- Y) * (q i * in_story (next i) (fun path => ends (i :: path))))) by (intros; ring).
+          (- Y) * (q i * chance_in Story (next i) (fun path => ends (i :: path))))) by (intros; ring).
         rewrite !qsum_times. lra.
       + apply qsum_le. intros i _.
         specialize (IH i (X * p i) (Y * q i) (fun path => ends (i :: path))). lra. }
@@ -186,7 +190,7 @@ Qed.
 (** As the page says it: no set of ends is likelier in truth than c times its chance in the story, and H_c
     of N copies more. *)
 Corollary every_set : forall t N, at_most N t -> forall c ends, 0 <= c ->
-  in_truth t ends <= c * in_story t ends + H_copies N 1 c.
+  chance_in Truth t ends <= c * chance_in Story t ends + H_copies N 1 c.
 Proof.
   intros t N fits c ends positive. pose proof (every_set_of_ends t c ends).
   assert (H_course 1 c t <= H_copies N 1 c) by (apply theorem_2; trivial; lra). lra.

@@ -198,6 +198,15 @@ Qed.
 Lemma qsum_zero n : qsum n (fun _ => 0) == 0.
 Proof. rewrite (qsum_ext n _ (fun _ => 0 * 0)) by (intros; ring). rewrite qsum_times. ring. Qed.
 
+(** A sum of which only the term at j is not 0. *)
+Lemma qsum_single n j f : (0 <= j < n)%Z -> (forall i, i <> j -> f i == 0) -> qsum n f == f j.
+Proof.
+  induction n using counting; intros inside others; [lia |].
+  rewrite qsum_one_more by assumption. destruct (Z.eq_dec j n) as [-> | before].
+  - rewrite (qsum_ext n f (fun _ => 0)) by (intros; apply others; lia). rewrite qsum_zero. ring.
+  - rewrite IHn, (others n) by (assumption || lia). ring.
+Qed.
+
 (** The order of two sums does not matter. *)
 Lemma qsum_swap n m (f : Z -> Z -> Q) :
   qsum n (fun i => qsum m (f i)) == qsum m (fun j => qsum n (fun i => f i j)).

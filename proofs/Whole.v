@@ -1,7 +1,7 @@
 (** (e) The parts together: both laws in Theorem 1'' and in Theorem 2. *)
 
 From Coq Require Import ZArith QArith Lia Lqa List.
-From Tarry Require Import Sums Streams Season Acts.
+From Tarry Require Import Sums Streams Season Acts StreamSeason.
 From Tarry Require ZeroInflated Block.
 Open Scope Q_scope.
 
@@ -23,19 +23,25 @@ Let R : Q := inject_Z p / inject_Z q.
 Lemma zi_D_positive : (0 < D)%Z.
 Proof. unfold D, ZeroInflated.whole. nia. Qed.
 
-(** no mass is negative, *)
-Lemma zi_b_not_negative k : (0 <= b k)%Z.
-Proof. eapply ZeroInflated.b_not_negative; eassumption. Qed.
+(** both laws are laws of the delays 0 .. L-1, *)
+Lemma zi_b_law : law D L b.
+Proof.
+  split.
+  - now apply (ZeroInflated.b_not_negative p q).
+  - intros. apply ZeroInflated.b_outside. lia.
+  - now apply ZeroInflated.b_is_a_law.
+Qed.
 
-(** of either law, *)
-Lemma zi_u_not_negative k : (0 <= u k)%Z.
-Proof. eapply ZeroInflated.u_not_negative; eassumption. Qed.
+(** batched or not, *)
+Lemma zi_u_law : law D L u.
+Proof.
+  split.
+  - now apply ZeroInflated.u_not_negative.
+  - now apply ZeroInflated.u_outside.
+  - now apply ZeroInflated.u_is_a_law.
+Qed.
 
-(** batched delays end before L, *)
-Lemma zi_b_outside k : (k < 0 \/ L <= k)%Z -> b k = 0%Z.
-Proof. intros. apply ZeroInflated.b_outside. lia. Qed.
-
-(** and each is at most R times as likely as the shifted unbatched one. *)
+(** and a batched delay is at most R times as likely as the shifted unbatched one. *)
 Lemma zi_dominated k s : (0 <= s <= G)%Z -> over D b k <= R * over D u (k - s).
 Proof.
   intros. apply over_dominates; [apply zi_D_positive | lia |]. now apply ZeroInflated.dominates.
@@ -49,8 +55,8 @@ Theorem zero_inflated_streams : forall window hold places,
   power R (lost window places) * chance_of_any window (over D b) (over D u) hold (story places) outcomes.
 Proof.
   intros window hold places neighbours. apply theorem_1 with (G := G); try assumption; try lia.
-  - intros. apply over_not_negative; [apply zi_D_positive | apply zi_b_not_negative].
-  - intros. apply over_not_negative; [apply zi_D_positive | apply zi_u_not_negative].
+  - intros. apply over_not_negative; [apply zi_D_positive | apply zi_b_law].
+  - intros. apply over_not_negative; [apply zi_D_positive | apply zi_u_law].
   - apply zi_dominated.
 Qed.
 
@@ -86,17 +92,13 @@ Proof.
   pose proof (qpos_above (1 - c * / R)) as [above not_negative].
   apply Qle_trans with (qpos (1 - c * / R)).
   - assert (is_law (L + G) (over D (later 0 b))) as [_ total].
-    { apply shifted_is_a_law with (G := G); try lia; try assumption.
-      - apply zi_D_positive.
-      - apply zi_b_not_negative.
-      - apply zi_b_outside.
-      - eapply ZeroInflated.b_is_a_law; eassumption. }
+    { apply shifted_is_a_law; [apply zi_D_positive | lia | apply zi_b_law | lia]. }
     apply Qle_trans with (qsum (L + G) (fun k => qpos (1 - c * / R) * over D (later 0 b) k));
       [| rewrite qsum_times, total; lra].
     apply qsum_le. intros k _. pose proof (zi_dominated k s shift) as less.
     replace (over D (later 0 b) k) with (over D b k) by (unfold over, later; now rewrite Z.sub_0_r).
     change (over D (later s u) k) with (over D u (k - s)).
-    assert (0 <= over D b k) by (apply over_not_negative; [apply zi_D_positive | apply zi_b_not_negative]).
+    assert (0 <= over D b k) by (apply over_not_negative; [apply zi_D_positive | apply zi_b_law]).
     assert (/ R * over D b k <= over D u (k - s)).
     { apply Qle_trans with (/ R * (R * over D u (k - s))); [nra | rewrite Qmult_assoc, inverse; lra]. }
     apply qpos_least; nra.
@@ -122,19 +124,15 @@ Qed.
 
 (** (a) in (d): N acts that lose their label have H_c <= max(0, 1 - c / R^N), whatever depends on what. *)
 Theorem zero_inflated_season : forall t N, loses_at_most L G N t -> forall c ends, 0 <= c ->
-  in_truth (as_course D L G b u t) ends <=
-  c * in_story (as_course D L G b u t) ends + qpos (1 - c * power (/ R) N).
+  let course := as_course D L G b u t in
+  chance_in Truth course ends <= c * chance_in Story course ends + qpos (1 - c * power (/ R) N).
 Proof.
-  intros t N fits c ends positive. destruct one_over_R as [bounds _].
+  intros t N fits c ends positive course. destruct one_over_R as [bounds _].
   rewrite <- copies_of_shows by lra.
   apply season_costs; try assumption; try lia.
   - apply zi_D_positive.
-  - apply zi_b_not_negative.
-  - apply zi_u_not_negative.
-  - apply zi_b_outside.
-  - intros. eapply ZeroInflated.u_outside; eassumption || lia.
-  - eapply ZeroInflated.b_is_a_law; eassumption.
-  - eapply ZeroInflated.u_is_a_law; eassumption.
+  - apply zi_b_law.
+  - apply zi_u_law.
   - apply shows_is_a_law. lra.
   - apply shows_is_a_law. lra.
   - apply zi_covers.
@@ -160,7 +158,19 @@ Hypothesis u_not_negative : forall i, (0 <= u i)%Z.
 Hypothesis b_total : sum n b = D.
 Hypothesis u_total : sum n u = D.
 
+(** Every tick of a block alike. *)
 Let ticks (masses : Z -> Z) : Z -> Z := Block.tick_mass G masses.
+
+(** Ticks are a law where blocks are. *)
+Lemma ticks_law masses :
+  (forall i, (0 <= masses i)%Z) -> (forall i, (i < 0 \/ n <= i)%Z -> masses i = 0%Z) ->
+  sum n masses = D -> law (D * G) (n * G) (ticks masses).
+Proof.
+  intros positive outside total. split.
+  - intros. apply positive.
+  - intros. now apply Block.ticks_only_inside with (n := n).
+  - unfold ticks. rewrite Block.ticks_are_a_law by assumption. lia.
+Qed.
 
 (** (b) in (c): if no batched block has more than p / q times the unbatched one, n labels that differ cost
     (p / q)^n. *)
@@ -200,16 +210,30 @@ Qed.
 (** (b) in (d): N acts that lose their label cost what N draws of a block each cost. *)
 Theorem block_season : forall t N, loses_at_most (n * G) G N t -> forall c ends, 0 <= c ->
   let course := as_course (D * G) (n * G) G (ticks b) (ticks u) t in
-  in_truth course ends <= c * in_story course ends + H_copies n (over D b) (over D u) N 1 c.
+  chance_in Truth course ends <= c * chance_in Story course ends + H_copies n (over D b) (over D u) N 1 c.
 Proof.
-  intros t N fits c ends positive.
-  assert (forall masses, sum n masses = D -> sum (n * G) (ticks masses) = (D * G)%Z) as totals.
-  { intros masses total. unfold ticks. rewrite Block.ticks_are_a_law by assumption. lia. }
-  apply season_costs; try assumption; try nia; try (intros; apply b_not_negative || apply u_not_negative).
-  - intros. now apply Block.ticks_only_inside with (n := n).
-  - intros. now apply Block.ticks_only_inside with (n := n).
-  - now apply totals.
-  - now apply totals.
+  intros t N fits c ends positive. apply season_costs; try assumption; try nia.
+  - now apply ticks_law.
+  - now apply ticks_law.
+  - now apply over_is_a_law.
+  - now apply over_is_a_law.
+  - apply block_covers.
+Qed.
+
+(** (b) in both: two streams of (c), of which n labels differ. *)
+Theorem block_streams_season : forall window hold places,
+  (forall x y, In (x, y) places -> may_stand_for window G places y x) ->
+  forall outcomes, NoDup outcomes ->
+  (forall outcome, In outcome outcomes -> length outcome = length places) ->
+  forall c, 0 <= c ->
+  let seen := chance_of_any window (over (D * G) (ticks b)) (over (D * G) (ticks u)) hold in
+  seen (truth places) outcomes <=
+  c * seen (story places) outcomes + H_copies n (over D b) (over D u) (lost window places) 1 c.
+Proof.
+  intros window hold places neighbours outcomes once lengths c positive.
+  apply stream_costs with (width := (n * G)%Z) (G := G); try assumption; try nia.
+  - now apply ticks_law.
+  - now apply ticks_law.
   - now apply over_is_a_law.
   - now apply over_is_a_law.
   - apply block_covers.

@@ -138,10 +138,15 @@ FALSE = {
         "covers : forall s, (0 <= s <= G)%Z ->",
         "covers : forall s, (s < 0)%Z ->",
     ),
+    "an outcome that is counted twice": (
+        "StreamSeason.v",
+        "Theorem stream_costs : forall outcomes, NoDup outcomes ->",
+        "Theorem stream_costs : forall outcomes, NoDup (tl outcomes) ->",
+    ),
     "a season that costs one act less": (
         "Whole.v",
-        "c * in_story (as_course D L G b u t) ends + qpos (1 - c * power (/ R) N)",
-        "c * in_story (as_course D L G b u t) ends + qpos (1 - c * R * power (/ R) N)",
+        "c * chance_in Story course ends + qpos (1 - c * power (/ R) N)",
+        "c * chance_in Story course ends + qpos (1 - c * R * power (/ R) N)",
     ),
 }
 
