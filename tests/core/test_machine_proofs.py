@@ -79,7 +79,7 @@ def test_every_statement_is_said_in_words(name):
     bare = [
         line
         for before, line in zip(["", *lines], lines, strict=False)
-        if re.match(r"(Theorem|Corollary|Lemma) ", line) and not before.endswith("*)")
+        if re.match(r"(Theorem|Corollary|Lemma|Example) ", line) and not before.endswith("*)")
     ]
 
     assert bare == []
