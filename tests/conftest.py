@@ -35,6 +35,7 @@ MARKS = {
     "cli/test_worker.py": "server",
     "console/audit/test_jobs.py": "server",
     "console/audit/test_work.py": "slow",
+    "core/test_machine_proofs.py": "slow",
     "core/verify/test_sentence.py": "slow",
     "gateway/test_connection.py": "server",
     "gateway/test_contract_over_http.py": "slow",

@@ -51,7 +51,7 @@ def is_path(text):
 
 def paths_of(text):
     """The files of the source that a path of the page stands for; a folder stands for all below it."""
-    if text.startswith(("examples", "src", "tests")):
+    if text.startswith(("examples", "proofs", "src", "tests")):
         return list(ROOT.glob(text))
     if not text.endswith("/"):
         return [path for path in SOURCE.glob(text) if path.is_file()]

@@ -17,7 +17,7 @@ from tarry.core.policy_file import KEYS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("proofs/*.md")])
 CONSOLE = run_path(str(DOCS / "generate_console.py"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

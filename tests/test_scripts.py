@@ -105,6 +105,19 @@ def test_programs_that_nobody_can_install_are_left_out_loudly(tmp_path):
     )
 
 
+def test_where_the_proofs_cannot_be_checked_that_is_said_loudly(tmp_path):
+    """Here is no apt-get that could fetch Coq; an installed one will do."""
+    machine, need = (
+        Machine(tmp_path, user=1000),
+        "source scripts/_venv; source scripts/_parts; need_coq; has_part coq",
+    )
+    without = machine.run("-uc", need)
+    machine.add("coqc")
+
+    assert without == (1, ["warning: no coq can be had here: THE TESTS THAT NEED IT WILL BE SKIPPED."])
+    assert machine.run("-uc", need) == (0, [])
+
+
 def run_pytest(*words, **environment):
     """What pytest prints at the end."""
     ran = subprocess.run(

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import tarry.core
+from contracts.coq import PROOFS as MACHINE_CHECKED
+from contracts.coq import files_in_order, statements
 from tarry.core.laws import LAWS
 
 CORE = Path(tarry.core.__file__).parent
@@ -53,3 +55,44 @@ def test_a_proof_names_its_tests(proof):
 
     assert named
     assert all((root / name).exists() for name in named)
+
+
+def checked_by_machine(text: str) -> list[tuple[str, str]]:
+    """File and name of each statement that a page says a machine has checked."""
+    (paragraph,) = re.findall(r"^\*\*Machine-checked\.\*\* (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    named, file = [], ""
+    for name in re.findall(r"`([\w/.]+)`", paragraph):
+        if name.startswith("proofs/"):
+            file = name.removeprefix("proofs/")
+        elif file and re.fullmatch(r"[a-z]\w*", name):
+            named.append((file, name))
+    return named
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.stem)
+def test_a_proof_says_what_a_machine_has_checked_of_it(proof):
+    """Each page has a paragraph about it; the statements that it names are in the files that it names."""
+    named = checked_by_machine(proof.read_text(encoding="utf-8"))
+
+    assert [each for each in named if each[1] not in statements(each[0])] == []
+
+
+def test_the_default_law_the_cosine_law_and_both_theorems_are_checked_by_machine():
+    """Their pages name statements of their own."""
+    checked = {proof.stem: checked_by_machine(proof.read_text(encoding="utf-8")) for proof in PROOFS}
+
+    assert {stem for stem, named in checked.items() if len(named) > 1} == {
+        "cosine",
+        "season",
+        "theorem",
+        "zero_inflated_uniform",
+    }
+
+
+@pytest.mark.parametrize("name", files_in_order())
+def test_the_page_of_the_machine_checked_proofs_names_every_theorem(name):
+    """In the row of its file."""
+    page = (MACHINE_CHECKED / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `{re.escape(name)}` \|.*$", page, re.MULTILINE)
+
+    assert set(statements(name, "Theorem", "Corollary")) <= set(re.findall(r"`(\w+)`", row))
