@@ -29,7 +29,6 @@ from tarry.places.http import only_asking
 
 __all__ = ["Bitcoin"]
 
-_OF_A_NODE = ("node", "cookie", "login")
 _NO_SUCH = -5
 _MOST_LOOKED_AT = 16  # outputs: one that is unspent is enough
 
@@ -97,7 +96,9 @@ directory): check its path and rights
             raise Refused("the node took it under another name: look whether it is there, then withdraw it")
 
     def _node_of(self, options: Mapping[str, Any]) -> Node:
-        check_options(options, {"txid", *(() if self._node else _OF_A_NODE)}, "a transaction")
+        check_options(
+            options, {"txid"} if self._node else {"txid", "node", "cookie", "login"}, "a transaction"
+        )
         txid = options.get("txid", "")
         if not isinstance(txid, str):
             raise BadInput(f"the txid of a post must be a text, not {type(txid).__name__}")

@@ -81,8 +81,8 @@ def _send(
     address: Address,
     headers: dict[str, str],
     body: bytes,
-    most: int,
     *,
+    most: int,
     who: str,
     wait: Callable[[float], None],
 ) -> Response:

@@ -191,8 +191,7 @@ class _Reader(BytesIO):
         return value
 
     def _witness(self) -> bool:
-        items = [self._skip() for _ in range(self._count(1))]
-        return bool(items)
+        return bool([self._skip() for _ in range(self._count(1))])
 
     def _skip(self) -> int:
         """Pass over bytes that begin with their own length."""

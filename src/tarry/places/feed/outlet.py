@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.keys import make_durable
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
@@ -109,19 +110,10 @@ def _locked(path: Path) -> Iterator[int]:
             raise OSError(errno.EINVAL, "it is not a file")
         fcntl.flock(file, fcntl.LOCK_EX)
         if born:
-            _sync_folder(path.parent)
+            make_durable(path.parent)
         yield file
     finally:
         os.close(file)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name is durable when its folder is."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _cut_off_rest(file: int) -> int:
