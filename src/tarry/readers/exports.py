@@ -6,7 +6,7 @@ refused with its line.
 """
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 from xml.parsers import expat
@@ -30,6 +30,7 @@ __all__ = [
     "events_of",
     "is_bot_name",
     "json_stream_of",
+    "listed",
     "read_fields",
     "values_of",
 ]
@@ -167,6 +168,16 @@ def as_object(value: object) -> Fields:
     ({'ns': 0}, {})
     """
     return value if isinstance(value, dict) else {}
+
+
+def listed(answer: Mapping[str, Any], name: str) -> list[Fields]:
+    """The objects in a list; what is none there is an empty one.
+
+    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
+    ([{'ns': 0}, {}], [])
+    """
+    rows = answer.get(name, [])
+    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
 
 
 def json_stream_of(

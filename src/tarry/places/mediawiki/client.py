@@ -21,7 +21,7 @@ from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.places.accounts import Account
-from tarry.places.http import call, check_status, only_asking
+from tarry.places.http import call, check_status, only_asking, wait_of
 
 __all__ = [
     "WHERE",
@@ -32,7 +32,6 @@ __all__ = [
     "read_answer",
     "refusal",
     "text_at",
-    "wait_of",
     "wiki_address",
 ]
 
@@ -45,10 +44,7 @@ _AFTER_LOGIN_S = 20 * 60
 _MEND = "check login and bot password of this account in the accounts file; it is tried again later"
 _SESSION_LOST = {"NeedToken", "WrongToken"}
 _RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
-_LONGEST_WAIT_S = 2 * 86_400
 _AFTER_RATE_S = 60  # the usual limits are by the minute
-_WAIT = re.compile(r"\b(\d{1,6}) (second|minute|hour|day)s?\b")
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _BLANKS = re.compile(r"[\s_]+")
 _ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
@@ -114,11 +110,9 @@ def wiki_address(url: str) -> Address:
     tarry.core.errors.BadInput: the address of a wiki must end in /api.php: Special:Version of the wiki \
 shows it
     """
-    address = read_address(url, WHERE)
+    address = read_address(url, WHERE, with_password=True)
     if not address.path.endswith("/api.php"):
         raise BadInput(f"{WHERE} must end in /api.php", "Special:Version of the wiki shows it")
-    if not (address.tls or address.is_here):
-        raise BadInput(f"{WHERE} must begin with https://, not http://", "a password is sent there")
     return address
 
 
@@ -157,7 +151,8 @@ class WikiVisit:
         else:  # its reason may name the account
             known = _RESULT.fullmatch(result) and self._hidden().out_of(result) == result
             why = f"the wiki refuses this account's login: {result if known else 'for a reason of its own'}"
-            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_of(answer["login"], _AFTER_LOGIN_S))
+            wait_s = wait_of(answer["login"].get("wait"), answer["login"].get("reason"), _AFTER_LOGIN_S)
+            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_s)
 
     @only_asking()
     def look(self, title: str) -> WikiPage:
@@ -332,24 +327,11 @@ def page_of(answer: dict[str, Any]) -> dict[str, Any]:
     return page
 
 
-def wait_of(answer: Mapping[str, Any], usual: int) -> int:
-    """How many seconds a wiki wants to be left alone: by a number, in its words, or as usual.
-
-    >>> wait_of({"wait": 30}, 60), wait_of({"reason": "Please wait 5 minutes."}, 60), wait_of({}, 60)
-    (30, 300, 60)
-    """
-    if (number := str(answer.get("wait", ""))).isdecimal() and number.isascii() and len(number) < 10:
-        return min(int(number), _LONGEST_WAIT_S)
-    if isinstance(reason := answer.get("reason"), str) and (wait := _WAIT.search(reason)):
-        return min(int(wait[1]) * _SECONDS[wait[2]], _LONGEST_WAIT_S)
-    return usual
-
-
 def _trouble(response: Response, code: str, words: str, hidden: Hidden) -> Exception:
     if code == "ratelimited":
         return LockedOut(
             "the wiki wants this account to change less at a time",
-            wait_s=wait_of({"wait": response.headers.get("retry-after")}, _AFTER_RATE_S),
+            wait_s=wait_of(response.headers.get("retry-after"), None, _AFTER_RATE_S),
         )
     broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
     if code in _PASSING_CODES or broke:

@@ -17,7 +17,7 @@ from tarry.net.http_call import one_line
 from tarry.net.web import get_json
 from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in
+from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in, listed, read_fields
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
 from tarry.readers.sources import Packed, Paths, Pieces
@@ -73,31 +73,23 @@ class ActionApi:
                 raise NotPossible(f"{self.who} says the same again and again: try again later")
 
     def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
-        answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
+        answer = get_json(
+            self.address,
+            question,
+            who=self.who,
+            wait=self.wait,
+            busy=lambda answer: read_fields(answer, "error", "code") in _BUSY,
+        )
         if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
             raise BadInput(
                 f"{self.who} answered something that is not of the Action API",
                 "give the address of its api.php",
             )
         if "error" in answer:  # though the status is 200
-            code = one_line(str(as_object(answer["error"]).get("code", "")))
+            code = one_line(str(read_fields(answer, "error", "code") or ""))
             advice = _API_ADVICE.get(code, "see its api.php for the code")
             raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
         return answer
-
-
-def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in a list; what is none there is an empty one.
-
-    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
-    ([{'ns': 0}, {}], [])
-    """
-    rows = answer.get(name, [])
-    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
-
-
-def _is_busy(answer: Any) -> bool:
-    return as_object(as_object(answer).get("error")).get("code") in _BUSY
 
 
 def read_wiki(
