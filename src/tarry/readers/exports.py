@@ -148,7 +148,7 @@ _KNOWN = re.compile(
 
 
 def read_fields(value: object, *path: str) -> Any:
-    """What an object holds at the end of a path of names, or None.
+    """What an object holds at the end of a path of names, and of places in lists, or None.
 
     >>> (
     ...     read_fields({"user": {"login": "ann"}}, "user", "login"),
@@ -157,7 +157,12 @@ def read_fields(value: object, *path: str) -> Any:
     ('ann', None)
     """
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isascii() and name.isdigit():
+            value = value[int(name)] if len(name) < 10 and int(name) < len(value) else None
+        else:
+            return None
     return value
 
 

@@ -11,9 +11,10 @@ from tarry.readers.columns import TROUBLE, Columns, Rows, Wanted, refusing
 from tarry.readers.faults import CONVERT, Faults, clip
 from tarry.readers.frames import take_columns
 from tarry.readers.jsonl import read_jsonl
+from tarry.readers.moments import UNITS
 from tarry.readers.separated import read_separated
 from tarry.readers.sources import HEAD, TextFile, check_readable
-from tarry.readers.times import UNITS, check_unit
+from tarry.readers.times import check_unit
 
 __all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
 

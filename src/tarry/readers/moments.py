@@ -11,10 +11,13 @@ from tarry.readers.faults import shown
 
 __all__ = [
     "END_S",
+    "FIRST_DATE",
     "FIRST_S",
     "ISO",
+    "LAST_DATE",
     "LIMITS",
     "PER_SECOND",
+    "UNITS",
     "NoMoment",
     "counted_us",
     "is_count",
@@ -24,12 +27,16 @@ __all__ = [
     "zone_offset_s",
 ]
 
-#: Units of numbers, and how many of each make a second.
+#: Units of numbers in words.
+UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+#: How many of each make a second.
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 #: A number from there on is of a finer unit: 1e11 seconds are three thousand years.
 LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}
 #: The years 1900 to 2200: a moment outside is none.
 FIRST_S, END_S = -2_208_988_800, 7_289_654_400
+#: The same years as dates without hyphens: numbers that are more likely dates than counts.
+FIRST_DATE, LAST_DATE = 19000101, 22001231
 #: A date, perhaps a time of day to the minute or any fraction of a second, perhaps a zone.
 ISO = (
     r"^(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"

@@ -14,11 +14,19 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.clocks import TextMoments, WallClock, at_place, formed_moments, iso_moments
 from tarry.readers.faults import clip, shown
-from tarry.readers.moments import END_S, FIRST_S, LIMITS, PER_SECOND, own_clock
+from tarry.readers.moments import (
+    END_S,
+    FIRST_DATE,
+    FIRST_S,
+    LAST_DATE,
+    LIMITS,
+    PER_SECOND,
+    UNITS,
+    own_clock,
+)
 
 __all__ = [
     "HINT",
-    "UNITS",
     "Counted",
     "Moments",
     "check_unit",
@@ -31,7 +39,6 @@ __all__ = [
 HINT = (
     "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit, or give --time-format"
 )
-UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
 _REASONS = (
     "",
@@ -44,7 +51,6 @@ _REASONS = (
 # Days of a spreadsheet: those that a history may have, and how many lie before 1970.
 _SHEET_DAYS, _SHEET_START = (20_000, 60_000), 25_569
 _DAY = 86_400_000_000
-_FIRST_DATE, _LAST_DATE = 19000101, 22001231  # the years that count, as dates without hyphens
 
 
 class Moments(NamedTuple):
@@ -321,7 +327,7 @@ def days_of(micros: IntArray) -> str:
 def _dates(floats: npt.NDArray[np.float64], finite: BoolArray) -> pl.Series | None:
     """The seconds of each day, if every number is a date without hyphens."""
     sizes = floats[finite]
-    if not len(sizes) or sizes.min() < _FIRST_DATE or sizes.max() > _LAST_DATE or (sizes % 1).any():
+    if not len(sizes) or sizes.min() < FIRST_DATE or sizes.max() > LAST_DATE or (sizes % 1).any():
         return None
     texts = pl.Series(np.where(finite, floats, 0).astype(np.int64)).cast(pl.String)
     days = texts.str.to_date("%Y%m%d", strict=False)
