@@ -9,7 +9,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.faults import clip
-from tarry.readers.moments import ISO, zone_offset_s
+from tarry.readers.moments import ISO, UNITS, zone_offset_s
 
 __all__ = [
     "TextMoments",
@@ -42,10 +42,15 @@ def wall_clock(form: str | None, zone: str | None, unit: str | None) -> WallCloc
 
     >>> wall_clock("%d.%m.%Y %H:%M", "Europe/Berlin", None).zone
     'Europe/Berlin'
+    >>> wall_clock(None, None, "min")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: --time-unit must be one of s, ms, us, ns, iso, not min
     >>> wall_clock(None, "Mars", None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tarry.core.errors.BadInput: unknown time zone Mars: use a name such as Europe/Berlin, UTC, or ...
     """
+    if unit is not None and unit not in {*UNITS, "iso"}:
+        raise BadInput(f"--time-unit must be one of {', '.join(UNITS)}, iso, not {clip(unit)}")
     if form is not None and unit is not None:
         raise BadInput("--time-format and --time-unit exclude each other", "give one of them")
     if form is not None:

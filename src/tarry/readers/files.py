@@ -14,7 +14,6 @@ from tarry.readers.jsonl import read_jsonl
 from tarry.readers.moments import UNITS
 from tarry.readers.separated import read_separated
 from tarry.readers.sources import HEAD, TextFile, check_readable
-from tarry.readers.times import check_unit
 
 __all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
 
@@ -68,7 +67,6 @@ def read_history(
     >>> print(found.unreadable[0])
     line 3: time is not a moment (a text of 5 characters)
     """
-    check_unit(time_unit)
     clock = wall_clock(time_format, time_zone, time_unit)
     wanted = Wanted(actor=actor, target=target, time=time)
     file = Path(path)

@@ -29,7 +29,6 @@ __all__ = [
     "HINT",
     "Counted",
     "Moments",
-    "check_unit",
     "days_of",
     "in_reach",
     "moments",
@@ -69,17 +68,6 @@ class Moments(NamedTuple):
         """What is wrong with the time of one row."""
         fault = int(self.fault[row])
         return f"time {_REASONS[fault]}" + ("" if fault == MISSING else shown(self.source[row]))
-
-
-def check_unit(unit: str | None) -> None:
-    """Refuse a unit of time that does not exist.
-
-    >>> check_unit("min")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: --time-unit must be one of s, ms, us, ns, iso, not min
-    """
-    if unit is not None and unit not in {*UNITS, "iso"}:
-        raise BadInput(f"--time-unit must be one of {', '.join(UNITS)}, iso, not {clip(unit)}")
 
 
 def moments(

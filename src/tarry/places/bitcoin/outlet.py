@@ -24,7 +24,7 @@ from tarry.keep.posts import Release
 from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
 from tarry.places.bitcoin.clues import clues_of, refuse_clues
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
-from tarry.places.checks import check_options
+from tarry.places.checks import check_options, never_taken
 from tarry.places.http import only_asking
 
 __all__ = ["Bitcoin"]
@@ -77,12 +77,10 @@ directory): check its path and rights
         if self._strict:
             refuse_clues(clues_of(transaction), "the transaction tells when it was made")
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Give it to the node, or raise why not."""
-        try:
-            node, transaction = self._node_of(release.options), _read(release.options, release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        node, transaction = self._node_of(release.options), _read(release.options, release.content)
         try:
             txid = node.ask("sendrawtransaction", transaction.raw.hex())
         except NodeError as error:

@@ -10,7 +10,6 @@ from typing import Any
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import Unreachable
 from tarry.net.address import Address, read_address
-from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
@@ -85,7 +84,7 @@ def _send(
     most: int,
     who: str,
     wait: Callable[[float], None],
-) -> Response:
+) -> Any:
     """A node that is too busy is asked again."""
     return ask(
         WebRequest(method="POST", who=who, address=address, headers=headers, body=body, most=most), wait

@@ -251,44 +251,37 @@ def arrange(
     queued = {each.transaction.txid: each for each in queue}
     _check_once(transactions, queued)
     _check_coins(queue, transactions)
-    everything = {
-        **{txid: each.transaction for txid, each in queued.items()},
-        **{each.txid: each for each in transactions},
-    }
-    before = {txid: each.after for txid, each in queued.items()}
-    targets = {txid: each.target for txid, each in queued.items()}
-    placed = []
+    there: dict[str, Queued | Placed] = {**queued}
     for each in _parents_first(transactions):
-        after = _last_parent(each, queued, before)
-        inherited = targets.get(after or "")
+        after = _last_parent(each, queued, there)
+        inherited = there[after].target if after else None
         if inherited is not None and target not in {None, inherited}:
             raise BadInput(
                 f"a transaction must have the target of what it spends, not {target!r}",
                 "give no --target, or that one",
             )
-        before[each.txid], targets[each.txid] = after, inherited or target or each.txid
-        line = [everything[txid] for txid in _line(after, before)]
-        placed.append(Placed(each, targets[each.txid], tuple(reversed(line))))
-    return placed
+        line = tuple(reversed([*_line(after, there)]))
+        there[each.txid] = Placed(each, inherited or target or each.txid, line)
+    return [each for each in there.values() if isinstance(each, Placed)]
 
 
-def _line(txid: str | None, before: Mapping[str, str | None]) -> Iterator[str]:
+def _line(txid: str | None, there: Mapping[str, Queued | Placed]) -> Iterator[RawTransaction]:
     """One and its predecessors, the nearest first."""
-    while txid is not None:
-        yield txid
-        txid = before.get(txid)
+    while each := there.get(txid or ""):
+        yield each.transaction
+        txid = each.after
 
 
 def _last_parent(
-    each: RawTransaction, queued: Mapping[str, Queued], before: Mapping[str, str | None]
+    each: RawTransaction, queued: Mapping[str, Queued], there: Mapping[str, Queued | Placed]
 ) -> str | None:
     """The one that leaves last of those that have to leave first."""
-    parents = {spent.txid for spent in each.inputs if spent.txid in before}
+    parents = {spent.txid for spent in each.inputs if spent.txid in there}
     if any(txid in queued and not queued[txid].waits for txid in parents):
         raise BadInput(
             f"{_WHAT} spends from one that is parked", "tarry repeat that one first, or tarry withdraw it"
         )
-    last = [one for one in parents if parents <= set(_line(one, before))]
+    last = [one for one in parents if parents <= {each.txid for each in _line(one, there)}]
     if parents and not last:
         raise BadInput(
             f"{_WHAT} spends from {len(parents)} that wait side by side",

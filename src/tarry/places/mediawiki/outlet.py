@@ -23,7 +23,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
-from tarry.places.checks import check_options, is_one_line, read_path, read_utf8
+from tarry.places.checks import check_options, is_one_line, never_taken, read_path, read_utf8
 from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address
 
@@ -92,12 +92,10 @@ give another one
         """Refuse what is no text that a wiki could keep."""
         read_text(content)
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Make the change, find it made, or raise why not."""
-        try:
-            change, text = self.read(release.options), read_text(release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        change, text = self.read(release.options), read_text(release.content)
         visit = WikiVisit(self.account_now(change), timeout_s=self.timeout_s, tls=self.trust)
         visit.log_in()
         page = visit.look(change.page)

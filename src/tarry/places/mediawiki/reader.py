@@ -266,19 +266,17 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
     if root != "mediawiki":
         raise xml.refuse(line, "must begin with <mediawiki>", f"<{clip(root)}>")
     page: dict[str, str] = {}
-    revision: dict[str, str] | None = None  # that is being read: uploads have times and contributors too
+    revision: dict[str, str] = {}  # what an upload says after its end belongs to none, and is not used
     begins, hidden = 0, False
     for line, name, value in elements:
         if name == "revision" and value is not None:
             begins, revision, hidden = line, {}, False
         elif name == "revision":
-            yield begins, _revision(page, revision or {}, hidden=hidden)
-            revision = None
+            yield begins, _revision(page, revision, hidden=hidden)
         elif name == "contributor":
             hidden = "deleted" in value
         elif name in {"timestamp", "username", "ip"}:
-            if revision is not None:
-                revision["time" if name == "timestamp" else "actor"] = value
+            revision["time" if name == "timestamp" else "actor"] = value
         elif name == "page":
             page = {}
         elif name == "logitem":

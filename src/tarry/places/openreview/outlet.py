@@ -25,7 +25,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
-from tarry.places.checks import check_options, read_path, read_utf8
+from tarry.places.checks import check_options, never_taken, read_path, read_utf8
 from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.openreview.client import OpenReviewVisit, openreview_address
 
@@ -92,13 +92,11 @@ class OpenReview(AccountOutlet):
         """Refuse what is no text, or no object of fields."""
         read_fields(self.read(options).field, content)
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Post it, unless it is there; or raise why not."""
-        try:
-            place = self.read(release.options)
-            fields = read_fields(place.field, release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        place = self.read(release.options)
+        fields = read_fields(place.field, release.content)
         # What is long enough to be somebody's words; a rating stays readable in sentences.
         words = (value for value in fields.values() if isinstance(value, str) and len(value) > 3)
         visit = OpenReviewVisit(
