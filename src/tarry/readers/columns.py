@@ -157,7 +157,7 @@ def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the fram
     >>> choose_columns(["user", "page", "address", "ts"], Wanted(target="address"))["target"]
     'address'
     """
-    named = {"actor": wanted.actor, "target": wanted.target, "time": wanted.time}
+    named: dict[str, str | None] = vars(wanted)
     for role, name in named.items():
         if name is not None and name not in columns:
             raise BadInput(
@@ -214,8 +214,7 @@ def paths_of(wanted: Wanted, columns: Iterable[str] = ()) -> list[str]:
     ['user.name']
     """
     existing = set(columns)
-    named = (wanted.actor, wanted.target, wanted.time)
-    return [name for name in named if name is not None and "." in name and name not in existing]
+    return [name for name in vars(wanted).values() if name and "." in name and name not in existing]
 
 
 def unnest(frame: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
@@ -253,12 +252,11 @@ def add_inner(row: dict[str, Any], paths: Iterable[str]) -> None:
 
 def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str) -> str:
     free = [column for column in reversed(columns) if column not in taken]
-    simple = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
+    by_name = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
+    by_name |= {column: column for column in free}  # who is called so goes before who is called alike
     for usual in USUAL[role]:
-        if usual in free:
-            return usual
-        if usual in simple:
-            return simple[usual]
+        if usual in by_name:
+            return by_name[usual]
     raise BadInput(
         f"{what} has no column for the {role} among {_listed(columns)}",
         f"name it with --{role} NAME",

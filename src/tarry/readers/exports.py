@@ -140,9 +140,8 @@ class XmlStream:
 #: One object of JSON.
 Fields = dict[str, Any]
 # A word of its own: there are people called Abbot and Talbot.
-_BOT = re.compile(r"(?:^|[^a-z])bots?(?:$|[^a-z])")
-_KNOWN = re.compile(
-    r"(?:^|[^a-z])(?:buildbot|copybara|dependabot|github-actions|greenkeeper|imgbot|jenkins|mergify"
+_BOT = re.compile(
+    r"(?:^|[^a-z])(?:bots?|buildbot|copybara|dependabot|github-actions|greenkeeper|imgbot|jenkins|mergify"
     r"|pre-commit-ci|renovate|zuul)(?:$|[^a-z])"
 )
 
@@ -298,4 +297,4 @@ def is_bot_name(*names: str) -> bool:
     >>> is_bot_name("renovate[bot]", "bot@renovateapp.com"), is_bot_name("Ann Talbot", "ann@nym.example")
     (True, False)
     """
-    return any(_BOT.search(name.lower()) or _KNOWN.search(name.lower()) for name in names)
+    return any(_BOT.search(name.lower()) for name in names)

@@ -91,9 +91,7 @@ def _rows(text: TextFile, wanted: Wanted) -> Rows:
 
 def _kind(path: Path, head: bytes) -> str:
     """By the ending of the name, before that of a packing; else by the first bytes."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _PACKED:
-        endings.pop()
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
     start = head.removeprefix(_BOM).lstrip()

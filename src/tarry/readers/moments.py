@@ -4,7 +4,7 @@
 """
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from tarry.readers.faults import shown
@@ -46,7 +46,6 @@ ISO = (
 )
 _FORM = re.compile(ISO)
 _FIRST_US, _END_US = FIRST_S * 1_000_000, END_S * 1_000_000
-_EPOCH = date(1970, 1, 1).toordinal()
 # The usual ones among them, which Python's own reader takes in the same way but much faster.
 # Hours and minutes of zones are bounded here, as it takes 24:00 (since Python 3.13) and +05:75.
 _USUAL = re.compile(
@@ -156,12 +155,12 @@ def _usual_us(text: str, *, bare_is_utc: bool) -> int | None:
 
 def _seconds(parts: re.Match[str]) -> int:
     """Seconds since 1970 by the clock on the wall; `ValueError` for what no clock shows."""
-    day = date(int(parts["year"]), int(parts["month"]), int(parts["day"])).toordinal() - _EPOCH
-    hour, minute, second = int(parts["hour"]), int(parts["minute"]), int(parts["second"] or 0)
+    year, month, day, hour, minute = map(int, parts.group("year", "month", "day", "hour", "minute"))
+    second = int(parts["second"] or 0)
     # A leap second is the first moment after it: clocks have no place for it.
-    if hour > 23 or minute > 59 or second > 60:
+    if second > 60:
         raise ValueError
-    return (day * 24 + hour) * 3600 + minute * 60 + second
+    return (datetime(year, month, day, hour, minute, tzinfo=UTC) - _START) // timedelta(seconds=1) + second
 
 
 def zone_offset_s(zone: str) -> int:

@@ -19,7 +19,7 @@ from io import BytesIO
 
 from tarry.core.errors import BadInput
 
-__all__ = ["MOST_BYTES", "Input", "Placed", "Queued", "RawTransaction", "arrange", "read_transaction"]
+__all__ = ["MOST_BYTES", "Input", "Queued", "RawTransaction", "arrange", "read_transaction"]
 
 #: What nodes relay is smaller still: 400,000 units of weight, of which a byte has one or four.
 MOST_BYTES = 400_000
@@ -80,7 +80,7 @@ class RawTransaction:
 
 @dataclass(frozen=True)
 class Queued:
-    """A transaction that is in the queue already.
+    """A transaction that is in the queue, or comes into it.
 
     >>> spent = b"11" * 32 + b"000000000151ffffffff"
     >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
@@ -93,26 +93,7 @@ class Queued:
     after: str | None = None  # the txid of the one that goes first
     waits: bool = True  # False: it is parked
     id: str = ""  # by which its owner takes it back
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A transaction that comes in, with its target and those that go before it, the first of them first.
-
-    >>> spent = b"11" * 32 + b"000000000151ffffffff"
-    >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
-    >>> arrange([made], [])[0].target == made.txid
-    True
-    """
-
-    transaction: RawTransaction
-    target: str
-    line: tuple[RawTransaction, ...] = ()
-
-    @property
-    def after(self) -> str | None:
-        """The txid of the one that goes right before it."""
-        return self.line[-1].txid if self.line else None
+    line: tuple[RawTransaction, ...] = ()  # of one that comes in: what goes before it, the first one first
 
 
 def read_transaction(content: bytes) -> RawTransaction:
@@ -237,7 +218,7 @@ def _check_sense(made: RawTransaction) -> None:
 
 def arrange(
     transactions: Sequence[RawTransaction], queue: Sequence[Queued], target: str | None = None
-) -> list[Placed]:
+) -> list[Queued]:
     """Find everybody's target and predecessors; those that go first come first.
 
     >>> def pay(coin):
@@ -251,9 +232,9 @@ def arrange(
     queued = {each.transaction.txid: each for each in queue}
     _check_once(transactions, queued)
     _check_coins(queue, transactions)
-    there: dict[str, Queued | Placed] = {**queued}
+    there = dict(queued)
     for each in _parents_first(transactions):
-        after = _last_parent(each, queued, there)
+        after = _last_parent(each, there)
         inherited = there[after].target if after else None
         if inherited is not None and target not in {None, inherited}:
             raise BadInput(
@@ -261,23 +242,21 @@ def arrange(
                 "give no --target, or that one",
             )
         line = tuple(reversed([*_line(after, there)]))
-        there[each.txid] = Placed(each, inherited or target or each.txid, line)
-    return [each for each in there.values() if isinstance(each, Placed)]
+        there[each.txid] = Queued(each, inherited or target or each.txid, after, line=line)
+    return list(there.values())[len(queued) :]
 
 
-def _line(txid: str | None, there: Mapping[str, Queued | Placed]) -> Iterator[RawTransaction]:
+def _line(txid: str | None, there: Mapping[str, Queued]) -> Iterator[RawTransaction]:
     """One and its predecessors, the nearest first."""
     while each := there.get(txid or ""):
         yield each.transaction
         txid = each.after
 
 
-def _last_parent(
-    each: RawTransaction, queued: Mapping[str, Queued], there: Mapping[str, Queued | Placed]
-) -> str | None:
+def _last_parent(each: RawTransaction, there: Mapping[str, Queued]) -> str | None:
     """The one that leaves last of those that have to leave first."""
     parents = {spent.txid for spent in each.inputs if spent.txid in there}
-    if any(txid in queued and not queued[txid].waits for txid in parents):
+    if not all(there[txid].waits for txid in parents):
         raise BadInput(
             f"{_WHAT} spends from one that is parked", "tarry repeat that one first, or tarry withdraw it"
         )
