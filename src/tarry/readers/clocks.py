@@ -167,8 +167,7 @@ def at_place(shown: IntArray, zone: str) -> WallMoments:
     [7200000000]
     """
     if zone[:1] in {"+", "-"}:
-        ahead = zone_offset_s(zone) * 1_000_000
-        return WallMoments(shown - ahead, np.zeros(len(shown), dtype=np.bool_), 0)
+        return WallMoments(shown - zone_offset_s(zone) * 1_000_000, np.zeros(len(shown), dtype=np.bool_), 0)
     naive = pl.Series(shown, dtype=pl.Int64).cast(pl.Datetime("us"))
     first, last = (
         naive.dt.replace_time_zone(zone, ambiguous=which, non_existent="null").to_physical()

@@ -62,8 +62,7 @@ def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     lines = _lines(text)
     chosen = choose_columns(frame.columns, wanted, text.what)
     kinds = [frame.schema[column] for column in chosen.values()]
-    names = (chosen["actor"], chosen["target"])
-    texts = [column for column in names if frame.schema[column] == pl.String]
+    texts = [chosen[role] for role in ("actor", "target") if frame.schema[chosen[role]] == pl.String]
     unclear = any(kind.is_nested() or kind == pl.Boolean for kind in kinds)
     if len(lines) != frame.height or unclear or _not_all_texts(text, texts):
         return None

@@ -182,8 +182,7 @@ def _from_form(column: pl.Series, form: str) -> tuple[Moments, BoolArray]:
 
 
 def _text_faults(read: TextMoments) -> npt.NDArray[np.uint8]:
-    faults = np.where(read.good, np.where(in_reach(read.micros), FINE, FAR), NO_MOMENT)
-    return faults.astype(np.uint8)
+    return np.where(read.good, np.where(in_reach(read.micros), FINE, FAR), NO_MOMENT).astype(np.uint8)
 
 
 def _from_texts(column: pl.Series, unit: str | None) -> tuple[Moments, BoolArray]:

@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -146,12 +147,9 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
 
 def _waves(placed: Sequence[Queued]) -> Iterator[list[Queued]]:
     """What can be admitted at once, in one tick: nobody before what it waits for has a key."""
-    left, new = list(placed), {each.transaction.txid for each in placed}
-    while left:
-        wave = [each for each in left if each.after not in new]
-        yield wave
-        left = [each for each in left if each not in wave]
-        new -= {each.transaction.txid for each in wave}
+    new = {each.transaction.txid for each in placed}
+    for _, wave in groupby(placed, lambda each: sum(one.txid in new for one in each.line)):
+        yield list(wave)
 
 
 def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:

@@ -163,8 +163,7 @@ class _Reader(BytesIO):
             raise BadInput(
                 f"{_WHAT} must spend coins, not be a miner's reward, which only a block can hold"
             )
-        script = self._skip()
-        return txid[::-1].hex(), index, script, self._number(4)
+        return txid[::-1].hex(), index, self._skip(), self._number(4)
 
     def _output(self) -> int:
         value = self._number(8)

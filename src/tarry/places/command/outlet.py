@@ -139,8 +139,7 @@ def _readable(content: bytes) -> IO[bytes]:
 
 
 def _signal(number: int) -> str:
-    names = {known.value: known.name for known in signal.Signals}
-    return names.get(number, f"signal {number}")
+    return {known.value: known.name for known in signal.Signals}.get(number, f"signal {number}")
 
 
 def _is_text(value: object) -> bool:

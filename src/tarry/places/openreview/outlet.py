@@ -239,15 +239,11 @@ def is_there(note: Mapping[str, Any], place: NoteOptions, fields: Mapping[str, A
         and isinstance(made, int)
         and made >= since_ms
         and isinstance(content, dict)
-        and all(name in content and _same(content[name], value) for name, value in fields.items())
+        and all(name in content and _bare(content[name]) == _bare(value) for name, value in fields.items())
     )
 
 
-def _same(there: Any, value: Any) -> bool:
-    """Whether a field holds this value; blank ends and the kind of line ends are the server's choice."""
-    there = there.get("value") if isinstance(there, dict) else there
-    return bool(_without_ends(there) == _without_ends(value))
-
-
-def _without_ends(value: Any) -> Any:
+def _bare(field: Any) -> Any:
+    """What a field holds; blank ends and the kind of line ends are the server's choice."""
+    value = field.get("value", field) if isinstance(field, dict) else field
     return "\n".join(value.splitlines()).strip() if isinstance(value, str) else value
