@@ -142,8 +142,6 @@ def _seconds_ahead(zones: pl.Series) -> pl.Expr:
             offsets[zone] = zone_offset_s(zone)
         except ValueError:
             offsets[zone] = None
-    if not offsets:
-        return pl.lit(0)
     return pl.col("zone").replace_strict(offsets, default=0, return_dtype=pl.Int64)
 
 

@@ -20,13 +20,12 @@ from tarry.readers.columns import (
     refusing,
     unnest,
 )
-from tarry.readers.faults import Faults
+from tarry.readers.faults import NO_NAMES, Faults
 from tarry.readers.json_stream import NoJson, json_object, json_text
 from tarry.readers.sources import Illegible, TextFile, text_of
 
 __all__ = ["read_jsonl", "read_objects", "whole_names"]
 
-_NEVER = {bool: "true or false", list: "a list", dict: "an object"}  # what names and times are not
 _NUMBERS = {int, float}
 _EXACT = 2.0**53  # whole numbers below it are exact as floats
 
@@ -133,7 +132,7 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
     if not sound.lines:
         _refuse(faults)
     chosen = choose_columns(list(sound.kinds), wanted, text.what)
-    if any(sound.kinds[key] & _NEVER.keys() for key in chosen.values()):
+    if any(sound.kinds[key] & NO_NAMES.keys() for key in chosen.values()):
         sound, faults = _set_aside(sound, chosen, faults)
     return Rows(
         frame=_frame(sound, chosen, text.what),
@@ -155,7 +154,7 @@ def _set_aside(sound: _Objects, chosen: dict[str, str], faults: Faults) -> tuple
     for line, text in zip(sound.lines, sound.texts, strict=True):
         row = json.loads(text)
         kinds = {role: type(row.get(key)) for role, key in chosen.items()}
-        reasons = [f"{role} is {_NEVER[kind]}" for role, kind in kinds.items() if kind in _NEVER]
+        reasons = [f"{role} is {NO_NAMES[kind]}" for role, kind in kinds.items() if kind in NO_NAMES]
         if reasons:
             strange.add(line, reasons[0])
         else:

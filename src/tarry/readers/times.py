@@ -173,8 +173,7 @@ def _from_form(column: pl.Series, form: str) -> tuple[Moments, BoolArray]:
     kind = column.dtype
     if not (kind.is_integer() or isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null)):
         raise BadInput(f"--time-format is for texts, and the column holds {clip(kind)}", "leave it out")
-    texts = column.cast(pl.String).str.strip_chars()
-    texts = texts.set(texts == "", None)
+    texts = column.cast(pl.String).str.strip_chars().replace("", None)
     read = formed_moments(texts, form)
     fault = _text_faults(read)
     fault[texts.is_null().to_numpy()] = MISSING
@@ -187,8 +186,7 @@ def _text_faults(read: TextMoments) -> npt.NDArray[np.uint8]:
 
 def _from_texts(column: pl.Series, unit: str | None) -> tuple[Moments, BoolArray]:
     """Texts that are numbers or ISO 8601, each by its own rule; `iso` says that none is a number."""
-    texts = column.cast(pl.String).str.strip_chars()
-    texts = texts.set(texts == "", None)
+    texts = column.cast(pl.String).str.strip_chars().replace("", None)
     numbers = texts.cast(pl.Float64, strict=False)
     if unit == "iso":
         numbers = numbers.clear(numbers.len())

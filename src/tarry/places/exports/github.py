@@ -89,12 +89,9 @@ def _event(item: Fields) -> Event | str:
 
 def _place(item: Fields) -> tuple[str, str] | None:
     """The target and its repository, by the addresses that an object of the REST API has."""
-    for name in _PLACES:
-        address = item.get(name)
-        match = _PLACE.fullmatch(address) if isinstance(address, str) else None
-        if match is not None:
-            return f"{match[1]}#{match[2]}", match[1]
-    return None
+    places = (_PLACE.fullmatch(str(item.get(name))) for name in _PLACES)
+    place = next(filter(None, places), None)
+    return (f"{place[1]}#{place[2]}", place[1]) if place else None
 
 
 def _public_place(item: Fields) -> tuple[str, str] | None:

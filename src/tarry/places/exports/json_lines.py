@@ -8,7 +8,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, events_of, read_fields, values_of
-from tarry.readers.faults import clip
+from tarry.readers.faults import NO_NAMES, clip
 from tarry.readers.moments import (
     FIRST_DATE,
     LAST_DATE,
@@ -24,7 +24,6 @@ from tarry.readers.sources import Paths, Pieces
 __all__ = ["Missing", "as_name", "picker", "read_json_lines"]
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_NEVER = {bool: "true or false", list: "a list", dict: "an object"}  # what names are not
 _EXACT = 2.0**53  # whole numbers below it are exact as floats
 
 
@@ -177,8 +176,8 @@ def as_name(role: str, part: Any) -> str:
     """
     if isinstance(part, str):
         return part
-    if type(part) in _NEVER:
-        raise Missing(f"{role} is {_NEVER[type(part)]}")
+    if type(part) in NO_NAMES:
+        raise Missing(f"{role} is {NO_NAMES[type(part)]}")
     if isinstance(part, float) and part.is_integer() and abs(part) < _EXACT:
         part = int(part)
     return str(part)

@@ -21,7 +21,7 @@ from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.net.web import BadStatus, get_json, post_json
 from tarry.places.accounts import Account
-from tarry.places.http import call, only_asking, wait_of
+from tarry.places.http import PASSING, call, only_asking, wait_of
 
 __all__ = ["OpenReviewVisit", "check_api", "note_pages", "openreview_address"]
 
@@ -34,8 +34,6 @@ _AT_ONCE = 100  # papers in an answer, each with all its replies
 _LOGIN_ANSWERS = frozenset({200, 400, 401, 403})
 _MEND = "check login and password of this account in the accounts file; it is tried again later"
 _WAIT_S, _AFTER_LOGIN_S, _LONGEST_WAIT_S = 60, 20 * 60, 86_400
-#: Answers that a later try may change, beside those from 500 on: too slow, too early.
-_PASSING = {408, 425}
 _PERSON = re.compile(r"~\w[\w.'-]{0,80}|[\w.+-]{1,254}@[\w.-]{1,255}")  # profiles and e-mail addresses
 _MOST_SAID = 600  # characters: more is told to nobody, and takes long to look through
 
@@ -163,7 +161,7 @@ class OpenReviewVisit:
                 "OpenReview wants to see a browser before it answers this machine: "
                 "log in with one from here, or ask its support"
             )
-        if response.status in _PASSING or response.status >= 500 or response.status < 300:
+        if response.status in PASSING or response.status >= 500 or response.status < 300:
             raise Unreachable(f"OpenReview answered {error}")
         if response.status < 400:
             raise Refused(
