@@ -26,7 +26,6 @@ MANY = 50_000  # actors that are counted one by one; names of more would fill th
 _COLUMNS = Event._fields
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AT_ONCE = 50_000  # events that a table takes in one go
-_ROWS = 200_000  # in a group of a table's rows
 
 
 @dataclass
@@ -139,7 +138,7 @@ def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -
             piece = pl.DataFrame(some, schema=schema, orient="row").select(columns)
             piece.write_parquet(Path(folder, f"{number:09}.parquet"))
         whole = pl.scan_parquet(folder)
-        whole.sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=_ROWS)
+        whole.sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=200_000)
 
 
 def written_time(time: int) -> str:

@@ -50,7 +50,6 @@ ALREADY_THERE = -27
 MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs", "missingorspent")
 _MOST_ANSWER = 64 << 10
 _MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
-_MOST_SECRET = 1024
 #: What reading raises where something is no answer of a node.
 _STRANGE = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError, AttributeError)
 _LONGEST_S = 30
@@ -281,7 +280,7 @@ def first_line(path: Path) -> bytes:
     b''
     """
     with path.open("rb") as file:
-        return file.read(_MOST_SECRET).partition(b"\n")[0].strip()
+        return file.read(1024).partition(b"\n")[0].strip()
 
 
 def _question(number: int | str, method: str, params: Sequence[Any]) -> dict[str, Any]:

@@ -35,7 +35,6 @@ _NO_LOCK, _IN_TIME, _LENGTH = 1 << 31, 1 << 22, 0xFFFF
 _UNIT_S = 512
 _BLOCKS = (2, 3, 6, 12, 24, 144)  # for which wallets ask how much is needed
 _COIN = 100_000_000
-_KILO = 1000
 _MOST_COINS, _MOST_SIZE = 21_000_000, 4_000_000
 _NEAR = Fraction(1, 100)
 _FAR = 4
@@ -175,7 +174,7 @@ def _estimates(node: Node) -> Iterator[tuple[int, Fraction]]:
     for blocks, mode in product(_BLOCKS, ("economical", "conservative")):
         answer = node.ask("estimatesmartfee", blocks, mode)
         if "feerate" in answer:
-            yield blocks, _coins(answer["feerate"]) * _COIN / _KILO
+            yield blocks, _coins(answer["feerate"]) * _COIN / 1000
 
 
 def _coins(amount: Any) -> Fraction:

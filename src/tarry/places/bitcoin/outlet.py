@@ -30,7 +30,6 @@ from tarry.places.http import only_asking
 __all__ = ["Bitcoin"]
 
 _NO_SUCH = -5
-_MOST_LOOKED_AT = 16  # outputs: one that is unspent is enough
 
 
 class Bitcoin(Outlet):
@@ -125,7 +124,7 @@ def _is_there(node: Node, transaction: RawTransaction) -> bool:
     txid = transaction.txid
     if _has(node, "getmempoolentry", txid) or _has(node, "getrawtransaction", txid):
         return True
-    outputs = range(min(len(transaction.outputs), _MOST_LOOKED_AT))
+    outputs = range(min(len(transaction.outputs), 16))  # one that is unspent is enough
     return any(_has(node, "gettxout", txid, index) for index in outputs)
 
 

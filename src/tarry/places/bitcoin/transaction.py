@@ -25,7 +25,6 @@ __all__ = ["MOST_BYTES", "Input", "Queued", "RawTransaction", "arrange", "read_t
 MOST_BYTES = 400_000
 _MOST_MONEY = 21_000_000 * 100_000_000
 _LEAST_INPUT, _LEAST_OUTPUT = 41, 9  # bytes
-_NO_COIN = bytes(32)
 _WHAT = "a transaction"
 _ANOTHER = "make another one with your wallet"
 _HEX = re.compile(rb"[0-9a-fA-F]+")
@@ -159,7 +158,7 @@ class _Reader(BytesIO):
 
     def _input(self) -> tuple[str, int, int, int]:
         txid, index = self._take(32), self._number(4)
-        if txid == _NO_COIN:
+        if txid == bytes(32):
             raise BadInput(
                 f"{_WHAT} must spend coins, not be a miner's reward, which only a block can hold"
             )

@@ -24,7 +24,6 @@ _PLACES = ("pull_request_url", "issue_url", "html_url", "url")
 _PLACE = re.compile(
     r"https?://[^/]+/(?:.*/)?(?:repos/)?([^/]+/[^/]+)/(?:pulls?|issues)/([0-9]+)(?:[/#?].*)?"
 )
-_GHOST = "ghost"  # the account that GitHub shows for all deleted ones
 
 
 def read_github(path: Paths) -> Stream:
@@ -72,7 +71,7 @@ def _event(item: Fields) -> Event | str:
         is_error = isinstance(item.get("message"), str) and "documentation_url" in item
         return _ERROR if is_error else "no review, comment, issue, pull request or event"
     login = read_fields(user, "login")
-    if user is None or login == _GHOST:
+    if user is None or login == "ghost":  # whom GitHub shows for all deleted ones
         return "the user is deleted"
     if not isinstance(login, str) or not login:
         return "the user has no login"

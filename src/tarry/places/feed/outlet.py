@@ -30,7 +30,6 @@ from tarry.keep.store import moment
 
 __all__ = ["FeedFile"]
 
-_REMEMBERED = 5000  # far more than are delivered while a worker is held up for a lease
 #: Not a matter of time: a person has to look.
 _HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
 
@@ -56,7 +55,8 @@ class FeedFile(Outlet):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._seen = self.path.stat().st_size if self.path.is_file() else 0
-        self._written = deque[str](maxlen=_REMEMBERED)
+        # Far more than are delivered while a worker is held up for a lease.
+        self._written = deque[str](maxlen=5000)
 
     @classmethod
     def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed

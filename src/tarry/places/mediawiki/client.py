@@ -44,7 +44,6 @@ _AFTER_LOGIN_S = 20 * 60
 _MEND = "check login and bot password of this account in the accounts file; it is tried again later"
 _SESSION_LOST = {"NeedToken", "WrongToken"}
 _RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
-_AFTER_RATE_S = 60  # the usual limits are by the minute
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _BLANKS = re.compile(r"[\s_]+")
 _ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
@@ -331,7 +330,8 @@ def _trouble(response: Response, code: str, words: str, hidden: Hidden) -> Excep
     if code == "ratelimited":
         return LockedOut(
             "the wiki wants this account to change less at a time",
-            wait_s=wait_of(response.headers.get("retry-after"), None, _AFTER_RATE_S),
+            # The usual limits are by the minute.
+            wait_s=wait_of(response.headers.get("retry-after"), None, usual=60),
         )
     broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
     if code in _PASSING_CODES or broke:

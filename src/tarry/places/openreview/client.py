@@ -31,7 +31,6 @@ _API = "https://api2.openreview.net"
 _OTHER_HOSTS = {"openreview.net", "www.openreview.net", "api.openreview.net"}
 _MOST_LOGIN, _MOST_NOTES, _MOST_EDIT = 1 << 20, 16 << 20, 8 << 20
 _AT_ONCE = 100  # papers in an answer, each with all its replies
-_LOGIN_ANSWERS = frozenset({200, 400, 401, 403})
 _MEND = "check login and password of this account in the accounts file; it is tried again later"
 _WAIT_S, _AFTER_LOGIN_S, _LONGEST_WAIT_S = 60, 20 * 60, 86_400
 _PERSON = re.compile(r"~\w[\w.'-]{0,80}|[\w.+-]{1,254}@[\w.-]{1,255}")  # profiles and e-mail addresses
@@ -215,7 +214,7 @@ def _token(address: str, user: str, password: str, wait: Callable[[float], None]
         f"{address}/login",
         {"id": user, "password": password},
         who=_WHO,
-        answers=_LOGIN_ANSWERS,
+        answers={200, 400, 401, 403},
         wait=wait,
     )
     if isinstance(answer, dict) and answer.get("mfaPending"):
