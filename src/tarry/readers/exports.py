@@ -87,9 +87,11 @@ class XmlStream:
             if trouble:
                 raise trouble
 
-    def refuse(self, line: int, rule: str, found: str, fix: str = "") -> BadInput:
-        """What is wrong with the whole file, found in this line."""
-        return BadInput(f"{self.what} {rule}, and has {found} in line {line}", fix)
+    def refuse(self, rule: str, found: str, fix: str = "", *, line: int | None = None) -> BadInput:
+        """What is wrong with the whole file, found in this line, or in the one that is being read."""
+        return BadInput(
+            f"{self.what} {rule}, and has {found} in line {line or self._parser.CurrentLineNumber}", fix
+        )
 
     def _parse(self, block: bytes | None) -> BadInput | None:
         """Parse a block, or (None) the end; what is wrong there, if anything is."""
@@ -99,21 +101,18 @@ class XmlStream:
             return error
         except expat.ExpatError as error:
             damage = "an end that comes too early" if block is None else expat.ErrorString(error.code)
-            return self.refuse(error.lineno, _RULE, damage, _FIX)
+            return self.refuse(_RULE, damage, _FIX, line=error.lineno)
         self._fed += len(block or b"")
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
-            return self._refuse_here(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
+            return self.refuse(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
         return None
-
-    def _refuse_here(self, rule: str, found: str, fix: str = "") -> BadInput:
-        return self.refuse(self._parser.CurrentLineNumber, rule, found, fix)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._refuse_here(f"must nest at most {DEEPEST} elements", "more")
+            raise self.refuse(f"must nest at most {DEEPEST} elements", "more")
         if self._text is not None:
-            raise self._refuse_here("must have plain texts in its fields", "an element inside one")
+            raise self.refuse("must have plain texts in its fields", "an element inside one")
         if self._depth == 1 or name in self._begins:
             self._found.append((self._parser.CurrentLineNumber, name, attributes))
         if name in self._texts:
@@ -129,12 +128,10 @@ class XmlStream:
     def _add(self, text: str) -> None:
         self._text = (self._text or "") + text
         if len(self._text) > LONGEST:
-            raise self._refuse_here(
-                f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one"
-            )
+            raise self.refuse(f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one")
 
     def _doctype(self, *_: object) -> None:
-        raise self._refuse_here("must not have a DOCTYPE", "one", "an export of this kind has none")
+        raise self.refuse("must not have a DOCTYPE", "one", "an export of this kind has none")
 
 
 #: One object of JSON.

@@ -4,6 +4,7 @@ Numbers are counts of a unit since 1970, or days of the calendar written as numb
 ISO 8601, or of a form that a person gives (`clocks.py`). Units and years that count are in `moments.py`.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -130,15 +131,13 @@ def _placed(read: Moments, bare: BoolArray, zone: str | None) -> Moments:
     return read._replace(arrival=arrival, fault=fault, notes=tuple(notes))
 
 
-def _warnings(read: Moments) -> list[str]:
+def _warnings(read: Moments) -> Iterator[str]:
     """What a person should know of any column of times."""
     good = read.arrival[read.fault == FINE]
-    warnings = []
     if len(good) and not (good % _DAY).any():
-        warnings.append("all times are whole days: nothing can be said about minutes")
+        yield "all times are whole days: nothing can be said about minutes"
     if (read.fault == NO_MOMENT).any():
-        warnings.append(HINT)
-    return warnings
+        yield HINT
 
 
 def _from_moments(column: pl.Series, zone: str | None) -> tuple[Moments, BoolArray]:

@@ -66,7 +66,7 @@ def _rows(source: Packed) -> Iterator[Numbered]:
     line, root, _ = next(elements)
     if root not in _FILES:
         found = _OTHERS.get(root, f"<{clip(root)}>")
-        raise xml.refuse(line, "must be Posts.xml, Comments.xml or PostHistory.xml", found)
+        raise xml.refuse("must be Posts.xml, Comments.xml or PostHistory.xml", found, line=line)
     number, name_left, targets = _FILES[root]
     last: tuple[str | None, Event] | None = None  # the last event, and the revision it was
     for line, _, row in elements:

@@ -11,7 +11,7 @@ does not say whether the wiki has obeyed is marked as `sent`.
 
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -181,18 +181,17 @@ class WikiVisit:
             newest=None if page.get("missing") else page["lastrevid"],
             is_redirect=bool(page.get("redirect")),
             token=text_at(answer, "query", "tokens", "csrftoken"),
-            summaries=self._summaries(question, answer),
+            summaries=list(self._summaries(question, answer)),
         )
 
-    def _summaries(self, question: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
+    def _summaries(self, question: Mapping[str, str], answer: dict[str, Any]) -> Iterator[str]:
         """Those of an answer, and of all that it says is to follow about the page."""
-        summaries: list[str] = []
         for _ in range(_MOST_LOOKS):
-            summaries += _comments(page_of(answer).get("revisions"))
-            summaries += _comments(answer["query"].get("usercontribs"))
+            yield from _comments(page_of(answer).get("revisions"))
+            yield from _comments(answer["query"].get("usercontribs"))
             more = answer.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
-                return summaries
+                return
             answer = self.ask(
                 {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
             )

@@ -264,7 +264,7 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
     elements = xml.read(source.blocks())
     line, root, _ = next(elements)
     if root != "mediawiki":
-        raise xml.refuse(line, "must begin with <mediawiki>", f"<{clip(root)}>")
+        raise xml.refuse("must begin with <mediawiki>", f"<{clip(root)}>", line=line)
     page: dict[str, str] = {}
     revision: dict[str, str] = {}  # what an upload says after its end belongs to none, and is not used
     begins, hidden = 0, False
@@ -281,10 +281,10 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
             page = {}
         elif name == "logitem":
             raise xml.refuse(
-                line,
                 "must be a dump of revisions",
                 "a dump of the log",
                 "take a file named stub-meta-history",
+                line=line,
             )
         else:
             page[name] = value
