@@ -6,7 +6,7 @@ A column is the one that a person named, or one of the usual names. A name with 
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -207,14 +207,13 @@ def faults_of_names(role: str, series: pl.Series) -> list[tuple[BoolArray, str]]
     return [(empty.to_numpy(), missing[1]), (marked.to_numpy(), f"{role} ends in NUL")]
 
 
-def paths_of(wanted: Wanted, columns: Iterable[str] = ()) -> list[str]:
+def paths_of(wanted: Wanted, columns: Collection[str] = ()) -> list[str]:
     """The names that a person gave which have points, and which no column has as they are.
 
     >>> paths_of(Wanted(actor="user.name", target="page.id", time="ts"), ["page.id", "user"])
     ['user.name']
     """
-    existing = set(columns)
-    return [name for name in vars(wanted).values() if name and "." in name and name not in existing]
+    return [name for name in vars(wanted).values() if name and "." in name and name not in columns]
 
 
 def unnest(frame: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:

@@ -137,8 +137,7 @@ def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -
         for number, some in enumerate(batches):
             piece = pl.DataFrame(some, schema=schema, orient="row").select(columns)
             piece.write_parquet(Path(folder, f"{number:09}.parquet"))
-        whole = pl.scan_parquet(folder)
-        whole.sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=200_000)
+        pl.scan_parquet(folder).sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=200_000)
 
 
 def written_time(time: int) -> str:

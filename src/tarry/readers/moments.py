@@ -11,6 +11,7 @@ from tarry.readers.faults import shown
 
 __all__ = [
     "END_S",
+    "EVER_US",
     "FIRST_DATE",
     "FIRST_S",
     "ISO",
@@ -35,6 +36,7 @@ PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}
 #: The years 1900 to 2200: a moment outside is none.
 FIRST_S, END_S = -2_208_988_800, 7_289_654_400
+EVER_US = range(FIRST_S * 1_000_000, END_S * 1_000_000)
 #: The same years as dates without hyphens: numbers that are more likely dates than counts.
 FIRST_DATE, LAST_DATE = 19000101, 22001231
 #: A date, perhaps a time of day to the minute or any fraction of a second, perhaps a zone.
@@ -45,7 +47,6 @@ ISO = (
     r" ?(?P<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?$"
 )
 _FORM = re.compile(ISO)
-_FIRST_US, _END_US = FIRST_S * 1_000_000, END_S * 1_000_000
 # The usual ones among them, which Python's own reader takes in the same way but much faster.
 # Hours and minutes of zones are bounded here, as it takes 24:00 (since Python 3.13) and +05:75.
 _USUAL = re.compile(
@@ -190,7 +191,7 @@ def _exact(number: object) -> int | Fraction:
 
 
 def _in_reach(micros: int, source: object) -> int:
-    if not _FIRST_US <= micros < _END_US:
+    if micros not in EVER_US:
         raise NoMoment("time is outside the years 1900 to 2200" + _shown(source))
     return micros
 

@@ -296,23 +296,21 @@ def _check_once(transactions: Sequence[RawTransaction], queued: Mapping[str, Que
 def _check_coins(queue: Sequence[Queued], transactions: Sequence[RawTransaction]) -> None:
     """Two that spend one coin cannot both be mined; and nothing may come before what waits already."""
     spenders = {spent.coin: each for each in queue for spent in each.transaction.inputs}
-    new = set[tuple[str, int]]()
+    children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
     for each in transactions:
         for spent in each.inputs:
             if (rival := spenders.get(spent.coin)) is not None:
                 raise BadInput(
                     f"{_WHAT} spends a coin that another in the queue spends{_as(rival)}", _withdraw(rival)
                 )
-            if spent.coin in new:
-                raise BadInput("two of the given transactions spend the same coin", "send one of the two")
-            new.add(spent.coin)
-    children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
-    for each in transactions:
         if (child := children.get(each.txid)) is not None:
             raise BadInput(
                 f"one that waits already spends a coin of this transaction{_as(child)}",
                 f"{_withdraw(child)}, and send both together",
             )
+    coins = [spent.coin for each in transactions for spent in each.inputs]
+    if len(set(coins)) < len(coins):
+        raise BadInput("two of the given transactions spend the same coin", "send one of the two")
 
 
 def _as(queued: Queued) -> str:

@@ -19,7 +19,7 @@ from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in, listed, read_fields
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
+from tarry.readers.moments import EVER_US, NoMoment, moment_us
 from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
@@ -41,7 +41,6 @@ _SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of wh
 _BUSY = frozenset({"maxlag", "ratelimited"})
 _API_ADVICE = {"readapidenied": "use another wiki, or a dump: it shows its pages to members only"}
 _Row = Mapping[str, Any]
-_EVER = range(FIRST_S * 1_000_000, END_S * 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +140,7 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
 
 def _span(since: str | None, until: str | None) -> range:
     """The microseconds that count."""
-    span = range(_moment("since", since, _EVER.start), _moment("until", until, _EVER.stop))
+    span = range(_moment("since", since, EVER_US.start), _moment("until", until, EVER_US.stop))
     if not span:
         raise BadInput(f"--until must be after --since, not {until}")
     return span
@@ -159,7 +158,7 @@ def _moment(name: str, text: str | None, otherwise: int) -> int:
 def _fields(span: range, prefix: str) -> dict[str, str]:
     """A span in the words of the API, which knows whole seconds and takes both ends in."""
     ends = {f"{prefix}start": span.start, f"{prefix}end": span.stop}
-    given = {end: at for end, at in ends.items() if at not in {_EVER.start, _EVER.stop}}
+    given = {end: at for end, at in ends.items() if at not in {EVER_US.start, EVER_US.stop}}
     return {f"{prefix}dir": "newer"} | {end: moment(at // 1_000_000) for end, at in given.items()}
 
 
