@@ -37,8 +37,6 @@ __all__ = [
 
 DEEPEST = 32  # elements inside one another
 LONGEST = 1 << 20  # bytes of one tag with its attributes, and characters of one text
-_RULE = "must be well-formed XML in UTF-8"
-_FIX = "copy it again, whole and unchanged"
 
 #: One piece of XML: its line, the name of its element, and what there is of that: attributes where it
 #: begins, its text, or nothing where it ends.
@@ -101,7 +99,12 @@ class XmlStream:
             return error
         except expat.ExpatError as error:
             damage = "an end that comes too early" if block is None else expat.ErrorString(error.code)
-            return self.refuse(_RULE, damage, _FIX, line=error.lineno)
+            return self.refuse(
+                "must be well-formed XML in UTF-8",
+                damage,
+                "copy it again, whole and unchanged",
+                line=error.lineno,
+            )
         self._fed += len(block or b"")
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
             return self.refuse(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")

@@ -17,7 +17,6 @@ from tarry.readers.sources import HEAD, TextFile, check_readable
 
 __all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
 
-_PACKED = {".gz", ".zst"}
 _KINDS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
@@ -91,7 +90,7 @@ def _rows(text: TextFile, wanted: Wanted) -> Rows:
 
 def _kind(path: Path, head: bytes) -> str:
     """By the ending of the name, before that of a packing; else by the first bytes."""
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in {".gz", ".zst"}]
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
     start = head.removeprefix(_BOM).lstrip()

@@ -18,7 +18,6 @@ _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
 _utc = partial(moment_us, bare_is_utc=True)
-_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
 #: By the element around the rows, which attributes say who and on what: the number of the account, the name
@@ -73,7 +72,8 @@ def _rows(source: Packed) -> Iterator[Numbered]:
         # A name never equals a number: an account 17 and somebody who was called 17 are two.
         actor = row.get(number) or (f"name {row[name_left]}" if row.get(name_left) else "")
         target = next((row[name] for name in targets if row.get(name)), "")
-        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, read=_utc)
+        # The account -1 is the site itself, which owns tag wikis and edits by machine.
+        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == "-1", read=_utc)
         if isinstance(event, Event):
             before, last = last, (row.get("RevisionGUID"), event)
             if last == before and last[0] is not None:

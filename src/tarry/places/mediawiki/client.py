@@ -42,7 +42,6 @@ _AT_ONCE, _MOST_LOOKS = 500, 20
 #: A wiki lets an account fail about 150 times in two days before it shuts it out for as long.
 _AFTER_LOGIN_S = 20 * 60
 _MEND = "check login and bot password of this account in the accounts file; it is tried again later"
-_SESSION_LOST = {"NeedToken", "WrongToken"}
 _RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _BLANKS = re.compile(r"[\s_]+")
@@ -145,7 +144,7 @@ class WikiVisit:
         result = text_at(answer, "login", "result")
         if result == "Success":
             self._user = text_at(answer, "login", "lgusername")
-        elif result in _SESSION_LOST:
+        elif result in {"NeedToken", "WrongToken"}:
             raise Unreachable(f"the wiki has lost the session in which it was asked for a login: {result}")
         else:  # its reason may name the account
             known = _RESULT.fullmatch(result) and self._hidden().out_of(result) == result
