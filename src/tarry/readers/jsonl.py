@@ -63,7 +63,7 @@ def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     kinds = [frame.schema[column] for column in chosen.values()]
     texts = [chosen[role] for role in ("actor", "target") if frame.schema[chosen[role]] == pl.String]
     unclear = any(kind.is_nested() or kind == pl.Boolean for kind in kinds)
-    if len(lines) != frame.height or unclear or _not_all_texts(text, texts):
+    if len(lines) != frame.height or unclear or (texts and _not_all_texts(text, texts)):
         return None
     return Rows(frame=whole_names(frame, chosen), lines=lines, faults=Faults(text.what))
 
@@ -85,8 +85,6 @@ def _not_all_texts(text: TextFile, columns: list[str]) -> bool:
     names = {name for column in columns for name in (column, column.rpartition(".")[2])}
     keys = (pl.escape_regex(json.dumps(name, ensure_ascii=False)) for name in sorted(names))
     forms = [rf'{key}\s*:\s*[^"\sn]' for key in keys]
-    if not forms:
-        return False
     with text.path.open("rb") as file:
         hits = pl.scan_lines(file).select(pl.col("line").str.contains("|".join(forms)).any()).collect()
     return bool(hits.item())

@@ -129,8 +129,7 @@ def _slow(text: TextFile, header: _Header) -> Rows:
     good = _good(records(text.lines(), header.separator), header, faults)
     while some := list(islice(good, _AT_ONCE)):
         lines.extend(line for line, _ in some)
-        columns = zip(*(fields for _, fields in some), strict=True)
-        chunks.append(pl.DataFrame(dict(zip(header.schema, columns, strict=True)), schema=header.schema))
+        chunks.append(pl.DataFrame([row for _, row in some], schema=header.schema, orient="row"))
     return Rows(frame=pl.concat(chunks), lines=np.array(lines, dtype=np.int64), faults=faults)
 
 
