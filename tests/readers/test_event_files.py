@@ -134,7 +134,8 @@ def test_a_draft_is_private_and_the_file_is_as_others_are(ending, mask, tmp_path
     finally:
         os.umask(old)
 
-    assert set(rights) == {0o600}
+    assert rights
+    assert not any(each & 0o077 for each in rights)
     assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
@@ -150,7 +151,7 @@ def test_a_table_that_cannot_be_written_ends_the_reading(tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with pytest.raises(OSError, match="No space left"):
         write_events(endless(), tmp_path / "events.parquet")
 

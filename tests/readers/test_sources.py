@@ -70,7 +70,7 @@ def test_every_packing_gives_the_same_bytes(name, tmp_path):
 def test_the_share_that_was_read_grows_to_all_of_it(name, tmp_path):
     """Counted in packed bytes, so that it is known before the file has been unpacked."""
     source = Packed(put(tmp_path, PACKINGS[name]), "the dump")
-    shares = [source.share() for _ in source.blocks()]
+    shares = [source.taken / source.size for _ in source.blocks()]
 
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] == 1
@@ -143,7 +143,7 @@ def test_a_pipe_is_read_like_a_file(content):
     source = Packed(f"/dev/fd/{reading}")
 
     assert b"".join(source.blocks()) == b"ann"
-    assert source.share() is None
+    assert source.size == 0
     os.close(reading)
 
 
@@ -170,7 +170,7 @@ def test_standard_input_is_read_however_slowly_it_comes(packing, monkeypatch):
     source = Packed("-", "the dump")
 
     assert b"".join(source.blocks()) in {b"ann," * 40, b"a"}
-    assert (source.what, source.share(), buffer.closed) == ("standard input", None, False)
+    assert (source.what, source.size, buffer.closed) == ("standard input", 0, False)
 
 
 def test_zstd_is_read_where_a_library_is_at_hand(tmp_path, monkeypatch):

@@ -65,8 +65,10 @@ def is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def read_address(url: str, what: str = "the address") -> Address:
+def read_address(url: str, what: str = "the address", *, with_password: bool = False) -> Address:
     """Check a URL that somebody gives. No sentence shows more of it than its host: the rest may hold a key.
+
+    Where passwords are sent, only this machine may be spoken to without encryption.
 
     >>> read_address("ftp://example.org")
     Traceback (most recent call last):
@@ -92,6 +94,8 @@ def read_address(url: str, what: str = "the address") -> Address:
         raise BadInput(f"{what} must have a host and a port that can be, not {parts.netloc!r}")
     query = f"?{parts.query}" if parts.query else ""
     tls = parts.scheme == "https"
+    if with_password and not (tls or is_here(host)):
+        raise BadInput(f"{what} must begin with https://, not http://", "a password is sent there")
     return Address(tls=tls, host=host, port=port or (443 if tls else 80), path=(parts.path or "/") + query)
 
 

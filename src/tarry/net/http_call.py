@@ -14,9 +14,9 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, responses
-from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
 from tarry.core.errors import TarryError
@@ -278,22 +278,16 @@ def _encrypt(sock: socket.socket, host: str, end: float, tls: ssl.SSLContext | N
 
 def _look_up(address: Address, end: float) -> list[Any]:
     """The places of a name. Nobody can tell the system's resolver to hurry: a slow one is left behind."""
-    answers = SimpleQueue[Any]()
+    places = Future[list[Any]]()
 
     def look_up() -> None:
         try:
-            answers.put(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
+            places.set_result(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
         except OSError as error:
-            answers.put(error)
+            places.set_exception(error)
 
     threading.Thread(target=look_up, daemon=True).start()
-    try:
-        places: list[Any] | OSError = answers.get(timeout=_left(end))
-    except Empty:
-        raise TimeoutError from None
-    if isinstance(places, OSError):
-        raise places
-    return places
+    return places.result(timeout=_left(end))
 
 
 def _left(end: float) -> float:

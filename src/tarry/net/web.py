@@ -98,7 +98,7 @@ def get_json(
         timeout_s=timeout_s,
         most=most,
     )
-    return _patiently(request, lambda response: _value(request, response, _OK), wait, busy)
+    return ask(request, wait, read=lambda response: _value(request, response, _OK), busy=busy)
 
 
 def post_json(
@@ -126,18 +126,7 @@ def post_json(
         headers=_headers({"Content-Type": "application/json"}),
         body=json.dumps(value).encode(),
     )
-    return _patiently(request, lambda response: _value(request, response, answers), wait)
-
-
-def ask(request: WebRequest, wait: Callable[[float], None] = time.sleep) -> Response:
-    """What a server answers once it is not too busy, whatever the status.
-
-    >>> ask(WebRequest(who="the node", address=read_address("http://127.0.0.1:9/")))
-    Traceback (most recent call last):
-    tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): check the address
-    """
-    response: Response = _patiently(request, lambda response: response, wait)
-    return response
+    return ask(request, wait, read=lambda response: _value(request, response, answers))
 
 
 def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
@@ -148,13 +137,19 @@ def _headers(more: Mapping[str, str] | None) -> dict[str, str]:
     return headers
 
 
-def _patiently(
+def ask(
     request: WebRequest,
-    read: Callable[[Response], Any],
-    wait: Callable[[float], None],
+    wait: Callable[[float], None] = time.sleep,
+    *,
+    read: Callable[[Response], Any] = lambda response: response,
     busy: Callable[[Any], bool] = lambda _: False,
 ) -> Any:
-    """Ask until the server is not busy."""
+    """What a server answers once it is not too busy, whatever the status; `read` makes a value of it.
+
+    >>> ask(WebRequest(who="the node", address=read_address("http://127.0.0.1:9/")))
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: the node cannot be reached (Connection refused): check the address
+    """
     for tries_left in reversed(range(_TRIES)):
         response = _led_on(request)
         if response.status not in _BUSY:

@@ -1,15 +1,32 @@
 """What outlets check in the same way, and say in the same words: options, paths, texts and time limits."""
 
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
+from tarry.keep.errors import Refused
 
-__all__ = ["check_options", "check_timeout", "is_one_line", "read_path", "read_utf8"]
+__all__ = ["check_options", "check_timeout", "is_one_line", "never_taken", "read_path", "read_utf8"]
 
 _NOT_IN_LINES = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of characters, ends of lines and paragraphs
+
+
+@contextmanager
+def never_taken() -> Iterator[None]:
+    """Around a delivery: what breaks a rule now will break it at every try.
+
+    >>> with never_taken():
+    ...     read_utf8(bytes([255]), "the content of a note")
+    Traceback (most recent call last):
+    tarry.keep.errors.Refused: the content of a note must be UTF-8 text
+    """
+    try:
+        yield
+    except BadInput as error:
+        raise Refused(str(error)) from error
 
 
 def check_options(options: Mapping[str, Any], known: Collection[str], what: str) -> None:

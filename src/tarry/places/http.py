@@ -1,5 +1,6 @@
 """What outlets over HTTP share: one bounded call in their words, and logins by the accounts file."""
 
+import re
 import ssl
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
@@ -21,10 +22,12 @@ from tarry.places.checks import check_timeout
 if TYPE_CHECKING:
     from tarry.keep.home import Home
 
-__all__ = ["PASSING", "AccountOutlet", "ByAccount", "call", "check_status", "only_asking"]
+__all__ = ["PASSING", "AccountOutlet", "ByAccount", "call", "check_status", "only_asking", "wait_of"]
 
 #: Of the answers from 400 to 499 those that a later try may change: too slow, too early, too many.
 PASSING = frozenset({408, 425, 429})
+_PART_OF_WAIT = re.compile(r"\b([0-9]{1,6}) (second|minute|hour|day)s?\b")
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 @contextmanager
@@ -80,6 +83,18 @@ def check_status(
         raise Refused(f"{who} answered {response}: {refused}")
     if not 200 <= response.status < 300:
         raise Unreachable(f"{who} answered {response}", sent=response.status not in untaken)
+
+
+def wait_of(number: object, words: object, usual: int, longest: int = 2 * 86_400) -> int:
+    """How many seconds a server wants to be left alone: by a number, in its words, or as usual.
+
+    >>> wait_of("30", None, 60), wait_of(None, "Please wait 5 minutes.", 60)
+    (30, 300)
+    """
+    if re.fullmatch(r"[0-9]{1,9}", str(number)):
+        return min(int(str(number)), longest)
+    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_WAIT.findall(str(words)))
+    return min(wait_s, longest) or usual
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.faults import clip
-from tarry.readers.moments import ISO, zone_offset_s
+from tarry.readers.moments import ISO, UNITS, zone_offset_s
 
 __all__ = [
     "TextMoments",
@@ -42,10 +42,15 @@ def wall_clock(form: str | None, zone: str | None, unit: str | None) -> WallCloc
 
     >>> wall_clock("%d.%m.%Y %H:%M", "Europe/Berlin", None).zone
     'Europe/Berlin'
+    >>> wall_clock(None, None, "min")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: --time-unit must be one of s, ms, us, ns, iso, not min
     >>> wall_clock(None, "Mars", None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tarry.core.errors.BadInput: unknown time zone Mars: use a name such as Europe/Berlin, UTC, or ...
     """
+    if unit is not None and unit not in {*UNITS, "iso"}:
+        raise BadInput(f"--time-unit must be one of {', '.join(UNITS)}, iso, not {clip(unit)}")
     if form is not None and unit is not None:
         raise BadInput("--time-format and --time-unit exclude each other", "give one of them")
     if form is not None:
@@ -137,8 +142,6 @@ def _seconds_ahead(zones: pl.Series) -> pl.Expr:
             offsets[zone] = zone_offset_s(zone)
         except ValueError:
             offsets[zone] = None
-    if not offsets:
-        return pl.lit(0)
     return pl.col("zone").replace_strict(offsets, default=0, return_dtype=pl.Int64)
 
 
@@ -162,8 +165,7 @@ def at_place(shown: IntArray, zone: str) -> WallMoments:
     [7200000000]
     """
     if zone[:1] in {"+", "-"}:
-        ahead = zone_offset_s(zone) * 1_000_000
-        return WallMoments(shown - ahead, np.zeros(len(shown), dtype=np.bool_), 0)
+        return WallMoments(shown - zone_offset_s(zone) * 1_000_000, np.zeros(len(shown), dtype=np.bool_), 0)
     naive = pl.Series(shown, dtype=pl.Int64).cast(pl.Datetime("us"))
     first, last = (
         naive.dt.replace_time_zone(zone, ambiguous=which, non_existent="null").to_physical()

@@ -6,7 +6,7 @@ A column is the one that a person named, or one of the usual names. A name with 
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,7 +157,7 @@ def choose_columns(columns: Sequence[str], wanted: Wanted, what: str = "the fram
     >>> choose_columns(["user", "page", "address", "ts"], Wanted(target="address"))["target"]
     'address'
     """
-    named = {"actor": wanted.actor, "target": wanted.target, "time": wanted.time}
+    named: dict[str, str | None] = vars(wanted)
     for role, name in named.items():
         if name is not None and name not in columns:
             raise BadInput(
@@ -207,15 +207,13 @@ def faults_of_names(role: str, series: pl.Series) -> list[tuple[BoolArray, str]]
     return [(empty.to_numpy(), missing[1]), (marked.to_numpy(), f"{role} ends in NUL")]
 
 
-def paths_of(wanted: Wanted, columns: Iterable[str] = ()) -> list[str]:
+def paths_of(wanted: Wanted, columns: Collection[str] = ()) -> list[str]:
     """The names that a person gave which have points, and which no column has as they are.
 
     >>> paths_of(Wanted(actor="user.name", target="page.id", time="ts"), ["page.id", "user"])
     ['user.name']
     """
-    existing = set(columns)
-    named = (wanted.actor, wanted.target, wanted.time)
-    return [name for name in named if name is not None and "." in name and name not in existing]
+    return [name for name in vars(wanted).values() if name and "." in name and name not in columns]
 
 
 def unnest(frame: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
@@ -253,12 +251,11 @@ def add_inner(row: dict[str, Any], paths: Iterable[str]) -> None:
 
 def _guess(role: str, columns: Sequence[str], taken: set[str | None], what: str) -> str:
     free = [column for column in reversed(columns) if column not in taken]
-    simple = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
+    by_name = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
+    by_name |= {column: column for column in free}  # who is called so goes before who is called alike
     for usual in USUAL[role]:
-        if usual in free:
-            return usual
-        if usual in simple:
-            return simple[usual]
+        if usual in by_name:
+            return by_name[usual]
     raise BadInput(
         f"{what} has no column for the {role} among {_listed(columns)}",
         f"name it with --{role} NAME",

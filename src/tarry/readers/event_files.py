@@ -7,21 +7,17 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from queue import Full, Queue
-from typing import IO, TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import IO, Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.readers.events import Event
-
-if TYPE_CHECKING:  # needs the study extra, and is loaded when a table is written
-    import polars as pl
 
 __all__ = ["ENDINGS", "MANY", "Written", "check_output", "write_events", "write_table", "written_time"]
 
@@ -29,9 +25,7 @@ ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 MANY = 50_000  # actors that are counted one by one; names of more would fill the memory
 _COLUMNS = Event._fields
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_AT_ONCE = 20_000  # events that a table takes in one go
-_ROWS = 200_000  # in a group of a table's rows
-_LOOK_S = 0.1  # how often somebody who waits for room looks whether there is anybody left to make it
+_AT_ONCE = 50_000  # events that a table takes in one go
 
 
 @dataclass
@@ -133,42 +127,17 @@ def write_table(events: Iterator[Event], path: Path, columns: tuple[str, ...]) -
     ...     pl.read_parquet(Path(folder, "events")).rows()
     [('ann', 5)]
     """
-    batches: Queue[list[Event]] = Queue(maxsize=1)
-    # The library takes rows in threads of its own, and a program hears no signal before its call is done.
-    # If it also read the export, nobody could stop that, least of all where it waits for a pipe.
-    with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(_sink, batches, path, columns)
-        try:
-            while not writing.done() and (some := list(islice(events, _AT_ONCE))):
-                _put(batches, some, writing)
-        finally:
-            _put(batches, [], writing)
-    writing.result()
-
-
-def _put(batches: Queue[list[Event]], some: list[Event], writing: Future[None]) -> None:
-    """Hand some events over, as soon as there is room; none are the end."""
-    while not writing.done():
-        with suppress(Full):
-            batches.put(some, timeout=_LOOK_S)
-            return
-
-
-def _sink(batches: Queue[list[Event]], path: Path, columns: tuple[str, ...]) -> None:
     import polars as pl  # noqa: PLC0415 - needs the study extra
-    from polars.io.plugins import register_io_source  # noqa: PLC0415 - likewise
 
-    kinds = {"time": pl.Int64(), "is_bot": pl.Boolean()}
-    schema = {name: kinds.get(name, pl.String()) for name in columns}
-
-    def frames(*_: object) -> "Iterator[pl.DataFrame]":
-        while some := batches.get():
-            values = dict(zip(Event._fields, zip(*some, strict=True), strict=True))
-            yield pl.DataFrame({name: values[name] for name in schema}, schema=schema)
-
-    register_io_source(frames, schema=schema).sink_parquet(
-        path, metadata={"time_unit": "us"}, row_group_size=_ROWS
-    )
+    schema = {name: {"time": pl.Int64, "is_bot": pl.Boolean}.get(name, pl.String) for name in _COLUMNS}
+    # While the library reads or writes, a program hears no signal: so each call is a short one. The first
+    # piece has no rows, as the whole may have none.
+    batches = chain([[]], iter(lambda: list(islice(events, _AT_ONCE)), []))
+    with TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+        for number, some in enumerate(batches):
+            piece = pl.DataFrame(some, schema=schema, orient="row").select(columns)
+            piece.write_parquet(Path(folder, f"{number:09}.parquet"))
+        pl.scan_parquet(folder).sink_parquet(path, metadata={"time_unit": "us"}, row_group_size=200_000)
 
 
 def written_time(time: int) -> str:

@@ -50,7 +50,6 @@ class EventStream:
 Stream = EventStream  # the name that readers of exports still use
 
 
-_NAME, _OWNER = "name", "owner"
 _FORM = "write name,owner as its first line, then a name and its owner on each"
 
 
@@ -109,13 +108,13 @@ def _mapping(text: TextIO, what: str) -> dict[str, str]:
     owners: dict[str, str] = {}
     try:
         header = [column.strip().lower() for column in next(rows, [])]
-        if sorted(header) != [_NAME, _OWNER]:
+        if sorted(header) != ["name", "owner"]:
             raise BadInput(f"{what} does not begin with the line name,owner", _FORM)
         for row in filter(None, rows):
             pair = dict(zip(header, (cell.strip() for cell in row), strict=False))
             if len(row) != len(header) or not all(pair.values()):
                 raise _bad_line(what, rows.line_num, "has no such pair")
-            if owners.setdefault(pair[_NAME], pair[_OWNER]) != pair[_OWNER]:
+            if owners.setdefault(pair["name"], pair["owner"]) != pair["owner"]:
                 raise _bad_line(what, rows.line_num, "gives a name a second owner")
     except csv.Error:
         raise _bad_line(what, rows.line_num, "has a quote that does not end, or too long a text") from None

@@ -6,7 +6,7 @@ refused with its line.
 """
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 from xml.parsers import expat
@@ -30,14 +30,13 @@ __all__ = [
     "events_of",
     "is_bot_name",
     "json_stream_of",
+    "listed",
     "read_fields",
     "values_of",
 ]
 
 DEEPEST = 32  # elements inside one another
 LONGEST = 1 << 20  # bytes of one tag with its attributes, and characters of one text
-_RULE = "must be well-formed XML in UTF-8"
-_FIX = "copy it again, whole and unchanged"
 
 #: One piece of XML: its line, the name of its element, and what there is of that: attributes where it
 #: begins, its text, or nothing where it ends.
@@ -86,9 +85,11 @@ class XmlStream:
             if trouble:
                 raise trouble
 
-    def refuse(self, line: int, rule: str, found: str, fix: str = "") -> BadInput:
-        """What is wrong with the whole file, found in this line."""
-        return BadInput(f"{self.what} {rule}, and has {found} in line {line}", fix)
+    def refuse(self, rule: str, found: str, fix: str = "", *, line: int | None = None) -> BadInput:
+        """What is wrong with the whole file, found in this line, or in the one that is being read."""
+        return BadInput(
+            f"{self.what} {rule}, and has {found} in line {line or self._parser.CurrentLineNumber}", fix
+        )
 
     def _parse(self, block: bytes | None) -> BadInput | None:
         """Parse a block, or (None) the end; what is wrong there, if anything is."""
@@ -98,21 +99,23 @@ class XmlStream:
             return error
         except expat.ExpatError as error:
             damage = "an end that comes too early" if block is None else expat.ErrorString(error.code)
-            return self.refuse(error.lineno, _RULE, damage, _FIX)
+            return self.refuse(
+                "must be well-formed XML in UTF-8",
+                damage,
+                "copy it again, whole and unchanged",
+                line=error.lineno,
+            )
         self._fed += len(block or b"")
         if self._fed - max(0, self._parser.CurrentByteIndex) > LONGEST:  # it waits for the end of a tag
-            return self._refuse_here(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
+            return self.refuse(f"must have tags of at most {LONGEST >> 20} MiB", "a longer one")
         return None
-
-    def _refuse_here(self, rule: str, found: str, fix: str = "") -> BadInput:
-        return self.refuse(self._parser.CurrentLineNumber, rule, found, fix)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._refuse_here(f"must nest at most {DEEPEST} elements", "more")
+            raise self.refuse(f"must nest at most {DEEPEST} elements", "more")
         if self._text is not None:
-            raise self._refuse_here("must have plain texts in its fields", "an element inside one")
+            raise self.refuse("must have plain texts in its fields", "an element inside one")
         if self._depth == 1 or name in self._begins:
             self._found.append((self._parser.CurrentLineNumber, name, attributes))
         if name in self._texts:
@@ -128,26 +131,23 @@ class XmlStream:
     def _add(self, text: str) -> None:
         self._text = (self._text or "") + text
         if len(self._text) > LONGEST:
-            raise self._refuse_here(
-                f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one"
-            )
+            raise self.refuse(f"must have texts of at most {LONGEST >> 20} Mi characters", "a longer one")
 
     def _doctype(self, *_: object) -> None:
-        raise self._refuse_here("must not have a DOCTYPE", "one", "an export of this kind has none")
+        raise self.refuse("must not have a DOCTYPE", "one", "an export of this kind has none")
 
 
 #: One object of JSON.
 Fields = dict[str, Any]
 # A word of its own: there are people called Abbot and Talbot.
-_BOT = re.compile(r"(?:^|[^a-z])bots?(?:$|[^a-z])")
-_KNOWN = re.compile(
-    r"(?:^|[^a-z])(?:buildbot|copybara|dependabot|github-actions|greenkeeper|imgbot|jenkins|mergify"
+_BOT = re.compile(
+    r"(?:^|[^a-z])(?:bots?|buildbot|copybara|dependabot|github-actions|greenkeeper|imgbot|jenkins|mergify"
     r"|pre-commit-ci|renovate|zuul)(?:$|[^a-z])"
 )
 
 
 def read_fields(value: object, *path: str) -> Any:
-    """What an object holds at the end of a path of names, or None.
+    """What an object holds at the end of a path of names, and of places in lists, or None.
 
     >>> (
     ...     read_fields({"user": {"login": "ann"}}, "user", "login"),
@@ -156,7 +156,12 @@ def read_fields(value: object, *path: str) -> Any:
     ('ann', None)
     """
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isascii() and name.isdigit():
+            value = value[int(name)] if len(name) < 10 and int(name) < len(value) else None
+        else:
+            return None
     return value
 
 
@@ -167,6 +172,16 @@ def as_object(value: object) -> Fields:
     ({'ns': 0}, {})
     """
     return value if isinstance(value, dict) else {}
+
+
+def listed(answer: Mapping[str, Any], name: str) -> list[Fields]:
+    """The objects in a list; what is none there is an empty one.
+
+    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
+    ([{'ns': 0}, {}], [])
+    """
+    rows = answer.get(name, [])
+    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
 
 
 def json_stream_of(
@@ -282,4 +297,4 @@ def is_bot_name(*names: str) -> bool:
     >>> is_bot_name("renovate[bot]", "bot@renovateapp.com"), is_bot_name("Ann Talbot", "ann@nym.example")
     (True, False)
     """
-    return any(_BOT.search(name.lower()) or _KNOWN.search(name.lower()) for name in names)
+    return any(_BOT.search(name.lower()) for name in names)

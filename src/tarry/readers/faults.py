@@ -6,10 +6,12 @@ from typing import NoReturn
 
 from tarry.core.errors import BadInput
 
-__all__ = ["CONVERT", "NOT_TEXT", "PATIENCE", "SHOWN", "Faults", "Unreadable", "clip", "shown"]
+__all__ = ["CONVERT", "NOT_TEXT", "NO_NAMES", "PATIENCE", "SHOWN", "Faults", "Unreadable", "clip", "shown"]
 
 SHOWN = 20  # faults that are told one by one; the others are only counted
 PATIENCE = 10_000  # lines without a single row among them, after which a file counts as rubbish
+#: What names and times are not, in JSON.
+NO_NAMES = {bool: "true or false", list: "a list", dict: "an object"}
 NOT_TEXT = "the line is not UTF-8 text"
 CONVERT = "convert the file first (for example with iconv)"
 _PLAIN = re.compile(r"[0-9 .,:+\-TZ/]+")  # digits and the marks of dates, which name nobody

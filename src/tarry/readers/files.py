@@ -11,13 +11,12 @@ from tarry.readers.columns import TROUBLE, Columns, Rows, Wanted, refusing
 from tarry.readers.faults import CONVERT, Faults, clip
 from tarry.readers.frames import take_columns
 from tarry.readers.jsonl import read_jsonl
+from tarry.readers.moments import UNITS
 from tarry.readers.separated import read_separated
 from tarry.readers.sources import HEAD, TextFile, check_readable
-from tarry.readers.times import UNITS, check_unit
 
 __all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
 
-_PACKED = {".gz", ".zst"}
 _KINDS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
@@ -67,7 +66,6 @@ def read_history(
     >>> print(found.unreadable[0])
     line 3: time is not a moment (a text of 5 characters)
     """
-    check_unit(time_unit)
     clock = wall_clock(time_format, time_zone, time_unit)
     wanted = Wanted(actor=actor, target=target, time=time)
     file = Path(path)
@@ -92,9 +90,7 @@ def _rows(text: TextFile, wanted: Wanted) -> Rows:
 
 def _kind(path: Path, head: bytes) -> str:
     """By the ending of the name, before that of a packing; else by the first bytes."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _PACKED:
-        endings.pop()
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in {".gz", ".zst"}]
     if endings and endings[-1] in _KINDS:
         return _KINDS[endings[-1]]
     start = head.removeprefix(_BOM).lstrip()

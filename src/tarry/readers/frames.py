@@ -23,7 +23,7 @@ from tarry.readers.columns import (
 )
 from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, SHOWN, Faults, clip
-from tarry.readers.times import HINT, Moments, check_unit, moments
+from tarry.readers.times import HINT, Moments, moments
 
 __all__ = ["read_events", "read_frame", "take_columns"]
 
@@ -104,7 +104,6 @@ def take_columns(
     >>> take_columns(Rows(frame=table), Wanted(), "s").arrival.tolist()
     [3000000]
     """
-    check_unit(time_unit)
     what = rows.faults.what
     rows = replace(rows, frame=unnest(rows.frame, wanted))
     chosen = choose_columns(rows.frame.columns, wanted, what)

@@ -20,13 +20,12 @@ from tarry.readers.columns import (
     refusing,
     unnest,
 )
-from tarry.readers.faults import Faults
+from tarry.readers.faults import NO_NAMES, Faults
 from tarry.readers.json_stream import NoJson, json_object, json_text
 from tarry.readers.sources import Illegible, TextFile, text_of
 
 __all__ = ["read_jsonl", "read_objects", "whole_names"]
 
-_NEVER = {bool: "true or false", list: "a list", dict: "an object"}  # what names and times are not
 _NUMBERS = {int, float}
 _EXACT = 2.0**53  # whole numbers below it are exact as floats
 
@@ -62,10 +61,9 @@ def _fast(text: TextFile, wanted: Wanted) -> Rows | None:
     lines = _lines(text)
     chosen = choose_columns(frame.columns, wanted, text.what)
     kinds = [frame.schema[column] for column in chosen.values()]
-    names = (chosen["actor"], chosen["target"])
-    texts = [column for column in names if frame.schema[column] == pl.String]
+    texts = [chosen[role] for role in ("actor", "target") if frame.schema[chosen[role]] == pl.String]
     unclear = any(kind.is_nested() or kind == pl.Boolean for kind in kinds)
-    if len(lines) != frame.height or unclear or _not_all_texts(text, texts):
+    if len(lines) != frame.height or unclear or (texts and _not_all_texts(text, texts)):
         return None
     return Rows(frame=whole_names(frame, chosen), lines=lines, faults=Faults(text.what))
 
@@ -87,8 +85,6 @@ def _not_all_texts(text: TextFile, columns: list[str]) -> bool:
     names = {name for column in columns for name in (column, column.rpartition(".")[2])}
     keys = (pl.escape_regex(json.dumps(name, ensure_ascii=False)) for name in sorted(names))
     forms = [rf'{key}\s*:\s*[^"\sn]' for key in keys]
-    if not forms:
-        return False
     with text.path.open("rb") as file:
         hits = pl.scan_lines(file).select(pl.col("line").str.contains("|".join(forms)).any()).collect()
     return bool(hits.item())
@@ -134,7 +130,7 @@ def read_objects(text: TextFile, wanted: Wanted) -> Rows:
     if not sound.lines:
         _refuse(faults)
     chosen = choose_columns(list(sound.kinds), wanted, text.what)
-    if any(sound.kinds[key] & _NEVER.keys() for key in chosen.values()):
+    if any(sound.kinds[key] & NO_NAMES.keys() for key in chosen.values()):
         sound, faults = _set_aside(sound, chosen, faults)
     return Rows(
         frame=_frame(sound, chosen, text.what),
@@ -156,7 +152,7 @@ def _set_aside(sound: _Objects, chosen: dict[str, str], faults: Faults) -> tuple
     for line, text in zip(sound.lines, sound.texts, strict=True):
         row = json.loads(text)
         kinds = {role: type(row.get(key)) for role, key in chosen.items()}
-        reasons = [f"{role} is {_NEVER[kind]}" for role, kind in kinds.items() if kind in _NEVER]
+        reasons = [f"{role} is {NO_NAMES[kind]}" for role, kind in kinds.items() if kind in NO_NAMES]
         if reasons:
             strange.add(line, reasons[0])
         else:

@@ -13,8 +13,6 @@ from tarry.readers.events import Stream
 
 __all__ = ["ReaderKind", "check_private", "read_login"]
 
-_LONGEST_LOGIN = 4096
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderKind:
@@ -68,7 +66,7 @@ directory): give a private file with user:password
     try:
         with path.open(encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode
-            user, colon, password = file.read(_LONGEST_LOGIN).strip().partition(":")
+            user, colon, password = file.read(4096).strip().partition(":")
     except OSError as error:
         raise BadInput(f"the login file {str(path)!r} cannot be read ({error.strerror})", fix) from None
     except UnicodeDecodeError:

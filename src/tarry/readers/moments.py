@@ -4,17 +4,21 @@
 """
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from tarry.readers.faults import shown
 
 __all__ = [
     "END_S",
+    "EVER_US",
+    "FIRST_DATE",
     "FIRST_S",
     "ISO",
+    "LAST_DATE",
     "LIMITS",
     "PER_SECOND",
+    "UNITS",
     "NoMoment",
     "counted_us",
     "is_count",
@@ -24,12 +28,17 @@ __all__ = [
     "zone_offset_s",
 ]
 
-#: Units of numbers, and how many of each make a second.
+#: Units of numbers in words.
+UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+#: How many of each make a second.
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 #: A number from there on is of a finer unit: 1e11 seconds are three thousand years.
 LIMITS = {"s": 10**11, "ms": 10**14, "us": 10**17}
 #: The years 1900 to 2200: a moment outside is none.
 FIRST_S, END_S = -2_208_988_800, 7_289_654_400
+EVER_US = range(FIRST_S * 1_000_000, END_S * 1_000_000)
+#: The same years as dates without hyphens: numbers that are more likely dates than counts.
+FIRST_DATE, LAST_DATE = 19000101, 22001231
 #: A date, perhaps a time of day to the minute or any fraction of a second, perhaps a zone.
 ISO = (
     r"^(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"
@@ -38,8 +47,6 @@ ISO = (
     r" ?(?P<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?$"
 )
 _FORM = re.compile(ISO)
-_FIRST_US, _END_US = FIRST_S * 1_000_000, END_S * 1_000_000
-_EPOCH = date(1970, 1, 1).toordinal()
 # The usual ones among them, which Python's own reader takes in the same way but much faster.
 # Hours and minutes of zones are bounded here, as it takes 24:00 (since Python 3.13) and +05:75.
 _USUAL = re.compile(
@@ -149,12 +156,12 @@ def _usual_us(text: str, *, bare_is_utc: bool) -> int | None:
 
 def _seconds(parts: re.Match[str]) -> int:
     """Seconds since 1970 by the clock on the wall; `ValueError` for what no clock shows."""
-    day = date(int(parts["year"]), int(parts["month"]), int(parts["day"])).toordinal() - _EPOCH
-    hour, minute, second = int(parts["hour"]), int(parts["minute"]), int(parts["second"] or 0)
+    year, month, day, hour, minute = map(int, parts.group("year", "month", "day", "hour", "minute"))
+    second = int(parts["second"] or 0)
     # A leap second is the first moment after it: clocks have no place for it.
-    if hour > 23 or minute > 59 or second > 60:
+    if second > 60:
         raise ValueError
-    return (day * 24 + hour) * 3600 + minute * 60 + second
+    return (datetime(year, month, day, hour, minute, tzinfo=UTC) - _START) // timedelta(seconds=1) + second
 
 
 def zone_offset_s(zone: str) -> int:
@@ -184,7 +191,7 @@ def _exact(number: object) -> int | Fraction:
 
 
 def _in_reach(micros: int, source: object) -> int:
-    if not _FIRST_US <= micros < _END_US:
+    if micros not in EVER_US:
         raise NoMoment("time is outside the years 1900 to 2200" + _shown(source))
     return micros
 

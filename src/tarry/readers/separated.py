@@ -31,13 +31,9 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, kw_only=True)
 class _Header:
-    names: list[str]  # of the columns, all different
+    schema: dict[str, type[pl.String]]  # the columns by their names
     lines: int  # that it takes, with blank ones before it
     separator: str  # between fields
-
-    @property
-    def schema(self) -> dict[str, type[pl.String]]:
-        return dict.fromkeys(self.names, pl.String)
 
 
 def read_separated(text: TextFile, wanted: Wanted, separator: str | None = None) -> Rows:
@@ -53,7 +49,7 @@ def read_separated(text: TextFile, wanted: Wanted, separator: str | None = None)
     (['007'], 'line 3: 4 fields where the header has 3')
     """
     header = _header(text, separator)
-    choose_columns(header.names, wanted, text.what)  # rubbish stops here, before anything long
+    choose_columns(list(header.schema), wanted, text.what)  # rubbish stops here, before anything long
     try:
         return _fast(text, header)
     except OSError:  # no line can be read past damage in the packing
@@ -76,18 +72,18 @@ def _header(text: TextFile, separator: str | None) -> _Header:
     if isinstance(names, str):
         fix = CONVERT if names == NOT_TEXT else _FIX
         raise BadInput(f"{text.what} {_NAMES}, and of its first line {names}", fix)
-    return _Header(names=_different(names), lines=record[0] + record[1] - 1, separator=separator)
+    return _Header(schema=_different(names), lines=record[0] + record[1] - 1, separator=separator)
 
 
-def _different(names: list[str]) -> list[str]:
-    """Names of columns as they are written, but numbered where one is empty or there already."""
-    unique_names: dict[str, None] = {}  # in order, and quick to ask
+def _different(names: list[str]) -> dict[str, type[pl.String]]:
+    """Columns named as it is written, but numbered where a name is empty or there already."""
+    columns: dict[str, type[pl.String]] = {}
     for place, name in enumerate(names, 1):
         unique = name or f"column_{place}"
-        while unique in unique_names:
+        while unique in columns:
             unique = f"{unique}_{place}"
-        unique_names[unique] = None
-    return list(unique_names)
+        columns[unique] = pl.String
+    return columns
 
 
 def _fast(text: TextFile, header: _Header) -> Rows:
@@ -133,8 +129,7 @@ def _slow(text: TextFile, header: _Header) -> Rows:
     good = _good(records(text.lines(), header.separator), header, faults)
     while some := list(islice(good, _AT_ONCE)):
         lines.extend(line for line, _ in some)
-        columns = zip(*(fields for _, fields in some), strict=True)
-        chunks.append(pl.DataFrame(dict(zip(header.names, columns, strict=True)), schema=header.schema))
+        chunks.append(pl.DataFrame([row for _, row in some], schema=header.schema, orient="row"))
     return Rows(frame=pl.concat(chunks), lines=np.array(lines, dtype=np.int64), faults=faults)
 
 
@@ -142,7 +137,7 @@ def _good(
     candidates: Iterator[Record], header: _Header, faults: Faults
 ) -> Iterator[tuple[int, list[str | None]]]:
     """The records that fit the header, with their lines; the others are noted as faults."""
-    width, good = len(header.names), 0
+    width, good = len(header.schema), 0
     for line, _, fields in candidates:
         if line <= header.lines:
             continue

@@ -66,8 +66,8 @@ class Packed:
     ...     path = Path(folder) / "dump.xml.bz2"
     ...     _ = path.write_bytes(bz2.compress(b"<mediawiki/>"))
     ...     source = Packed(path, "the dump")
-    ...     list(source.blocks()), source.share()
-    ([b'<mediawiki/>'], 1.0)
+    ...     list(source.blocks()), source.taken == source.size
+    ([b'<mediawiki/>'], True)
     """
 
     def __init__(self, path: str | Path, kind: str = "the file") -> None:
@@ -79,10 +79,6 @@ class Packed:
             check_readable(Path(path), self.what)
         self.size = _size(path)  # bytes; nobody knows the size of a pipe, and 0 says so
         self.taken = 0  # bytes that were read so far
-
-    def share(self) -> float | None:
-        """How much of the file was read so far, from 0 to 1; None where nobody knows, as of a pipe."""
-        return min(1.0, self.taken / self.size) if self.size else None
 
     def blocks(self) -> Iterator[bytes]:
         """All its bytes, unpacked, a block at a time."""

@@ -4,6 +4,7 @@ Numbers are counts of a unit since 1970, or days of the calendar written as numb
 ISO 8601, or of a form that a person gives (`clocks.py`). Units and years that count are in `moments.py`.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +15,21 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.clocks import TextMoments, WallClock, at_place, formed_moments, iso_moments
 from tarry.readers.faults import clip, shown
-from tarry.readers.moments import END_S, FIRST_S, LIMITS, PER_SECOND, own_clock
+from tarry.readers.moments import (
+    END_S,
+    FIRST_DATE,
+    FIRST_S,
+    LAST_DATE,
+    LIMITS,
+    PER_SECOND,
+    UNITS,
+    own_clock,
+)
 
 __all__ = [
     "HINT",
-    "UNITS",
     "Counted",
     "Moments",
-    "check_unit",
     "days_of",
     "in_reach",
     "moments",
@@ -31,7 +39,6 @@ __all__ = [
 HINT = (
     "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit, or give --time-format"
 )
-UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
 _REASONS = (
     "",
@@ -44,7 +51,6 @@ _REASONS = (
 # Days of a spreadsheet: those that a history may have, and how many lie before 1970.
 _SHEET_DAYS, _SHEET_START = (20_000, 60_000), 25_569
 _DAY = 86_400_000_000
-_FIRST_DATE, _LAST_DATE = 19000101, 22001231  # the years that count, as dates without hyphens
 
 
 class Moments(NamedTuple):
@@ -63,17 +69,6 @@ class Moments(NamedTuple):
         """What is wrong with the time of one row."""
         fault = int(self.fault[row])
         return f"time {_REASONS[fault]}" + ("" if fault == MISSING else shown(self.source[row]))
-
-
-def check_unit(unit: str | None) -> None:
-    """Refuse a unit of time that does not exist.
-
-    >>> check_unit("min")
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: --time-unit must be one of s, ms, us, ns, iso, not min
-    """
-    if unit is not None and unit not in {*UNITS, "iso"}:
-        raise BadInput(f"--time-unit must be one of {', '.join(UNITS)}, iso, not {clip(unit)}")
 
 
 def moments(
@@ -136,15 +131,13 @@ def _placed(read: Moments, bare: BoolArray, zone: str | None) -> Moments:
     return read._replace(arrival=arrival, fault=fault, notes=tuple(notes))
 
 
-def _warnings(read: Moments) -> list[str]:
+def _warnings(read: Moments) -> Iterator[str]:
     """What a person should know of any column of times."""
     good = read.arrival[read.fault == FINE]
-    warnings = []
     if len(good) and not (good % _DAY).any():
-        warnings.append("all times are whole days: nothing can be said about minutes")
+        yield "all times are whole days: nothing can be said about minutes"
     if (read.fault == NO_MOMENT).any():
-        warnings.append(HINT)
-    return warnings
+        yield HINT
 
 
 def _from_moments(column: pl.Series, zone: str | None) -> tuple[Moments, BoolArray]:
@@ -179,8 +172,7 @@ def _from_form(column: pl.Series, form: str) -> tuple[Moments, BoolArray]:
     kind = column.dtype
     if not (kind.is_integer() or isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null)):
         raise BadInput(f"--time-format is for texts, and the column holds {clip(kind)}", "leave it out")
-    texts = column.cast(pl.String).str.strip_chars()
-    texts = texts.set(texts == "", None)
+    texts = column.cast(pl.String).str.strip_chars().replace("", None)
     read = formed_moments(texts, form)
     fault = _text_faults(read)
     fault[texts.is_null().to_numpy()] = MISSING
@@ -188,14 +180,12 @@ def _from_form(column: pl.Series, form: str) -> tuple[Moments, BoolArray]:
 
 
 def _text_faults(read: TextMoments) -> npt.NDArray[np.uint8]:
-    faults = np.where(read.good, np.where(in_reach(read.micros), FINE, FAR), NO_MOMENT)
-    return faults.astype(np.uint8)
+    return np.where(read.good, np.where(in_reach(read.micros), FINE, FAR), NO_MOMENT).astype(np.uint8)
 
 
 def _from_texts(column: pl.Series, unit: str | None) -> tuple[Moments, BoolArray]:
     """Texts that are numbers or ISO 8601, each by its own rule; `iso` says that none is a number."""
-    texts = column.cast(pl.String).str.strip_chars()
-    texts = texts.set(texts == "", None)
+    texts = column.cast(pl.String).str.strip_chars().replace("", None)
     numbers = texts.cast(pl.Float64, strict=False)
     if unit == "iso":
         numbers = numbers.clear(numbers.len())
@@ -321,7 +311,7 @@ def days_of(micros: IntArray) -> str:
 def _dates(floats: npt.NDArray[np.float64], finite: BoolArray) -> pl.Series | None:
     """The seconds of each day, if every number is a date without hyphens."""
     sizes = floats[finite]
-    if not len(sizes) or sizes.min() < _FIRST_DATE or sizes.max() > _LAST_DATE or (sizes % 1).any():
+    if not len(sizes) or sizes.min() < FIRST_DATE or sizes.max() > LAST_DATE or (sizes % 1).any():
         return None
     texts = pl.Series(np.where(finite, floats, 0).astype(np.int64)).cast(pl.String)
     days = texts.str.to_date("%Y%m%d", strict=False)

@@ -151,7 +151,7 @@ def test_what_is_no_answer_is_for_a_later_try(server, node, answer):
 def answered(response):
     """What a question comes to when this is answered."""
     address = read_address("http://127.0.0.1:8332")
-    return Node(address=address, send=lambda *_: response).ask("getblockcount")
+    return Node(address=address, send=lambda *_, **__: response).ask("getblockcount")
 
 
 @pytest.mark.parametrize("number", ["1e1000000", "1e4000000", "-1e-4000000"])

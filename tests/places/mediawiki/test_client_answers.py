@@ -9,7 +9,8 @@ from hypothesis import strategies as some
 from tarry.core.errors import TarryError
 from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.http_call import Response
-from tarry.places.mediawiki.client import Hidden, page_of, read_answer, refusal, text_at, wait_of
+from tarry.places.http import wait_of
+from tarry.places.mediawiki.client import Hidden, page_of, read_answer, refusal, text_at
 
 PASSING = ("readonly", "maxlag", "badtoken", "assertuserfailed", "ratelimited")
 
@@ -92,7 +93,7 @@ def test_an_account_that_is_too_quick_waits(header, wait_s):
 )
 def test_a_wait_is_read_and_bounded(told, wait_s):
     """A wiki cannot move somebody's posts by more than two days at a time."""
-    assert wait_of(told, 1) == wait_s
+    assert wait_of(told.get("wait"), told.get("reason"), 1) == wait_s
 
 
 @settings(max_examples=50)

@@ -6,7 +6,6 @@ from tarry.readers.kind import ReaderKind
 
 __all__ = ["OUTLET", "READER"]
 
-_DIGITS = 8  # of a txid, for a person
 _COOKIE = Option(flag="cookie", metavar="FILE", help="the node's own .cookie file", rule="file")
 
 OUTLET = OutletKind(
@@ -32,7 +31,7 @@ OUTLET = OutletKind(
         ),
         Option(flag="strict", help="refuse transactions that tell when they were made", rule="switch"),
     ),
-    what_of=lambda options: str(options["txid"])[:_DIGITS],
+    what_of=lambda options: str(options["txid"])[:8],  # enough for a person
 )
 READER = ReaderKind(
     name="bitcoin",

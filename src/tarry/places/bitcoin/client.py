@@ -16,6 +16,7 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ __all__ = [
     "read_node",
 ]
 
-#: How a request goes out: address, headers, body, and the most bytes that may be answered.
-Send = Callable[[Address, dict[str, str], bytes, int], Response]
+#: How a request goes out: address, headers, body, and in `most` how many bytes may be answered.
+Send = Callable[..., Response]
 #: What sentences call the address.
 WHERE = "the address of a node"
 #: It has been mined, and something that it pays is still unspent.
@@ -49,11 +50,9 @@ ALREADY_THERE = -27
 MISSING = ("bad-txns-inputs-missingorspent", "missing-inputs", "missing inputs", "missingorspent")
 _MOST_ANSWER = 64 << 10
 _MOST = {"getrawtransaction": 1 << 20}  # more than any node passes on
-_MOST_SECRET = 1024
 #: What reading raises where something is no answer of a node.
 _STRANGE = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError, AttributeError)
 _LONGEST_S = 30
-_UNWANTED, _FORBIDDEN = 401, 403
 _LARGEST_CODE = 1_000_000
 _LONGEST_NUMBER, _MOST_DIGITS = 40, 30
 _ABOUT_IT = {-25, -26}
@@ -184,11 +183,9 @@ class Node:
         response = self._post([_question(n, method, params) for n, params in enumerate(each)], self.most)
         try:
             answers = {answer.get("id"): _result(answer, method) for answer in _json(response)}
-            if len(answers) == len(each):
-                return [answers[number] for number in range(len(each))]
+            return [answers[number] for number in range(len(each))]
         except _STRANGE:
-            pass
-        raise self.strange_answer(response)
+            raise self.strange_answer(response) from None
 
     def strange_answer(self, response: Response | None = None) -> Unreachable:
         """The trouble with something that is no node."""
@@ -202,10 +199,10 @@ class Node:
         headers = {"User-Agent": "tarry", "Connection": "close", "Content-Type": "application/json"}
         if (secret := self._secret()) is not None:
             headers["Authorization"] = f"Basic {base64.b64encode(secret).decode()}"
-        response = self.send(self.address, headers, json.dumps(question).encode(), most)
-        if response.status == _UNWANTED:
+        response = self.send(self.address, headers, json.dumps(question).encode(), most=most)
+        if response.status == 401:
             raise Unreachable(f"{self.who} does not know this login: check the cookie or login file")
-        if response.status == _FORBIDDEN:
+        if response.status == 403:
             raise Unreachable(
                 f"{self.who} does not let us in from here: check its rpcallowip and rpcwhitelist"
             )
@@ -254,13 +251,9 @@ machine: reach it through a tunnel that ends on this machine, or by https://
         has = "neither a cookie nor a login" if cookie is None else "both a cookie and a login"
         raise BadInput(f"the node has {has}", "give one of the two")
     check_timeout(timeout_s, _LONGEST_S, "a node")
-
-    def send(address: Address, headers: dict[str, str], body: bytes, most: int) -> Response:
-        return call(address, headers, body, timeout_s=timeout_s, tls=tls, who="the node", most=most)
-
     return Node(
         address=address,
-        send=send,
+        send=partial(call, timeout_s=timeout_s, tls=tls, who="the node"),
         cookie=read_path(cookie, "the cookie of a node"),
         login=read_path(login, "the login of a node"),
     )
@@ -287,7 +280,7 @@ def first_line(path: Path) -> bytes:
     b''
     """
     with path.open("rb") as file:
-        return file.read(_MOST_SECRET).partition(b"\n")[0].strip()
+        return file.read(1024).partition(b"\n")[0].strip()
 
 
 def _question(number: int | str, method: str, params: Sequence[Any]) -> dict[str, Any]:
@@ -304,14 +297,11 @@ def _result(answer: Any, method: str) -> Any:
     error = answer.get("error")
     if error is None:
         return answer["result"]
-    return NodeError(_code(error["code"]), one_line(str(error.get("message", ""))), method)
-
-
-def _code(code: Any) -> int:
-    """A plain small number: whatever else is written there could take for ever to work out."""
+    code = error["code"]
+    # A plain small number: whatever else is written there could take for ever to work out.
     if type(code) is not int or abs(code) > _LARGEST_CODE:
         raise ValueError
-    return code
+    return NodeError(code, one_line(str(error.get("message", ""))), method)
 
 
 def _number(text: str) -> Decimal:
@@ -338,7 +328,6 @@ def explain(code: int, reason: str) -> Refused | Unreachable:
     lower = reason.lower()
     if any(mark in lower for mark in _NOT_NOW):
         return Unreachable(f"the node does not take it now ({words}): it is tried again")
-    for marks, meaning in _READINGS:
-        if any(mark in lower for mark in marks):
-            return Refused(f"the node refuses it ({words}): {meaning}")
-    return Refused(f"the node refuses it ({words}): make another one, or ask its operator")
+    meanings = (meaning for marks, meaning in _READINGS if any(mark in lower for mark in marks))
+    meaning = next(meanings, "make another one, or ask its operator")
+    return Refused(f"the node refuses it ({words}): {meaning}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from tarry.core.errors import BadInput
@@ -33,9 +34,7 @@ _NOT_REPLACEABLE = 0xFFFFFFFE
 _NO_LOCK, _IN_TIME, _LENGTH = 1 << 31, 1 << 22, 0xFFFF
 _UNIT_S = 512
 _BLOCKS = (2, 3, 6, 12, 24, 144)  # for which wallets ask how much is needed
-_MODES = ("economical", "conservative")
 _COIN = 100_000_000
-_KILO = 1000
 _MOST_COINS, _MOST_SIZE = 21_000_000, 4_000_000
 _NEAR = Fraction(1, 100)
 _FAR = 4
@@ -154,7 +153,7 @@ def _seen_by(node: Node, transaction: RawTransaction, line: Sequence[RawTransact
     verdict = node.ask("testmempoolaccept", [each.raw.hex() for each in (*line, transaction)])[-1]
     if verdict.get("allowed"):
         fee, vsize = round(_coins(verdict["fees"]["base"]) * _COIN), _whole(verdict["vsize"], _MOST_SIZE)
-        yield from _fee_clues(fee, vsize or 1, len(transaction.inputs), _estimates(node))
+        yield from _fee_clues(fee, vsize or 1, len(transaction.inputs), list(_estimates(node)))
     elif reason := verdict.get("reject-reason") or verdict.get("package-error"):
         yield _not_taken(one_line(str(reason)))
 
@@ -170,15 +169,12 @@ def _not_taken(reason: str) -> Clue:
     return Clue("not now", f"the node would not take it now ({reason})", "make it with a higher fee")
 
 
-def _estimates(node: Node) -> dict[int, list[Fraction]]:
-    """By how many blocks one would wait: fee rates in satoshis a virtual byte, as far as they are known."""
-    estimates: dict[int, list[Fraction]] = {}
-    for blocks in _BLOCKS:
-        answers: list[Any] = [node.ask("estimatesmartfee", blocks, mode) for mode in _MODES]
-        rates = [_coins(each["feerate"]) * _COIN / _KILO for each in answers if "feerate" in each]
-        if rates:
-            estimates[blocks] = rates
-    return estimates
+def _estimates(node: Node) -> Iterator[tuple[int, Fraction]]:
+    """How many blocks one would wait at which fee rate, in satoshis a virtual byte, as far as is known."""
+    for blocks, mode in product(_BLOCKS, ("economical", "conservative")):
+        answer = node.ask("estimatesmartfee", blocks, mode)
+        if "feerate" in answer:
+            yield blocks, _coins(answer["feerate"]) * _COIN / 1000
 
 
 def _coins(amount: Any) -> Fraction:
@@ -194,16 +190,14 @@ def _whole(number: Any, most: int) -> int:
     return number
 
 
-def _fee_clues(fee: int, vsize: int, inputs: int, estimates: dict[int, list[Fraction]]) -> Iterator[Clue]:
+def _fee_clues(
+    fee: int, vsize: int, inputs: int, estimates: Sequence[tuple[int, Fraction]]
+) -> Iterator[Clue]:
     if not estimates:
         return
     rate = Fraction(fee, vsize)
     shown = f"{float(rate):.3g} satoshis a virtual byte"
-    same = [
-        blocks
-        for blocks, rates in estimates.items()
-        if any(abs(rate - each) <= each * _NEAR for each in rates)
-    ]
+    same = [blocks for blocks, each in estimates if abs(rate - each) <= each * _NEAR]
     if same and not _is_round(fee, vsize, inputs):
         yield Clue(
             "fee",
@@ -211,8 +205,8 @@ def _fee_clues(fee: int, vsize: int, inputs: int, estimates: dict[int, list[Frac
             "was made",
             _ROUND,
         )
-    everything = [each for rates in estimates.values() for each in rates]
-    if rate > _FAR * max(everything) or rate * _FAR < min(everything):
+    rates = [each for _, each in estimates]
+    if rate > _FAR * max(rates) or rate * _FAR < min(rates):
         yield Clue("fee", f"its fee rate, {shown}, is far from what others pay now: it stands out", _ROUND)
 
 

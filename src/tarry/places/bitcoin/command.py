@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from tarry.keep.home import ME, Home
 from tarry.keep.posts import Post, Receipt
 from tarry.places.bitcoin.client import read_node
 from tarry.places.bitcoin.clues import Clue, clues_of, look, refuse_clues
-from tarry.places.bitcoin.transaction import Placed, Queued, RawTransaction, arrange, read_transaction
+from tarry.places.bitcoin.transaction import Queued, RawTransaction, arrange, read_transaction
 
 __all__ = ["add_arguments", "run"]
 
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _post(
-    arguments: argparse.Namespace, options: dict[str, Any], placed: Placed, depends_on: int | None
+    arguments: argparse.Namespace, options: dict[str, Any], placed: Queued, depends_on: int | None
 ) -> Post:
     return Post(
         actor=ME,
@@ -144,14 +145,11 @@ def _queue(gate: Gate) -> tuple[dict[str, int], list[Queued]]:
     return {txid: post for post, txid in names.items()}, queue
 
 
-def _waves(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
+def _waves(placed: Sequence[Queued]) -> Iterator[list[Queued]]:
     """What can be admitted at once, in one tick: nobody before what it waits for has a key."""
-    left, new = list(placed), {each.transaction.txid for each in placed}
-    while left:
-        wave = [each for each in left if each.after not in new]
-        yield wave
-        left = [each for each in left if each not in wave]
-        new -= {each.transaction.txid for each in wave}
+    new = {each.transaction.txid for each in placed}
+    for _, wave in groupby(placed, lambda each: sum(one.txid in new for one in each.line)):
+        yield list(wave)
 
 
 def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None:
@@ -161,7 +159,7 @@ def _refuse(arguments: argparse.Namespace, clues: dict[str, list[Clue]]) -> None
 
 def _print_taken(
     arguments: argparse.Namespace,
-    placed: Sequence[Placed],
+    placed: Sequence[Queued],
     taken: dict[str, Receipt],
     clues: dict[str, list[Clue]],
 ) -> None:

@@ -24,14 +24,12 @@ from tarry.keep.posts import Release
 from tarry.places.bitcoin.client import ALREADY_THERE, Node, NodeError, explain, read_node
 from tarry.places.bitcoin.clues import clues_of, refuse_clues
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
-from tarry.places.checks import check_options
+from tarry.places.checks import check_options, never_taken
 from tarry.places.http import only_asking
 
 __all__ = ["Bitcoin"]
 
-_OF_A_NODE = ("node", "cookie", "login")
 _NO_SUCH = -5
-_MOST_LOOKED_AT = 16  # outputs: one that is unspent is enough
 
 
 class Bitcoin(Outlet):
@@ -78,12 +76,10 @@ directory): check its path and rights
         if self._strict:
             refuse_clues(clues_of(transaction), "the transaction tells when it was made")
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Give it to the node, or raise why not."""
-        try:
-            node, transaction = self._node_of(release.options), _read(release.options, release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        node, transaction = self._node_of(release.options), _read(release.options, release.content)
         try:
             txid = node.ask("sendrawtransaction", transaction.raw.hex())
         except NodeError as error:
@@ -97,7 +93,9 @@ directory): check its path and rights
             raise Refused("the node took it under another name: look whether it is there, then withdraw it")
 
     def _node_of(self, options: Mapping[str, Any]) -> Node:
-        check_options(options, {"txid", *(() if self._node else _OF_A_NODE)}, "a transaction")
+        check_options(
+            options, {"txid"} if self._node else {"txid", "node", "cookie", "login"}, "a transaction"
+        )
         txid = options.get("txid", "")
         if not isinstance(txid, str):
             raise BadInput(f"the txid of a post must be a text, not {type(txid).__name__}")
@@ -126,7 +124,7 @@ def _is_there(node: Node, transaction: RawTransaction) -> bool:
     txid = transaction.txid
     if _has(node, "getmempoolentry", txid) or _has(node, "getrawtransaction", txid):
         return True
-    outputs = range(min(len(transaction.outputs), _MOST_LOOKED_AT))
+    outputs = range(min(len(transaction.outputs), 16))  # one that is unspent is enough
     return any(_has(node, "gettxout", txid, index) for index in outputs)
 
 

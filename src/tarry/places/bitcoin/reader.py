@@ -10,11 +10,10 @@ from typing import Any
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import Unreachable
 from tarry.net.address import Address, read_address
-from tarry.net.http_call import Response
 from tarry.net.web import WebRequest, ask
 from tarry.places.bitcoin.client import WHERE, Node, NodeError, first_line
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import as_object, event_of, events_in
+from tarry.readers.exports import as_object, event_of, events_in, listed
 from tarry.readers.faults import Faults, clip
 from tarry.readers.moments import counted_us
 
@@ -81,11 +80,11 @@ def _send(
     address: Address,
     headers: dict[str, str],
     body: bytes,
-    most: int,
     *,
+    most: int,
     who: str,
     wait: Callable[[float], None],
-) -> Response:
+) -> Any:
     """A node that is too busy is asked again."""
     return ask(
         WebRequest(method="POST", who=who, address=address, headers=headers, body=body, most=most), wait
@@ -136,7 +135,7 @@ def _in_blocks(rpc: Node, heights: range) -> Iterator[Event | str]:
         if not isinstance(block, dict) or not isinstance(block.get("tx"), list):
             raise rpc.strange_answer()
         for payment in map(as_object, block["tx"]):
-            inputs = _listed(payment, "vin")
+            inputs = listed(payment, "vin")
             if not any("coinbase" in each for each in inputs):  # new coins, which nobody sent
                 spent = [as_object(each.get("prevout")).get("scriptPubKey") for each in inputs]
                 yield _event(payment, block.get("time"), spent)
@@ -154,10 +153,10 @@ def _in_mempool(rpc: Node) -> Iterator[Event | str]:
             for entry, payment in zip(entries, payments, strict=True)
             if not isinstance(entry, NodeError) and not isinstance(payment, NodeError)
         ]
-        outs = {_out(each): None for _, payment in there for each in _listed(payment, "vin")}
+        outs = {_out(each): None for _, payment in there for each in listed(payment, "vin")}
         scripts = _scripts(rpc, list(outs))
         for entry, payment in there:
-            spent = [scripts.get(_out(each)) for each in _listed(payment, "vin")]
+            spent = [scripts.get(_out(each)) for each in listed(payment, "vin")]
             yield _event(payment, entry.get("time"), spent)
         yield from ["it left the mempool while that was read"] * (len(names) - len(there))
 
@@ -176,7 +175,7 @@ def _scripts(rpc: Node, outs: Sequence[tuple[str, int]]) -> dict[tuple[str, int]
         unknown = [out for out in piece if scripts[out] is None]
         parents = rpc.ask_many("getrawtransaction", [(name, 1) for name, _ in unknown])
         for (name, place), parent in zip(unknown, parents, strict=True):
-            outputs = {each.get("n"): each for each in _listed(as_object(parent), "vout")}
+            outputs = {each.get("n"): each for each in listed(as_object(parent), "vout")}
             scripts[name, place] = outputs.get(place, {}).get("scriptPubKey")
     return scripts
 
@@ -188,7 +187,7 @@ def _event(payment: Mapping[str, Any], seconds: object, spent: list[Any]) -> Eve
     senders = [as_object(script).get("address") for script in spent]
     if not isinstance(senders[0], str):
         return "the first input has no address"
-    scripts = [as_object(each.get("scriptPubKey")) for each in _listed(payment, "vout")]
+    scripts = [as_object(each.get("scriptPubKey")) for each in listed(payment, "vout")]
     if not scripts:
         return "there is no output"
     others = [each["address"] for each in scripts if isinstance(each.get("address"), str)]
@@ -200,11 +199,6 @@ def _out(spending: Mapping[str, Any]) -> tuple[str, int]:
     """Which output of which transaction is spent."""
     place = spending.get("vout")
     return str(spending.get("txid")), place if isinstance(place, int) else -1
-
-
-def _listed(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    rows = value.get(name)
-    return [as_object(row) for row in rows] if isinstance(rows, list) else []
 
 
 def _pieces(things: Sequence[Any], size: int) -> list[Sequence[Any]]:

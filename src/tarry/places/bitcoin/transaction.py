@@ -19,13 +19,12 @@ from io import BytesIO
 
 from tarry.core.errors import BadInput
 
-__all__ = ["MOST_BYTES", "Input", "Placed", "Queued", "RawTransaction", "arrange", "read_transaction"]
+__all__ = ["MOST_BYTES", "Input", "Queued", "RawTransaction", "arrange", "read_transaction"]
 
 #: What nodes relay is smaller still: 400,000 units of weight, of which a byte has one or four.
 MOST_BYTES = 400_000
 _MOST_MONEY = 21_000_000 * 100_000_000
 _LEAST_INPUT, _LEAST_OUTPUT = 41, 9  # bytes
-_NO_COIN = bytes(32)
 _WHAT = "a transaction"
 _ANOTHER = "make another one with your wallet"
 _HEX = re.compile(rb"[0-9a-fA-F]+")
@@ -80,7 +79,7 @@ class RawTransaction:
 
 @dataclass(frozen=True)
 class Queued:
-    """A transaction that is in the queue already.
+    """A transaction that is in the queue, or comes into it.
 
     >>> spent = b"11" * 32 + b"000000000151ffffffff"
     >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
@@ -93,26 +92,7 @@ class Queued:
     after: str | None = None  # the txid of the one that goes first
     waits: bool = True  # False: it is parked
     id: str = ""  # by which its owner takes it back
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A transaction that comes in, with its target and those that go before it, the first of them first.
-
-    >>> spent = b"11" * 32 + b"000000000151ffffffff"
-    >>> made = read_transaction(b"0100000001" + spent + b"01e803000000000000015100000000")
-    >>> arrange([made], [])[0].target == made.txid
-    True
-    """
-
-    transaction: RawTransaction
-    target: str
-    line: tuple[RawTransaction, ...] = ()
-
-    @property
-    def after(self) -> str | None:
-        """The txid of the one that goes right before it."""
-        return self.line[-1].txid if self.line else None
+    line: tuple[RawTransaction, ...] = ()  # of one that comes in: what goes before it, the first one first
 
 
 def read_transaction(content: bytes) -> RawTransaction:
@@ -178,12 +158,11 @@ class _Reader(BytesIO):
 
     def _input(self) -> tuple[str, int, int, int]:
         txid, index = self._take(32), self._number(4)
-        if txid == _NO_COIN:
+        if txid == bytes(32):
             raise BadInput(
                 f"{_WHAT} must spend coins, not be a miner's reward, which only a block can hold"
             )
-        script = self._skip()
-        return txid[::-1].hex(), index, script, self._number(4)
+        return txid[::-1].hex(), index, self._skip(), self._number(4)
 
     def _output(self) -> int:
         value = self._number(8)
@@ -191,8 +170,7 @@ class _Reader(BytesIO):
         return value
 
     def _witness(self) -> bool:
-        items = [self._skip() for _ in range(self._count(1))]
-        return bool(items)
+        return bool([self._skip() for _ in range(self._count(1))])
 
     def _skip(self) -> int:
         """Pass over bytes that begin with their own length."""
@@ -238,7 +216,7 @@ def _check_sense(made: RawTransaction) -> None:
 
 def arrange(
     transactions: Sequence[RawTransaction], queue: Sequence[Queued], target: str | None = None
-) -> list[Placed]:
+) -> list[Queued]:
     """Find everybody's target and predecessors; those that go first come first.
 
     >>> def pay(coin):
@@ -252,44 +230,35 @@ def arrange(
     queued = {each.transaction.txid: each for each in queue}
     _check_once(transactions, queued)
     _check_coins(queue, transactions)
-    everything = {
-        **{txid: each.transaction for txid, each in queued.items()},
-        **{each.txid: each for each in transactions},
-    }
-    before = {txid: each.after for txid, each in queued.items()}
-    targets = {txid: each.target for txid, each in queued.items()}
-    placed = []
+    there = dict(queued)
     for each in _parents_first(transactions):
-        after = _last_parent(each, queued, before)
-        inherited = targets.get(after or "")
+        after = _last_parent(each, there)
+        inherited = there[after].target if after else None
         if inherited is not None and target not in {None, inherited}:
             raise BadInput(
                 f"a transaction must have the target of what it spends, not {target!r}",
                 "give no --target, or that one",
             )
-        before[each.txid], targets[each.txid] = after, inherited or target or each.txid
-        line = [everything[txid] for txid in _line(after, before)]
-        placed.append(Placed(each, targets[each.txid], tuple(reversed(line))))
-    return placed
+        line = tuple(reversed([*_line(after, there)]))
+        there[each.txid] = Queued(each, inherited or target or each.txid, after, line=line)
+    return list(there.values())[len(queued) :]
 
 
-def _line(txid: str | None, before: Mapping[str, str | None]) -> Iterator[str]:
+def _line(txid: str | None, there: Mapping[str, Queued]) -> Iterator[RawTransaction]:
     """One and its predecessors, the nearest first."""
-    while txid is not None:
-        yield txid
-        txid = before.get(txid)
+    while each := there.get(txid or ""):
+        yield each.transaction
+        txid = each.after
 
 
-def _last_parent(
-    each: RawTransaction, queued: Mapping[str, Queued], before: Mapping[str, str | None]
-) -> str | None:
+def _last_parent(each: RawTransaction, there: Mapping[str, Queued]) -> str | None:
     """The one that leaves last of those that have to leave first."""
-    parents = {spent.txid for spent in each.inputs if spent.txid in before}
-    if any(txid in queued and not queued[txid].waits for txid in parents):
+    parents = {spent.txid for spent in each.inputs if spent.txid in there}
+    if not all(there[txid].waits for txid in parents):
         raise BadInput(
             f"{_WHAT} spends from one that is parked", "tarry repeat that one first, or tarry withdraw it"
         )
-    last = [one for one in parents if parents <= set(_line(one, before))]
+    last = [one for one in parents if parents <= {each.txid for each in _line(one, there)}]
     if parents and not last:
         raise BadInput(
             f"{_WHAT} spends from {len(parents)} that wait side by side",
@@ -327,23 +296,21 @@ def _check_once(transactions: Sequence[RawTransaction], queued: Mapping[str, Que
 def _check_coins(queue: Sequence[Queued], transactions: Sequence[RawTransaction]) -> None:
     """Two that spend one coin cannot both be mined; and nothing may come before what waits already."""
     spenders = {spent.coin: each for each in queue for spent in each.transaction.inputs}
-    new = set[tuple[str, int]]()
+    children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
     for each in transactions:
         for spent in each.inputs:
             if (rival := spenders.get(spent.coin)) is not None:
                 raise BadInput(
                     f"{_WHAT} spends a coin that another in the queue spends{_as(rival)}", _withdraw(rival)
                 )
-            if spent.coin in new:
-                raise BadInput("two of the given transactions spend the same coin", "send one of the two")
-            new.add(spent.coin)
-    children = {spent.txid: each for each in queue for spent in each.transaction.inputs}
-    for each in transactions:
         if (child := children.get(each.txid)) is not None:
             raise BadInput(
                 f"one that waits already spends a coin of this transaction{_as(child)}",
                 f"{_withdraw(child)}, and send both together",
             )
+    coins = [spent.coin for each in transactions for spent in each.inputs]
+    if len(set(coins)) < len(coins):
+        raise BadInput("two of the given transactions spend the same coin", "send one of the two")
 
 
 def _as(queued: Queued) -> str:

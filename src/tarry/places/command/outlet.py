@@ -28,7 +28,6 @@ __all__ = ["CommandOutlet", "command_options"]
 ALWAYS_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR")
 
 _KEEPERS = -1  # the umask of the keeper, as `subprocess` calls it
-_ALL_RIGHTS = 0o777
 
 
 def command_options(
@@ -86,7 +85,7 @@ class CommandOutlet(Outlet):
             # Its values may be secrets.
             raise BadInput("the environment of a command must be a table of texts without NUL")
         umask = options.get("umask", _KEEPERS)
-        if type(umask) is not int or not _KEEPERS <= umask <= _ALL_RIGHTS:
+        if type(umask) is not int or not _KEEPERS <= umask <= 0o777:
             raise BadInput(f"the umask of a command must be 0 to 0o777, not {umask!r}")
         if _which(argv[0], directory, environment) is None:
             raise BadInput(f"{argv[0]!r} cannot be run", "check its name, and that it may be executed")
@@ -140,8 +139,7 @@ def _readable(content: bytes) -> IO[bytes]:
 
 
 def _signal(number: int) -> str:
-    names = {known.value: known.name for known in signal.Signals}
-    return names.get(number, f"signal {number}")
+    return {known.value: known.name for known in signal.Signals}.get(number, f"signal {number}")
 
 
 def _is_text(value: object) -> bool:

@@ -133,33 +133,34 @@ def _is_bot(act: _Act) -> bool:
 
 def _of_query(answer: Fields) -> Iterator[_Act]:
     """A line of `gerrit query`: accounts in full, times in seconds. Line comments have no time there."""
-    if "owner" in answer:
-        yield _Act(answer["owner"], answer.get("createdOn"))
+    yield from _made(answer, "owner", "createdOn")
     for message in _list(answer.get("comments")):
         yield _Act(message.get("reviewer"), message.get("timestamp"))
     for patch_set in (*_list(answer.get("patchSets")), *_list([answer.get("currentPatchSet")])):
-        if "uploader" in patch_set:
-            yield _Act(patch_set["uploader"], patch_set.get("createdOn"))
+        yield from _made(patch_set, "uploader", "createdOn")
         for approval in _list(patch_set.get("approvals")):
             yield _Act(approval.get("by"), approval.get("grantedOn"))
 
 
 def _of_rest(answer: Fields) -> Iterator[_Act]:
     """A change of the REST API: how much of it there is depends on what was asked for."""
-    if "owner" in answer:
-        yield _Act(answer["owner"], answer.get("created"))
+    yield from _made(answer, "owner", "created")
     for message in _list(answer.get("messages")):
         if "author" in message:  # others were written by the server
             yield _Act(message["author"], message.get("date"), message.get("tag"))
     for revision in map(as_object, as_object(answer.get("revisions")).values()):
-        if "uploader" in revision:
-            yield _Act(revision["uploader"], revision.get("created"))
+        yield from _made(revision, "uploader", "created")
     for label in map(as_object, as_object(answer.get("labels")).values()):
         for vote in _list(label.get("all")):
             if vote.get("value") and "date" in vote:
                 yield _Act(vote, vote["date"])
     if _is_comments(answer.get("comments")):
         yield from _of_comments(answer["comments"])
+
+
+def _made(thing: Fields, who: str, when: str) -> list[_Act]:
+    """That somebody made a thing, if it says who."""
+    return [_Act(thing[who], thing.get(when))] if who in thing else []
 
 
 def _of_comments(answer: Fields) -> Iterator[_Act]:

@@ -24,7 +24,6 @@ _PLACES = ("pull_request_url", "issue_url", "html_url", "url")
 _PLACE = re.compile(
     r"https?://[^/]+/(?:.*/)?(?:repos/)?([^/]+/[^/]+)/(?:pulls?|issues)/([0-9]+)(?:[/#?].*)?"
 )
-_GHOST = "ghost"  # the account that GitHub shows for all deleted ones
 
 
 def read_github(path: Paths) -> Stream:
@@ -72,7 +71,7 @@ def _event(item: Fields) -> Event | str:
         is_error = isinstance(item.get("message"), str) and "documentation_url" in item
         return _ERROR if is_error else "no review, comment, issue, pull request or event"
     login = read_fields(user, "login")
-    if user is None or login == _GHOST:
+    if user is None or login == "ghost":  # whom GitHub shows for all deleted ones
         return "the user is deleted"
     if not isinstance(login, str) or not login:
         return "the user has no login"
@@ -89,12 +88,9 @@ def _event(item: Fields) -> Event | str:
 
 def _place(item: Fields) -> tuple[str, str] | None:
     """The target and its repository, by the addresses that an object of the REST API has."""
-    for name in _PLACES:
-        address = item.get(name)
-        match = _PLACE.fullmatch(address) if isinstance(address, str) else None
-        if match is not None:
-            return f"{match[1]}#{match[2]}", match[1]
-    return None
+    places = (_PLACE.fullmatch(str(item.get(name))) for name in _PLACES)
+    place = next(filter(None, places), None)
+    return (f"{place[1]}#{place[2]}", place[1]) if place else None
 
 
 def _public_place(item: Fields) -> tuple[str, str] | None:

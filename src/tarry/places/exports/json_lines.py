@@ -7,17 +7,23 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Fields, events_of, values_of
-from tarry.readers.faults import clip
-from tarry.readers.moments import NoMoment, counted_us, is_count, moment_us, unit_by_size
+from tarry.readers.exports import Fields, events_of, read_fields, values_of
+from tarry.readers.faults import NO_NAMES, clip
+from tarry.readers.moments import (
+    FIRST_DATE,
+    LAST_DATE,
+    UNITS,
+    NoMoment,
+    counted_us,
+    is_count,
+    moment_us,
+    unit_by_size,
+)
 from tarry.readers.sources import Paths, Pieces
 
 __all__ = ["Missing", "as_name", "picker", "read_json_lines"]
 
-_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "iso": ""}
-_FIRST_DAY, _LAST_DAY = 19000101, 22001231  # numbers that are more likely dates than counts of seconds
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_NEVER = {bool: "true or false", list: "a list", dict: "an object"}  # what names are not
 _EXACT = 2.0**53  # whole numbers below it are exact as floats
 
 
@@ -47,8 +53,8 @@ def read_json_lines(
     ...     stream.notes, list(stream)[0].time
     (('times read as seconds, by the size of the first',), 1714557600000000)
     """
-    if time_unit is not None and time_unit not in _UNITS:
-        raise BadInput(f"unknown --time-unit {clip(time_unit)!r}", f"use {', '.join(_UNITS)}")
+    if time_unit is not None and time_unit not in {*UNITS, "iso"}:
+        raise BadInput(f"unknown --time-unit {clip(time_unit)!r}", f"use {', '.join(UNITS)}, iso")
     ways = {"actor": actor, "target": target, "track": track}
     pickers = [(role, picker(role, way)) for role, way in ways.items() if way is not None]
     clock = _Clock(picker("time", time), time_unit, utc=utc)
@@ -85,7 +91,7 @@ class _Clock:
             value = None
         if self._is_guess and is_count(value) and not _is_day(value):
             self._unit = unit_by_size(value)
-            self.notes = (f"times read as {_UNITS[self._unit]}, by the size of the first", *self.notes)
+            self.notes = (f"times read as {UNITS[self._unit]}, by the size of the first", *self.notes)
 
     def read(self, row: Fields) -> int:
         """The time of an object."""
@@ -96,12 +102,12 @@ class _Clock:
             raise NoMoment(f"time is a day without a time of day: {clip(value)}")
         self._unit = self._unit or unit_by_size(value)
         if self._is_guess and unit_by_size(value) != self._unit:
-            raise NoMoment(f"time is of another unit than the first number ({_UNITS[self._unit]})")
+            raise NoMoment(f"time is of another unit than the first number ({UNITS[self._unit]})")
         return counted_us(value, self._unit)
 
 
 def _is_day(number: Any) -> bool:
-    return _FIRST_DAY <= (float(number) if isinstance(number, str) else number) <= _LAST_DAY
+    return FIRST_DATE <= (float(number) if isinstance(number, str) else number) <= LAST_DATE
 
 
 class Missing(ValueError):
@@ -151,24 +157,12 @@ def _way_picker(role: str, way: str) -> Callable[[Fields], Any]:
     names = way.split(".")
 
     def pick(row: Fields) -> Any:
-        part = row[way] if way in row else _part_at(row, names)
+        part = row[way] if way in row else read_fields(row, *names)
         if part is None or part == "":
             raise Missing(f"{role} is missing: nothing at {clip(way)}")
         return part
 
     return pick
-
-
-def _part_at(row: object, names: list[str]) -> Any:
-    """What lies at the end of a way of names and places in lists, or None."""
-    for name in names:
-        if isinstance(row, dict):
-            row = row.get(name)
-        elif isinstance(row, list) and name.isascii() and name.isdigit():
-            row = row[int(name)] if len(name) < 10 and int(name) < len(row) else None
-        else:
-            return None
-    return row
 
 
 def as_name(role: str, part: Any) -> str:
@@ -182,8 +176,8 @@ def as_name(role: str, part: Any) -> str:
     """
     if isinstance(part, str):
         return part
-    if type(part) in _NEVER:
-        raise Missing(f"{role} is {_NEVER[type(part)]}")
+    if type(part) in NO_NAMES:
+        raise Missing(f"{role} is {NO_NAMES[type(part)]}")
     if isinstance(part, float) and part.is_integer() and abs(part) < _EXACT:
         part = int(part)
     return str(part)

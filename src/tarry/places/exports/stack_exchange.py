@@ -18,7 +18,6 @@ _NOTES = (
     "accounts are told by number; a deleted one by the display name that is left, which two may share",
 )
 _utc = partial(moment_us, bare_is_utc=True)
-_COMMUNITY = "-1"  # the account of the site itself, which owns tag wikis and edits by machine
 
 
 #: By the element around the rows, which attributes say who and on what: the number of the account, the name
@@ -66,14 +65,15 @@ def _rows(source: Packed) -> Iterator[Numbered]:
     line, root, _ = next(elements)
     if root not in _FILES:
         found = _OTHERS.get(root, f"<{clip(root)}>")
-        raise xml.refuse(line, "must be Posts.xml, Comments.xml or PostHistory.xml", found)
+        raise xml.refuse("must be Posts.xml, Comments.xml or PostHistory.xml", found, line=line)
     number, name_left, targets = _FILES[root]
     last: tuple[str | None, Event] | None = None  # the last event, and the revision it was
     for line, _, row in elements:
         # A name never equals a number: an account 17 and somebody who was called 17 are two.
         actor = row.get(number) or (f"name {row[name_left]}" if row.get(name_left) else "")
         target = next((row[name] for name in targets if row.get(name)), "")
-        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == _COMMUNITY, read=_utc)
+        # The account -1 is the site itself, which owns tag wikis and edits by machine.
+        event = event_of(actor, target, row.get("CreationDate"), is_bot=actor == "-1", read=_utc)
         if isinstance(event, Event):
             before, last = last, (row.get("RevisionGUID"), event)
             if last == before and last[0] is not None:

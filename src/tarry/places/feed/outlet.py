@@ -23,13 +23,13 @@ from typing import Any, Self
 
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
+from tarry.keep.keys import make_durable
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
 
 __all__ = ["FeedFile"]
 
-_REMEMBERED = 5000  # far more than are delivered while a worker is held up for a lease
 #: Not a matter of time: a person has to look.
 _HOPELESS = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
 
@@ -55,7 +55,8 @@ class FeedFile(Outlet):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._seen = self.path.stat().st_size if self.path.is_file() else 0
-        self._written = deque[str](maxlen=_REMEMBERED)
+        # Far more than are delivered while a worker is held up for a lease.
+        self._written = deque[str](maxlen=5000)
 
     @classmethod
     def for_space(cls, settings: Mapping[str, Any], *, space: str, secret: bytes) -> Self:  # noqa: ARG003 - not needed
@@ -109,19 +110,10 @@ def _locked(path: Path) -> Iterator[int]:
             raise OSError(errno.EINVAL, "it is not a file")
         fcntl.flock(file, fcntl.LOCK_EX)
         if born:
-            _sync_folder(path.parent)
+            make_durable(path.parent)
         yield file
     finally:
         os.close(file)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name is durable when its folder is."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _cut_off_rest(file: int) -> int:

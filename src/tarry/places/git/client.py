@@ -41,7 +41,6 @@ _FETCH_NOTHING = {
     "GIT_ALLOW_PROTOCOL": "none",  # nor by a git that does not know the line above
 }
 _QUIETLY = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushUpdateRejected=false")
-_MOST_WORDS = 500
 _NO_COMPLAINT = ("hint:", "To ", "error: failed to push")
 #: What git says if it did not even come to speak with a remote.
 _OUTSIDE = (
@@ -54,10 +53,8 @@ _OUTSIDE = (
     "could not read Password",
     "' not found",
 )
-_LOCAL_S = 120.0
 _TO_READ = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "log.showRoot=true", "log.follow=false")
 _BLOCK, _LONGEST = 1 << 16, 1 << 16  # bytes of a block, and of one name or path
-_MOST_ERRORS = 4096
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class GitRun:
         """What it complained of, for a person."""
         lines = (line.strip() for line in self.err.decode("utf-8", "replace").splitlines())
         complaints = [line for line in lines if line and not line.startswith(_NO_COMPLAINT)]
-        return "; ".join(complaints)[:_MOST_WORDS]
+        return "; ".join(complaints)[:500]
 
     @property
     def is_outside(self) -> bool:
@@ -95,7 +92,7 @@ def run_git(
     repository: str | Path,
     *words: str,
     stdin: bytes = b"",
-    timeout_s: float = _LOCAL_S,
+    timeout_s: float = 120,
     more: Mapping[str, str] | None = None,
     pass_fds: tuple[int, ...] = (),
 ) -> GitRun:
@@ -206,7 +203,7 @@ def git_fields(repository: Path, *words: str, ended_by: bytes = b"\0") -> Iterat
         yield from _split(child, ended_by, repository)
         code = child.wait()
         err.seek(0)
-        lines = err.read(_MOST_ERRORS).decode("utf-8", "replace").splitlines()
+        lines = err.read(4096).decode("utf-8", "replace").splitlines()
         failed = [line for line in lines if line.startswith(("fatal:", "error:"))]
         if code or failed:
             reason = one_line((failed or lines or [f"git ended with {code}"])[0])

@@ -30,7 +30,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.outlet import Delivery, Outlet
 from tarry.keep.posts import Release
-from tarry.places.checks import check_options
+from tarry.places.checks import check_options, never_taken
 from tarry.places.git.client import GitRun, run_git, run_git_outside
 
 __all__ = [
@@ -142,6 +142,7 @@ class Git(Outlet):
             _check_tracked(push)
             check_redatable(push.repository, push.commit)
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Push, or raise why not."""
         try:
@@ -151,8 +152,6 @@ class Git(Outlet):
                 self._push_redated(push, release)
             else:
                 self._push(push, push.commit)
-        except BadInput as error:
-            raise Refused(str(error)) from error
         except OSError as error:  # perhaps after the push
             raise Unreachable(f"git cannot be run: {error}", sent=True) from error
 

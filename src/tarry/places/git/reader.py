@@ -59,8 +59,7 @@ def read_git(repository: str | Path, *, by: str = "repository", clock: str = "au
         "commits pushed with `tarry git push --redate` carry their release, not when they were made",
         *(("the clone is shallow: older commits are missing",) if is_shallow == "true" else ()),
     )
-    found = _events(path, name, by=by, clock=clock)
-    return Stream(events_in(found, faults), faults, notes)
+    return Stream(events_in(_events(path, name, by=by, clock=clock), faults), faults, notes)
 
 
 def _events(path: Path, name: str, *, by: str, clock: str) -> Iterator[Numbered]:

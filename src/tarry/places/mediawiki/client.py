@@ -11,7 +11,7 @@ does not say whether the wiki has obeyed is marked as `sent`.
 
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +21,7 @@ from tarry.keep.errors import LockedOut, Refused, Unreachable
 from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.places.accounts import Account
-from tarry.places.http import call, check_status, only_asking
+from tarry.places.http import call, check_status, only_asking, wait_of
 
 __all__ = [
     "WHERE",
@@ -32,7 +32,6 @@ __all__ = [
     "read_answer",
     "refusal",
     "text_at",
-    "wait_of",
     "wiki_address",
 ]
 
@@ -43,12 +42,7 @@ _AT_ONCE, _MOST_LOOKS = 500, 20
 #: A wiki lets an account fail about 150 times in two days before it shuts it out for as long.
 _AFTER_LOGIN_S = 20 * 60
 _MEND = "check login and bot password of this account in the accounts file; it is tried again later"
-_SESSION_LOST = {"NeedToken", "WrongToken"}
 _RESULT = re.compile(r"[A-Za-z]{1,30}")  # of a login; what else stands there may name somebody
-_LONGEST_WAIT_S = 2 * 86_400
-_AFTER_RATE_S = 60  # the usual limits are by the minute
-_WAIT = re.compile(r"\b(\d{1,6}) (second|minute|hour|day)s?\b")
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _BLANKS = re.compile(r"[\s_]+")
 _ANY_BLANKS = r"(?:[\s_+]|%20){1,9}"
@@ -114,11 +108,9 @@ def wiki_address(url: str) -> Address:
     tarry.core.errors.BadInput: the address of a wiki must end in /api.php: Special:Version of the wiki \
 shows it
     """
-    address = read_address(url, WHERE)
+    address = read_address(url, WHERE, with_password=True)
     if not address.path.endswith("/api.php"):
         raise BadInput(f"{WHERE} must end in /api.php", "Special:Version of the wiki shows it")
-    if not (address.tls or address.is_here):
-        raise BadInput(f"{WHERE} must begin with https://, not http://", "a password is sent there")
     return address
 
 
@@ -152,12 +144,13 @@ class WikiVisit:
         result = text_at(answer, "login", "result")
         if result == "Success":
             self._user = text_at(answer, "login", "lgusername")
-        elif result in _SESSION_LOST:
+        elif result in {"NeedToken", "WrongToken"}:
             raise Unreachable(f"the wiki has lost the session in which it was asked for a login: {result}")
         else:  # its reason may name the account
             known = _RESULT.fullmatch(result) and self._hidden().out_of(result) == result
             why = f"the wiki refuses this account's login: {result if known else 'for a reason of its own'}"
-            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_of(answer["login"], _AFTER_LOGIN_S))
+            wait_s = wait_of(answer["login"].get("wait"), answer["login"].get("reason"), _AFTER_LOGIN_S)
+            raise LockedOut(f"{why}: {_MEND}", wait_s=wait_s)
 
     @only_asking()
     def look(self, title: str) -> WikiPage:
@@ -187,18 +180,17 @@ class WikiVisit:
             newest=None if page.get("missing") else page["lastrevid"],
             is_redirect=bool(page.get("redirect")),
             token=text_at(answer, "query", "tokens", "csrftoken"),
-            summaries=self._summaries(question, answer),
+            summaries=list(self._summaries(question, answer)),
         )
 
-    def _summaries(self, question: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
+    def _summaries(self, question: Mapping[str, str], answer: dict[str, Any]) -> Iterator[str]:
         """Those of an answer, and of all that it says is to follow about the page."""
-        summaries: list[str] = []
         for _ in range(_MOST_LOOKS):
-            summaries += _comments(page_of(answer).get("revisions"))
-            summaries += _comments(answer["query"].get("usercontribs"))
+            yield from _comments(page_of(answer).get("revisions"))
+            yield from _comments(answer["query"].get("usercontribs"))
             more = answer.get("continue")
             if not isinstance(more, dict) or "rvcontinue" not in more:
-                return summaries
+                return
             answer = self.ask(
                 {**question, **{str(name): str(more[name]) for name in sorted(more)}}, _MOST_LOOK
             )
@@ -332,24 +324,12 @@ def page_of(answer: dict[str, Any]) -> dict[str, Any]:
     return page
 
 
-def wait_of(answer: Mapping[str, Any], usual: int) -> int:
-    """How many seconds a wiki wants to be left alone: by a number, in its words, or as usual.
-
-    >>> wait_of({"wait": 30}, 60), wait_of({"reason": "Please wait 5 minutes."}, 60), wait_of({}, 60)
-    (30, 300, 60)
-    """
-    if (number := str(answer.get("wait", ""))).isdecimal() and number.isascii() and len(number) < 10:
-        return min(int(number), _LONGEST_WAIT_S)
-    if isinstance(reason := answer.get("reason"), str) and (wait := _WAIT.search(reason)):
-        return min(int(wait[1]) * _SECONDS[wait[2]], _LONGEST_WAIT_S)
-    return usual
-
-
 def _trouble(response: Response, code: str, words: str, hidden: Hidden) -> Exception:
     if code == "ratelimited":
         return LockedOut(
             "the wiki wants this account to change less at a time",
-            wait_s=wait_of({"wait": response.headers.get("retry-after")}, _AFTER_RATE_S),
+            # The usual limits are by the minute.
+            wait_s=wait_of(response.headers.get("retry-after"), None, usual=60),
         )
     broke = code.startswith("internal_api_error_")  # at whichever moment, be it after the change
     if code in _PASSING_CODES or broke:

@@ -22,8 +22,6 @@ from tarry.places.mediawiki.client import wiki_address
 
 __all__ = ["add_arguments", "run"]
 
-_OLDID = "the number after oldid= in the permanent link of the page, when you copied its text"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry wiki`."""
@@ -77,7 +75,10 @@ def _check(arguments: argparse.Namespace) -> None:
                 if arguments.base is None
                 else f"--base must be 1 or more, not {arguments.base}"
             ),
-            f"give the revision that your text was made from: {_OLDID}",
+            (
+                "give the revision that your text was made from: the number after oldid= in the permanent "
+                "link of the page, when you copied its text"
+            ),
         )
     if arguments.action == "append" and arguments.heading is None:
         raise BadInput("append has no --heading", "name the new section")

@@ -23,7 +23,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
-from tarry.places.checks import check_options, is_one_line, read_path, read_utf8
+from tarry.places.checks import check_options, is_one_line, never_taken, read_path, read_utf8
 from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.mediawiki.client import WikiPage, WikiVisit, wiki_address
 
@@ -44,7 +44,6 @@ _NO_PAGES = re.compile(r"(special|media) *:.*", re.IGNORECASE)
 _BLANKS = re.compile("[ _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]+")  # of writing direction: wikis take them out
 _NO_CHARACTERS = re.compile("[\ufffe\uffff\ud800-\udfff]")
-_LARGEST_NUMBER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +91,10 @@ give another one
         """Refuse what is no text that a wiki could keep."""
         read_text(content)
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Make the change, find it made, or raise why not."""
-        try:
-            change, text = self.read(release.options), read_text(release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        change, text = self.read(release.options), read_text(release.content)
         visit = WikiVisit(self.account_now(change), timeout_s=self.timeout_s, tls=self.trust)
         visit.log_in()
         page = visit.look(change.page)
@@ -258,7 +255,7 @@ def _heading(text: Any) -> str:
 def _revision(number: Any) -> int:
     if number is None:
         raise BadInput("an edit has no base_revision", "give the one that your text was made from")
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= _LARGEST_NUMBER:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 63:
         raise BadInput(f"base_revision must be the number of a revision, not {ascii(number)[:40]}")
     return number
 

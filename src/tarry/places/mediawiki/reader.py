@@ -17,9 +17,9 @@ from tarry.net.http_call import one_line
 from tarry.net.web import get_json
 from tarry.places.mediawiki.client import WHERE
 from tarry.readers.events import Event, Stream
-from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in
+from tarry.readers.exports import Numbered, XmlStream, as_object, event_of, events_in, listed, read_fields
 from tarry.readers.faults import Faults, clip
-from tarry.readers.moments import END_S, FIRST_S, NoMoment, moment_us
+from tarry.readers.moments import EVER_US, NoMoment, moment_us
 from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["WHAT", "ActionApi", "read_wiki", "read_wiki_dump"]
@@ -41,7 +41,6 @@ _SIGNS = frozenset({"query", "error", "batchcomplete", "continue"})  # one of wh
 _BUSY = frozenset({"maxlag", "ratelimited"})
 _API_ADVICE = {"readapidenied": "use another wiki, or a dump: it shows its pages to members only"}
 _Row = Mapping[str, Any]
-_EVER = range(FIRST_S * 1_000_000, END_S * 1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,31 +72,23 @@ class ActionApi:
                 raise NotPossible(f"{self.who} says the same again and again: try again later")
 
     def _answer(self, question: Mapping[str, str]) -> dict[str, Any]:
-        answer = get_json(self.address, question, who=self.who, wait=self.wait, busy=_is_busy)
+        answer = get_json(
+            self.address,
+            question,
+            who=self.who,
+            wait=self.wait,
+            busy=lambda answer: read_fields(answer, "error", "code") in _BUSY,
+        )
         if not isinstance(answer, dict) or not answer.keys() & _SIGNS:
             raise BadInput(
                 f"{self.who} answered something that is not of the Action API",
                 "give the address of its api.php",
             )
         if "error" in answer:  # though the status is 200
-            code = one_line(str(as_object(answer["error"]).get("code", "")))
+            code = one_line(str(read_fields(answer, "error", "code") or ""))
             advice = _API_ADVICE.get(code, "see its api.php for the code")
             raise NotPossible(f"{self.who} refused the question ({code}): {advice}")
         return answer
-
-
-def listed(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in a list; what is none there is an empty one.
-
-    >>> listed({"pages": [{"ns": 0}, 5]}, "pages"), listed({}, "pages")
-    ([{'ns': 0}, {}], [])
-    """
-    rows = answer.get(name, [])
-    return [as_object(row) for row in rows] if isinstance(rows, list) else [{}]
-
-
-def _is_busy(answer: Any) -> bool:
-    return as_object(as_object(answer).get("error")).get("code") in _BUSY
 
 
 def read_wiki(
@@ -149,7 +140,7 @@ def _check(what: str, category: str | None, pages: Sequence[str]) -> None:
 
 def _span(since: str | None, until: str | None) -> range:
     """The microseconds that count."""
-    span = range(_moment("since", since, _EVER.start), _moment("until", until, _EVER.stop))
+    span = range(_moment("since", since, EVER_US.start), _moment("until", until, EVER_US.stop))
     if not span:
         raise BadInput(f"--until must be after --since, not {until}")
     return span
@@ -167,7 +158,7 @@ def _moment(name: str, text: str | None, otherwise: int) -> int:
 def _fields(span: range, prefix: str) -> dict[str, str]:
     """A span in the words of the API, which knows whole seconds and takes both ends in."""
     ends = {f"{prefix}start": span.start, f"{prefix}end": span.stop}
-    given = {end: at for end, at in ends.items() if at not in {_EVER.start, _EVER.stop}}
+    given = {end: at for end, at in ends.items() if at not in {EVER_US.start, EVER_US.stop}}
     return {f"{prefix}dir": "newer"} | {end: moment(at // 1_000_000) for end, at in given.items()}
 
 
@@ -272,29 +263,27 @@ def _revisions_in(source: Packed) -> Iterator[Numbered]:
     elements = xml.read(source.blocks())
     line, root, _ = next(elements)
     if root != "mediawiki":
-        raise xml.refuse(line, "must begin with <mediawiki>", f"<{clip(root)}>")
+        raise xml.refuse("must begin with <mediawiki>", f"<{clip(root)}>", line=line)
     page: dict[str, str] = {}
-    revision: dict[str, str] | None = None  # that is being read: uploads have times and contributors too
+    revision: dict[str, str] = {}  # what an upload says after its end belongs to none, and is not used
     begins, hidden = 0, False
     for line, name, value in elements:
         if name == "revision" and value is not None:
             begins, revision, hidden = line, {}, False
         elif name == "revision":
-            yield begins, _revision(page, revision or {}, hidden=hidden)
-            revision = None
+            yield begins, _revision(page, revision, hidden=hidden)
         elif name == "contributor":
             hidden = "deleted" in value
         elif name in {"timestamp", "username", "ip"}:
-            if revision is not None:
-                revision["time" if name == "timestamp" else "actor"] = value
+            revision["time" if name == "timestamp" else "actor"] = value
         elif name == "page":
             page = {}
         elif name == "logitem":
             raise xml.refuse(
-                line,
                 "must be a dump of revisions",
                 "a dump of the log",
                 "take a file named stub-meta-history",
+                line=line,
             )
         else:
             page[name] = value

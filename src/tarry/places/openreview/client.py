@@ -11,7 +11,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
@@ -21,9 +21,9 @@ from tarry.net.address import Address, read_address
 from tarry.net.http_call import Response, one_line
 from tarry.net.web import BadStatus, get_json, post_json
 from tarry.places.accounts import Account
-from tarry.places.http import call, only_asking
+from tarry.places.http import PASSING, call, only_asking, wait_of
 
-__all__ = ["NotesApi", "OpenReviewVisit", "openreview_address"]
+__all__ = ["OpenReviewVisit", "check_api", "note_pages", "openreview_address"]
 
 _WHO = "OpenReview"
 _WHERE = "the address of OpenReview"
@@ -31,13 +31,8 @@ _API = "https://api2.openreview.net"
 _OTHER_HOSTS = {"openreview.net", "www.openreview.net", "api.openreview.net"}
 _MOST_LOGIN, _MOST_NOTES, _MOST_EDIT = 1 << 20, 16 << 20, 8 << 20
 _AT_ONCE = 100  # papers in an answer, each with all its replies
-_LOGIN_ANSWERS = frozenset({200, 400, 401, 403})
 _MEND = "check login and password of this account in the accounts file; it is tried again later"
 _WAIT_S, _AFTER_LOGIN_S, _LONGEST_WAIT_S = 60, 20 * 60, 86_400
-#: Answers that a later try may change, beside those from 500 on: too slow, too early.
-_PASSING = {408, 425}
-_PART_OF_WAIT = re.compile(r"([0-9]{1,6}) (hour|minute|second)")
-_SECONDS = {"hour": 3600, "minute": 60, "second": 1}
 _PERSON = re.compile(r"~\w[\w.'-]{0,80}|[\w.+-]{1,254}@[\w.-]{1,255}")  # profiles and e-mail addresses
 _MOST_SAID = 600  # characters: more is told to nobody, and takes long to look through
 
@@ -51,7 +46,7 @@ def openreview_address(url: str) -> Address:
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the address of OpenReview must be that of its API 2: use https://api2.openreview.net
     """
-    address = _api_2(url, with_password=True)
+    address = check_api(url, with_password=True)
     if address.path.endswith("/api.php"):
         raise BadInput(f"{_WHERE} must not be a wiki's api.php", "name another account")
     if "?" in address.path:
@@ -59,12 +54,15 @@ def openreview_address(url: str) -> Address:
     return replace(address, path=address.path.rstrip("/"))
 
 
-def _api_2(url: str, *, with_password: bool) -> Address:
-    address = read_address(url, _WHERE)
+def check_api(url: str, *, with_password: bool) -> Address:
+    """Refuse what is not the address of an API 2.
+
+    >>> check_api("https://api2.openreview.net", with_password=False).host
+    'api2.openreview.net'
+    """
+    address = read_address(url, _WHERE, with_password=with_password)
     if address.host.lower().rstrip(".") in _OTHER_HOSTS:
         raise BadInput(f"{_WHERE} must be that of its API 2", f"use {_API}")
-    if with_password and not (address.tls or address.is_here):
-        raise BadInput(f"{_WHERE} must begin with https://, not http://", "a password is sent there")
     return address
 
 
@@ -162,7 +160,7 @@ class OpenReviewVisit:
                 "OpenReview wants to see a browser before it answers this machine: "
                 "log in with one from here, or ask its support"
             )
-        if response.status in _PASSING or response.status >= 500 or response.status < 300:
+        if response.status in PASSING or response.status >= 500 or response.status < 300:
             raise Unreachable(f"OpenReview answered {error}")
         if response.status < 400:
             raise Refused(
@@ -180,60 +178,53 @@ class OpenReviewVisit:
         return f"{response.status} {text}" if text else str(response)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NotesApi:
-    """Notes, answer after answer: a login, where there is one, is a user and a password.
+def note_pages(
+    url: str, invitation: str, login: tuple[str, str] | None, wait: Callable[[float], None] = time.sleep
+) -> Iterator[dict[str, Any]]:
+    """Every answer that holds notes, in the order of ids, each from the last note of the one before.
 
-    >>> NotesApi(url="https://api2.openreview.net", login=("ann@example.org", "secret"))
-    NotesApi(url='https://api2.openreview.net')
+    >>> next(note_pages("http://127.0.0.1:9", "V/-/Comment", login=None))
+    Traceback (most recent call last):
+    tarry.core.errors.NotPossible: OpenReview cannot be reached (Connection refused): check the address
     """
+    address = url.rstrip("/")
+    headers = {"Authorization": f"Bearer {_token(address, *login, wait)}"} if login else {}
+    query = {"invitation": invitation, "details": "replies", "sort": "id", "limit": str(_AT_ONCE)}
+    while True:
+        try:
+            page = get_json(f"{address}/notes", query, headers=headers, who=_WHO, wait=wait)
+        except BadStatus as error:
+            if login or error.status != 403:
+                raise
+            raise NotPossible(f"{error}: give a login, without one it shows hardly anything") from None
+        notes = page.get("notes") if isinstance(page, dict) else None
+        if not isinstance(notes, list):
+            raise BadInput("the answer of OpenReview holds no notes", f"use {_API}")
+        if not notes:
+            return
+        yield page
+        last = notes[-1].get("id") if isinstance(notes[-1], dict) else None
+        if not isinstance(last, str) or last == query.get("after"):
+            raise NotPossible("OpenReview gives the same notes again and again: try again later")
+        query["after"] = last
 
-    url: str
-    login: tuple[str, str] | None = field(default=None, repr=False)
-    wait: Callable[[float], None] = field(default=time.sleep, repr=False)
 
-    def __post_init__(self) -> None:
-        _api_2(self.url, with_password=self.login is not None)
-
-    def pages(self, invitation: str) -> Iterator[dict[str, Any]]:
-        """Every answer that holds notes, in the order of ids, each from the last note of the one before."""
-        address = self.url.rstrip("/")
-        headers = {"Authorization": f"Bearer {self._token(address, *self.login)}"} if self.login else {}
-        query = {"invitation": invitation, "details": "replies", "sort": "id", "limit": str(_AT_ONCE)}
-        while True:
-            try:
-                page = get_json(f"{address}/notes", query, headers=headers, who=_WHO, wait=self.wait)
-            except BadStatus as error:
-                if self.login or error.status != 403:
-                    raise
-                raise NotPossible(f"{error}: give a login, without one it shows hardly anything") from None
-            notes = page.get("notes") if isinstance(page, dict) else None
-            if not isinstance(notes, list):
-                raise BadInput("the answer of OpenReview holds no notes", f"use {_API}")
-            if not notes:
-                return
-            yield page
-            last = notes[-1].get("id") if isinstance(notes[-1], dict) else None
-            if not isinstance(last, str) or last == query.get("after"):
-                raise NotPossible("OpenReview gives the same notes again and again: try again later")
-            query["after"] = last
-
-    def _token(self, address: str, user: str, password: str) -> str:
-        answer = post_json(
-            f"{address}/login",
-            {"id": user, "password": password},
-            who=_WHO,
-            answers=_LOGIN_ANSWERS,
-            wait=self.wait,
+def _token(address: str, user: str, password: str, wait: Callable[[float], None]) -> str:
+    answer = post_json(
+        f"{address}/login",
+        {"id": user, "password": password},
+        who=_WHO,
+        answers={200, 400, 401, 403},
+        wait=wait,
+    )
+    if isinstance(answer, dict) and answer.get("mfaPending"):
+        raise NotPossible(
+            "OpenReview asks for a second factor, which only a person can give: export by hand"
         )
-        if isinstance(answer, dict) and answer.get("mfaPending"):
-            raise NotPossible(
-                "OpenReview asks for a second factor, which only a person can give: export by hand"
-            )
-        token = _token_in(answer)
-        if token is None:
-            raise NotPossible("OpenReview refuses the login: check the user and the password")
-        return token
+    token = _token_in(answer)
+    if token is None:
+        raise NotPossible("OpenReview refuses the login: check the user and the password")
+    return token
 
 
 def _token_in(answer: Any) -> str | None:
@@ -255,9 +246,5 @@ def _is_challenge(response: Response) -> bool:
 
 def _wait_s(response: Response) -> int:
     """How long to stay away: as the header says, or else the message."""
-    after = response.headers.get("retry-after", "")
-    if re.fullmatch(r"[0-9]{1,9}", after):
-        return min(int(after), _LONGEST_WAIT_S)
-    message = str((response.fields or {}).get("message")).partition("try again in")[2][:_MOST_SAID]
-    wait_s = sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_WAIT.findall(message))
-    return min(wait_s, _LONGEST_WAIT_S) or _WAIT_S
+    words = str((response.fields or {}).get("message")).partition("try again in")[2][:_MOST_SAID]
+    return wait_of(response.headers.get("retry-after"), words, _WAIT_S, _LONGEST_WAIT_S)

@@ -25,7 +25,7 @@ from typing import Any
 from tarry.core.errors import BadInput
 from tarry.keep.errors import Refused
 from tarry.keep.posts import Release
-from tarry.places.checks import check_options, read_path, read_utf8
+from tarry.places.checks import check_options, never_taken, read_path, read_utf8
 from tarry.places.http import AccountOutlet, ByAccount
 from tarry.places.openreview.client import OpenReviewVisit, openreview_address
 
@@ -92,13 +92,11 @@ class OpenReview(AccountOutlet):
         """Refuse what is no text, or no object of fields."""
         read_fields(self.read(options).field, content)
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Post it, unless it is there; or raise why not."""
-        try:
-            place = self.read(release.options)
-            fields = read_fields(place.field, release.content)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        place = self.read(release.options)
+        fields = read_fields(place.field, release.content)
         # What is long enough to be somebody's words; a rating stays readable in sentences.
         words = (value for value in fields.values() if isinstance(value, str) and len(value) > 3)
         visit = OpenReviewVisit(
@@ -241,15 +239,11 @@ def is_there(note: Mapping[str, Any], place: NoteOptions, fields: Mapping[str, A
         and isinstance(made, int)
         and made >= since_ms
         and isinstance(content, dict)
-        and all(name in content and _same(content[name], value) for name, value in fields.items())
+        and all(name in content and _bare(content[name]) == _bare(value) for name, value in fields.items())
     )
 
 
-def _same(there: Any, value: Any) -> bool:
-    """Whether a field holds this value; blank ends and the kind of line ends are the server's choice."""
-    there = there.get("value") if isinstance(there, dict) else there
-    return bool(_without_ends(there) == _without_ends(value))
-
-
-def _without_ends(value: Any) -> Any:
+def _bare(field: Any) -> Any:
+    """What a field holds; blank ends and the kind of line ends are the server's choice."""
+    value = field.get("value", field) if isinstance(field, dict) else field
     return "\n".join(value.splitlines()).strip() if isinstance(value, str) else value

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tarry.core.errors import BadInput
-from tarry.places.openreview.client import NotesApi
+from tarry.places.openreview.client import check_api, note_pages
 from tarry.readers.events import Event, Stream
 from tarry.readers.exports import Fields, event_of, events_of, json_stream_of, read_fields
 from tarry.readers.faults import Faults
@@ -67,13 +67,14 @@ def read_openreview(
         if login is not None:
             raise BadInput("a file needs no login", "leave --login out")
         return json_stream_of(source, "the OpenReview export", convert, notes=_NOTES)
-    api = NotesApi(url=source, login=login, wait=wait)
+    check_api(source, with_password=login is not None)
     if invitation is None:
         raise BadInput(
             "no invitation given", "use --invitation, such as Venue/2026/Conference/-/Submission"
         )
     faults = Faults("OpenReview")
-    return Stream(events_of(enumerate(api.pages(invitation), 1), convert, faults), faults, _NOTES)
+    pages = enumerate(note_pages(source, invitation, login, wait), 1)
+    return Stream(events_of(pages, convert, faults), faults, _NOTES)
 
 
 def _events(answer: Fields, *, invitation: str | None) -> Iterator[Event | str]:

@@ -25,12 +25,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from tarry.core.errors import BadInput
-from tarry.keep.errors import Refused
 from tarry.keep.outlet import Delivery, Outlet, content_fields
 from tarry.keep.posts import Release
 from tarry.keep.store import moment
 from tarry.net.address import read_address
-from tarry.places.checks import check_timeout
+from tarry.places.checks import check_timeout, never_taken
 from tarry.places.http import PASSING, call, check_status
 
 __all__ = ["Webhook", "verify_webhook"]
@@ -90,12 +89,10 @@ class Webhook(Outlet):
         if size > _MOST_OPTION_BYTES:
             raise BadInput(f"options must be at most {_MOST_OPTION_BYTES} bytes of JSON, not {size}")
 
+    @never_taken()
     def deliver(self, release: Release) -> None:
         """Send it, or raise why not."""
-        try:
-            self.check(release.options)
-        except BadInput as error:
-            raise Refused(str(error)) from error
+        self.check(release.options)
         body = _body(release, self._space)
         headers = {
             "User-Agent": "tarry",
