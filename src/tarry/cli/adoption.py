@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from tarry.cli.history import add_columns, add_filters, named_policy, open_columns, open_table
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration, parse_number
 from tarry.study.figures import percent
@@ -23,18 +23,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry adoption`."""
     add_columns(parser)
     add_filters(parser)
-    parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
-    parser.add_argument(
-        "--shares",
-        metavar="LIST",
-        default="0,25,50,75,100",
-        help="percent of people who take part (default 0,25,50,75,100)",
+    add_all(
+        parser,
+        Argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m"),
+        Argument(
+            "--shares",
+            metavar="LIST",
+            default="0,25,50,75,100",
+            help="percent of people who take part (default 0,25,50,75,100)",
+        ),
+        Argument(
+            "--window",
+            metavar="DURATION",
+            default="5m",
+            help="acts of one actor at most this far apart are truly batched (default 5m)",
+        ),
+        Argument("--draws", metavar="N", type=int, default=3, help="how often to draw (default 3)"),
+        Argument("--seed", metavar="N", type=int, default=0, help="of all draws (default 0)"),
+        Argument("--charts", metavar="DIR", help="write the chart into this folder, as SVG and PNG"),
     )
-    truth = "acts of one actor at most this far apart are truly batched (default 5m)"
-    parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
-    parser.add_argument("--draws", metavar="N", type=int, default=3, help="how often to draw (default 3)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of all draws (default 0)")
-    parser.add_argument("--charts", metavar="DIR", help="write the chart into this folder, as SVG and PNG")
 
 
 def run(arguments: argparse.Namespace) -> None:

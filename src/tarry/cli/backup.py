@@ -10,7 +10,8 @@ too: encrypt it, and delete it as soon as you can. Used in place of a database i
 import argparse
 from collections.abc import Sequence
 
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, add_all
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_answer, print_table, printable, utc_text
 from tarry.gateway.backup import MayHaveLeft, back_up, may_have_left, restore, resume
 from tarry.gateway.database import keys_of, migrate, opened_database
@@ -20,8 +21,7 @@ __all__ = ["Migrate", "Restore", "Resume", "add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry backup`."""
-    parser.add_argument("file", metavar="FILE", help="the new file")
-    add_settings(parser)
+    add_all(parser, Argument("file", metavar="FILE", help="the new file"), SETTINGS)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -46,8 +46,7 @@ class Restore:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry restore`."""
-        parser.add_argument("file", metavar="FILE", help="a file that tarry backup wrote")
-        add_settings(parser)
+        add_all(parser, Argument("file", metavar="FILE", help="a file that tarry backup wrote"), SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -79,7 +78,7 @@ class Resume:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry resume`."""
-        add_settings(parser)
+        add_all(parser, SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -105,7 +104,7 @@ class Migrate:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry migrate`."""
-        add_settings(parser)
+        add_all(parser, SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tarry.cli.audit import print_advice
 from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import FORCE
 from tarry.cli.outputs import print_notes, unless_there
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
@@ -36,36 +37,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry learn`."""
     add_columns(parser)
     add_filters(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the policy")
-    parser.add_argument("--epsilon", metavar="E", help="try this epsilon alone (else 0.5, 1 and 2)")
-    parser.add_argument(
-        "--percentile", metavar="P", type=int, help="try this percentile of gaps (else 25, 50, 75)"
-    )
-    parser.add_argument(
-        "--window", metavar="DURATION", default="5m", help="what counts as batched (default 5m)"
-    )
-    parser.add_argument("--tick", metavar="DURATION", default="1s", help="the policy's clock (default 1s)")
-    parser.add_argument("--learn-on", metavar="SHARE", default="0.25", help="of the events (default 0.25)")
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
-    )
-    parser.add_argument(
-        "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
-    )
-    parser.add_argument(
-        "--season-length",
-        metavar="DURATION",
-        help="learn the acts of a season of this length, such as 180d",
-    )
-    parser.add_argument(
-        "--season-percentile",
-        metavar="P",
-        type=int,
-        default=99,
-        help="so many percent of those who batch make no more acts than a season is for (default 99)",
+    add_all(
+        parser,
+        Argument("-o", "--output", metavar="FILE", required=True, help="where to write the policy"),
+        Argument("--epsilon", metavar="E", help="try this epsilon alone (else 0.5, 1 and 2)"),
+        Argument(
+            "--percentile", metavar="P", type=int, help="try this percentile of gaps (else 25, 50, 75)"
+        ),
+        Argument("--window", metavar="DURATION", default="5m", help="what counts as batched (default 5m)"),
+        Argument("--tick", metavar="DURATION", default="1s", help="the policy's clock (default 1s)"),
+        Argument("--learn-on", metavar="SHARE", default="0.25", help="of the events (default 0.25)"),
+        Argument("--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"),
+        Argument("--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"),
+        Argument(
+            "--season-length",
+            metavar="DURATION",
+            help="learn the acts of a season of this length, such as 180d",
+        ),
+        Argument(
+            "--season-percentile",
+            metavar="P",
+            type=int,
+            default=99,
+            help="so many percent of those who batch make no more acts than a season is for (default 99)",
+        ),
     )
     add_limits(parser)
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_all(parser, FORCE)
 
 
 def run(arguments: argparse.Namespace) -> None:

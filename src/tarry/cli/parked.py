@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tarry.cli.main import Parser
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, Parser
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_answer, print_list, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
@@ -37,24 +37,28 @@ _DONE = {"retry": "put back", "withdraw": "withdrawn"}
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry parked`."""
-    everything = parser.add_subcommand("list", "list parked posts, and why they are parked")
-    retry = parser.add_subcommand("retry", "put parked posts back: they leave at the next chance, together")
-    withdraw = parser.add_subcommand("withdraw", "take parked posts back for good")
-    export = parser.add_subcommand("export", "write what they say to a new private file; they stay parked")
-    retry.add_argument(
+    which = (
+        Argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them"),
+        Argument("--space", help="those of this space"),
+        Argument("--target", help="those on this target"),
+        Argument("--all", action="store_true", help="all of them"),
+        SETTINGS,
+    )
+    may_have_left = Argument(
         "--may-have-left",
         action="store_true",
         help="also those that may have left already, and may appear twice",
     )
-    export.add_argument(
+    output = Argument(
         "-o", "--output", metavar="FILE", required=True, help="the new file, one JSON object a line"
     )
-    for child in (everything, retry, withdraw, export):
-        child.add_argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them")
-        child.add_argument("--space", help="those of this space")
-        child.add_argument("--target", help="those on this target")
-        child.add_argument("--all", action="store_true", help="all of them")
-        add_settings(child)
+    for name, summary, *own in (
+        ("list", "list parked posts, and why they are parked"),
+        ("retry", "put parked posts back: they leave at the next chance, together", may_have_left),
+        ("withdraw", "take parked posts back for good"),
+        ("export", "write what they say to a new private file; they stay parked", output),
+    ):
+        parser.add_subcommand(name, summary, *own, *which)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.personal_store import (
+    MORE,
+    TRACK,
     encryption_note,
     find_post,
     in_between,
@@ -47,6 +50,7 @@ __all__ = [
 ]
 
 _MOST = 48  # characters, for a column
+_POST = Argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
 
 
 class _Act(NamedTuple):
@@ -71,8 +75,11 @@ class _Act(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
-    text = "print what this one says (a receipt, or at least four characters of an id)"
-    parser.add_argument("--show", metavar="ID", help=text)
+    parser.add_argument(
+        "--show",
+        metavar="ID",
+        help="print what this one says (a receipt, or at least four characters of an id)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -247,7 +254,7 @@ class Withdraw:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry withdraw`."""
-        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
+        add_all(parser, _POST)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -304,9 +311,12 @@ class Repeat:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry repeat`."""
-        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
-        parser.add_argument("--track", help="its track, for policies with gaps by track")
-        parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
+        add_all(
+            parser,
+            _POST,
+            TRACK,
+            MORE,
+        )
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:

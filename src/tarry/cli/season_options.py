@@ -4,6 +4,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.options import policy_paths
 from tarry.cli.show import print_json, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
@@ -26,14 +27,17 @@ __all__ = ["add_blocks", "plan_of_season", "print_frontier", "print_season"]
 
 def add_blocks(parser: argparse.ArgumentParser) -> None:
     """--season and --blocks, of `tarry frontier`."""
-    parser.add_argument(
-        "--season",
-        metavar="PAIRS",
-        type=int,
-        help="by blocks: what so many batched pairs of one person cost, but for a chance of --delta",
-    )
     usual = ",".join(map(str, BLOCKS))
-    parser.add_argument("--blocks", metavar="LIST", help=f"--season: these blocks (default {usual})")
+    add_all(
+        parser,
+        Argument(
+            "--season",
+            metavar="PAIRS",
+            type=int,
+            help="by blocks: what so many batched pairs of one person cost, but for a chance of --delta",
+        ),
+        Argument("--blocks", metavar="LIST", help=f"--season: these blocks (default {usual})"),
+    )
 
 
 def plan_of_season(arguments: argparse.Namespace, limits: DelayLimits) -> SeasonPlan:

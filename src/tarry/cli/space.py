@@ -18,10 +18,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.cli.main import Parser
+from tarry.cli.main import Argument, Parser, add_all
 from tarry.cli.options import (
+    SETTINGS,
     add_option,
-    add_settings,
     config_from,
     distinct_options,
     note_coarse_tick,
@@ -60,64 +60,10 @@ __all__ = [
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry space`."""
     for name, subcommand in _SUBCOMMANDS.items():
-        child = parser.add_subcommand(name, subcommand.summary)
-        subcommand.add_options(child)
-        add_settings(child)
-
-
-def _no_options(_: Parser) -> None:
-    """`list` needs none."""
-
-
-def _name(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the space")
-
-
-def _add_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("--policy", metavar="FILE", required=True, help="its policy file")
-    parser.add_argument("--title", help="its title for people (default: its name)")
-    parser.add_argument("--circle", help="spaces of one circle share their actors (default: all)")
-    parser.add_argument(
-        "--adoption",
-        choices=["everyone", "opt-out", "opt-in"],
-        help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
-    )
-    parser.add_argument(
-        "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
-    )
-    add_outlet_arguments(parser)
-
-
-def _set_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("--title", help="its title for people")
-    add_outlet_arguments(parser)
-
-
-def _policy_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("file", metavar="FILE", help="the new policy file")
-    parser.add_argument(
-        "--accept-straddle", action="store_true", help="change at once, and print what it costs"
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="with --accept-straddle: also where the loss has no bound"
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="change nothing: print how long the space would close, and what --accept-straddle would cost",
-    )
-
-
-def _together_options(parser: Parser) -> None:
-    parser.add_argument(
-        "policies",
-        metavar="NAME=FILE",
-        nargs="+",
-        help="a space and its new policy file; every space must be named",
-    )
+        child = parser.add_subcommand(name, subcommand.summary, *subcommand.arguments)
+        if subcommand.sets_outlet:
+            add_outlet_arguments(child)
+        add_all(child, SETTINGS)
 
 
 class _Call(NamedTuple):
@@ -371,23 +317,80 @@ def _value(arguments: argparse.Namespace, option: Option) -> Any:
     return getattr(arguments, option.flag.replace("-", "_"))
 
 
+_NAME = Argument("name", metavar="NAME", help="the space")
+
+
 class _Subcommand(NamedTuple):
     summary: str
     do: Callable[[_Call], None]
-    add_options: Callable[[Parser], None] = _name
+    arguments: tuple[Argument, ...] = (_NAME,)
+    sets_outlet: bool = False
 
 
 _SUBCOMMANDS = {
-    "add": _Subcommand("make a space, and with the first one the database and its key", _add, _add_options),
-    "list": _Subcommand("list the spaces", _list, _no_options),
-    "set": _Subcommand("change the title of a space, or where it releases to", _set, _set_options),
+    "add": _Subcommand(
+        "make a space, and with the first one the database and its key",
+        _add,
+        (
+            _NAME,
+            Argument("--policy", metavar="FILE", required=True, help="its policy file"),
+            Argument("--title", help="its title for people (default: its name)"),
+            Argument("--circle", help="spaces of one circle share their actors (default: all)"),
+            Argument(
+                "--adoption",
+                choices=["everyone", "opt-out", "opt-in"],
+                help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
+            ),
+            Argument(
+                "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
+            ),
+        ),
+        sets_outlet=True,
+    ),
+    "list": _Subcommand("list the spaces", _list, ()),
+    "set": _Subcommand(
+        "change the title of a space, or where it releases to",
+        _set,
+        (_NAME, Argument("--title", help="its title for people")),
+        sets_outlet=True,
+    ),
     "pause": _Subcommand("take no posts in for now; what waits leaves at its time", _open),
     "open": _Subcommand("take posts in again", _open),
     "end": _Subcommand("close a space for good; what waits leaves at its time, and its feed stays", _end),
     "remove": _Subcommand("delete a space that has ended: its feed, its policies and its tokens", _remove),
-    "policy": _Subcommand("give a space another policy", _policy, _policy_options),
+    "policy": _Subcommand(
+        "give a space another policy",
+        _policy,
+        (
+            _NAME,
+            Argument("file", metavar="FILE", help="the new policy file"),
+            Argument(
+                "--accept-straddle", action="store_true", help="change at once, and print what it costs"
+            ),
+            Argument(
+                "--yes",
+                action="store_true",
+                help="with --accept-straddle: also where the loss has no bound",
+            ),
+            Argument(
+                "--dry-run",
+                action="store_true",
+                help="change nothing: print how long the space would close, and what --accept-straddle "
+                "would cost",
+            ),
+        ),
+    ),
     "together": _Subcommand(
-        "change tick, window or labels, which belong to all spaces", _together, _together_options
+        "change tick, window or labels, which belong to all spaces",
+        _together,
+        (
+            Argument(
+                "policies",
+                metavar="NAME=FILE",
+                nargs="+",
+                help="a space and its new policy file; every space must be named",
+            ),
+        ),
     ),
     "secret": _Subcommand("print the secret that signs what a webhook gets", _secret),
 }

@@ -9,8 +9,8 @@ after what is parked, withdraws and pauses, admin does everything.
 
 import argparse
 
-from tarry.cli.main import Parser
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, Parser
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_answer, print_list
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
@@ -21,26 +21,32 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry token`."""
-    add = parser.add_subcommand("add", "make a token, and show it this once")
-    add.add_argument("name", metavar="NAME", help="who will have it")
-    add.add_argument(
-        "--scope",
-        action="append",
-        required=True,
-        choices=SCOPES,
-        help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+    parser.add_subcommand(
+        "add",
+        "make a token, and show it this once",
+        Argument("name", metavar="NAME", help="who will have it"),
+        Argument(
+            "--scope",
+            action="append",
+            required=True,
+            choices=SCOPES,
+            help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+        ),
+        Argument(
+            "--space",
+            action="append",
+            default=[],
+            help="where it is good (default: everywhere); may be given again",
+        ),
+        SETTINGS,
     )
-    add.add_argument(
-        "--space",
-        action="append",
-        default=[],
-        help="where it is good (default: everywhere); may be given again",
+    parser.add_subcommand("list", "list the tokens, without what is secret", SETTINGS)
+    parser.add_subcommand(
+        "revoke",
+        "make a token useless, everywhere within two seconds",
+        Argument("id", metavar="ID", help="its id, as list shows it"),
+        SETTINGS,
     )
-    everything = parser.add_subcommand("list", "list the tokens, without what is secret")
-    revoke = parser.add_subcommand("revoke", "make a token useless, everywhere within two seconds")
-    revoke.add_argument("id", metavar="ID", help="its id, as list shows it")
-    for child in (add, everything, revoke):
-        add_settings(child)
 
 
 def run(arguments: argparse.Namespace) -> None:
