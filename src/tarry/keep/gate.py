@@ -6,7 +6,7 @@ when it leaves. Whatever is answered looks at the asker's own posts only.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import BadInput, NotPossible, TarryError
@@ -99,7 +99,7 @@ class Gate:
             old = _by_key(transaction, post)
             if old.state.public != "parked":
                 raise TooLate(_why_unchangeable(old))
-            content, options = self._content(transaction, old), self._options(transaction, old)
+            content, options = self._opened(transaction, old, "content"), self._options(transaction, old)
         again = Post(
             actor=actor,
             target=old.target,
@@ -152,7 +152,7 @@ class Gate:
         with self.vault.store.transaction("admitting") as transaction:
             post = _by_receipt(transaction, receipt)
             legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-            if legacy is None or legacy.target is None:
+            if legacy is None:
                 raise TooLate(_why_unchangeable(post))
             payload = self._payload(transaction, post, content, options)
             if not transaction.run("take_legacy", id=post.id):  # a repost was quicker
@@ -182,16 +182,14 @@ class Gate:
             post = _by_receipt(transaction, receipt)
             payload = read_one(transaction, Payload, "payload", id=post.id)
             self.vault.follow(snapshot(transaction).settings)
-        stored = None if payload is None else payload.content
-        content = None if stored is None else self.vault.seal.open(post.id, "content", stored)
+        content = None if payload is None else self.vault.seal.open(post.id, "content", payload.content)
         return post.outlet, content
 
     def can_be_filled(self, receipt: str) -> bool:
         """Whether an operator has taken the post back, and its author may still use its place."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-        return legacy is not None and legacy.target is not None
+            return transaction.one("legacy", id=post.id) is not None
 
     # --- the owner or the operator of the store, by the key of a post -----------------------------
 
@@ -232,7 +230,7 @@ class Gate:
     def content_of(self, post: int) -> bytes:
         """What a waiting or parked post will say, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            return self._content(transaction, _by_key(transaction, post))
+            return self._opened(transaction, _by_key(transaction, post), "content")
 
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
@@ -293,16 +291,19 @@ class Gate:
             "options": seal.shut(number, "options", stored),
         }
 
-    def _content(self, transaction: Transaction, post: PostRow) -> bytes:
-        stored, _ = _stored(transaction, post)
+    def _opened(
+        self, transaction: Transaction, post: PostRow, field: Literal["content", "options"]
+    ) -> bytes:
+        """What a post still holds of its content or options."""
+        payload = read_one(transaction, Payload, "payload", id=post.id)
+        if payload is None:
+            raise TooLate(_why_unchangeable(post))
         self.vault.follow(snapshot(transaction).settings)
-        return self.vault.seal.open(post.id, "content", stored)
+        stored = payload.content if field == "content" else payload.options
+        return self.vault.seal.open(post.id, field, stored)
 
-    def _options(self, transaction: Transaction, post: PostRow) -> Mapping[str, Any]:
-        _, stored = _stored(transaction, post)
-        self.vault.follow(snapshot(transaction).settings)
-        options: Mapping[str, Any] = json.loads(self.vault.seal.open(post.id, "options", stored))
-        return options
+    def _options(self, transaction: Transaction, post: PostRow) -> dict[str, Any]:
+        return dict(json.loads(self._opened(transaction, post, "options")))
 
 
 def _view(post: PostRow) -> Row:
@@ -325,14 +326,6 @@ def _by_receipt(transaction: Transaction, receipt: str) -> PostRow:
     if (row := post_by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
-
-
-def _stored(transaction: Transaction, post: PostRow) -> tuple[bytes, bytes]:
-    """What a post still holds of its content and options."""
-    payload = read_one(transaction, Payload, "payload", id=post.id)
-    if payload is None or payload.content is None or payload.options is None:
-        raise TooLate(_why_unchangeable(post))
-    return payload.content, payload.options
 
 
 def _why_unchangeable(post: PostRow) -> str:

@@ -180,20 +180,6 @@ class PostgresTransaction:
         numbers = [int.from_bytes(name[:8], signed=True) for name in names]
         self._connection.execute(self._statements["lock"], {"numbers": numbers})
 
-    def await_workers(self) -> None:
-        """Wait until no worker is at a post, and keep them all waiting until the end."""
-        self.tell("lock_working_alone")
-
-    def shuffle(self) -> None:
-        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order."""
-        self.tell("shuffle")
-        self.tell("shuffle_legacies")
-
-    def wall(self) -> int | None:
-        """The database's wall clock."""
-        row = self.one("now")
-        return None if row is None else int(row["now"])
-
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows, without waiting for the answers."""
         if len(rows) == 1:

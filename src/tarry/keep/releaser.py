@@ -169,7 +169,7 @@ class Releaser:
         leaving = [(post.id, self._leaving(post, moments[post.release])) for post in claimed]
         for number, release in leaving:
             if release is None:  # nothing that a later try would change
-                _park(transaction, token, Outcome(number, 1, SHUT, parked=True))
+                _write_failure(transaction, token, Outcome(number, 1, SHUT, parked=True))
         opened = tuple((number, release) for number, release in leaving if release is not None)
         return Claim(token, outlet, opened, shut=len(leaving) - len(opened), by=by)
 
@@ -250,18 +250,13 @@ def due_outlets(transaction: Transaction) -> set[str]:
 
 def _write_failure(transaction: Transaction, token: int, outcome: Outcome, until: int | None = None) -> int:
     """How a try failed; 0 if the claim was not ours any more."""
-    if outcome.parked:
-        return _park(transaction, token, outcome)
     failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+    if outcome.parked:
+        both = doubted(outcome.problem)
+        return transaction.run("mark_parked", **failed, sent=int(outcome.sent), doubted=both)
     if outcome.locked_s is not None and not outcome.sent:
         return transaction.run("mark_locked_out", **failed)
     return transaction.run("mark_retry", **failed, sent=int(outcome.sent), until=until)
-
-
-def _park(transaction: Transaction, token: int, outcome: Outcome) -> int:
-    both = doubted(outcome.problem)
-    failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
-    return transaction.run("mark_parked", **failed, sent=int(outcome.sent), doubted=both)
 
 
 def printable(text: str) -> str:

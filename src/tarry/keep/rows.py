@@ -25,7 +25,6 @@ __all__ = [
     "Legacy",
     "LegacyAccount",
     "Payload",
-    "StoredPayload",
     "WaitingPost",
     "behind_parents",
     "find_heirloom",
@@ -221,21 +220,10 @@ def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Ti
 
 
 class Payload(NamedTuple):
-    """What a post says, as it is stored: perhaps encrypted. None once it has left or was withdrawn.
+    """What a post that waits or is parked says, as it is stored: perhaps encrypted.
 
-    >>> Payload(content=b"I agree.", options=b"{}").options
+    >>> Payload(id=7, content=b"I agree.", options=b"{}").options
     b'{}'
-    """
-
-    content: bytes | None
-    options: bytes | None
-
-
-class StoredPayload(NamedTuple):
-    """The same of a post that waits or is parked, with its key.
-
-    >>> StoredPayload(id=7, content=b"I agree.", options=b"{}").id
-    7
     """
 
     id: int
@@ -273,15 +261,14 @@ class WaitingPost(NamedTuple):
 
 
 class Legacy(NamedTuple):
-    """What may be inherited from a withdrawn post.
+    """The place of a post that an operator has withdrawn: its author may use it again.
 
-    >>> Legacy(pseudonym=None, sealed=b"x", target="paper 3").target
+    >>> Legacy(sealed=b"x", target="paper 3").target
     'paper 3'
     """
 
-    pseudonym: bytes | None
-    sealed: bytes | None  # the pseudonym under its receipt, where an operator has withdrawn it
-    target: str | None  # likewise: its author may use the place again
+    sealed: bytes | None  # the pseudonym under its receipt
+    target: str
 
 
 class LegacyAccount(NamedTuple):

@@ -92,18 +92,6 @@ class Transaction(Protocol):
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names, and keep them waiting until the end."""
 
-    def await_workers(self) -> None:
-        """Wait until no worker is at a post, and keep them all waiting until the end."""
-
-    def shuffle(self) -> None:
-        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order.
-
-        Each is written once, and once more after somebody has changed it. Call `await_workers` first.
-        """
-
-    def wall(self) -> int | None:
-        """The wall clock of a database that has one, in microseconds since 1970."""
-
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
 
