@@ -94,7 +94,7 @@ def _fix_labels(transaction: Transaction, before: Snapshot, tick: int) -> None:
     settings = before.settings
     labelled, ripe = before.closed - settings.window_ticks, tick - settings.window_ticks
     transaction.tell("label", window=settings.window_ticks, labelled=labelled, ripe=ripe)
-    posts = map(timing_of, transaction.all("newly_labelled", labelled=labelled, ripe=ripe))
+    posts = read_all(transaction, timing_of, "newly_labelled", labelled=labelled, ripe=ripe)
     transaction.many(
         "fix_release", [{"id": post.id, "release": prospect(post, settings).release} for post in posts]
     )

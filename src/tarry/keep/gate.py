@@ -100,17 +100,21 @@ class Gate:
             if old.state.public != "parked":
                 raise TooLate(_why_unchangeable(old))
             content, options = self._opened(transaction, old, "content"), self._options(transaction, old)
-        again = Post(
-            actor=actor,
-            target=old.target,
-            outlet=old.outlet,
-            content=content,
-            options=options,
-            track=track,
-            more_to_come=more_to_come,
-            depends_on=old.parent,
+        candidate = prepare(
+            self.vault,
+            self.terms,
+            self._entropy,
+            Post(
+                actor=actor,
+                target=old.target,
+                outlet=old.outlet,
+                content=content,
+                options=options,
+                track=track,
+                more_to_come=more_to_come,
+                depends_on=old.parent,
+            ),
         )
-        candidate = prepare(self.vault, self.terms, self._entropy, again)
         with self.vault.store.transaction(self.vault.settings.sharing.admission) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):
@@ -239,7 +243,16 @@ class Gate:
         """
         with self.vault.store.transaction("reading") as transaction:
             return [
-                (_view(post), status_of(transaction, self.vault.settings, post))
+                (
+                    {
+                        "id": post.id,
+                        "state": post.state.public,
+                        "target": post.target,
+                        "outlet": post.outlet,
+                        "parent": post.parent,
+                    },
+                    status_of(transaction, self.vault.settings, post),
+                )
                 for post in unfinished_posts(transaction)
             ]
 
@@ -284,11 +297,10 @@ class Gate:
         self.vault.follow(snapshot(transaction).settings)
         check_delivery(self.vault.outlets[post.outlet], options, content)
         seal, number = self.vault.seal, post.id
-        stored = json.dumps(dict(options), sort_keys=True).encode()
         return {
             "id": number,
             "content": seal.shut(number, "content", content),
-            "options": seal.shut(number, "options", stored),
+            "options": seal.shut(number, "options", json.dumps(dict(options), sort_keys=True).encode()),
         }
 
     def _opened(
@@ -304,16 +316,6 @@ class Gate:
 
     def _options(self, transaction: Transaction, post: PostRow) -> dict[str, Any]:
         return dict(json.loads(self._opened(transaction, post, "options")))
-
-
-def _view(post: PostRow) -> Row:
-    return {
-        "id": post.id,
-        "state": post.state.public,
-        "target": post.target,
-        "outlet": post.outlet,
-        "parent": post.parent,
-    }
 
 
 def _by_key(transaction: Transaction, post: int) -> PostRow:

@@ -50,6 +50,7 @@ __all__ = [
     "arrival_tick",
     "check_key",
     "check_period",
+    "current_tick",
     "last_past_tick",
     "moment",
     "now_tick",
@@ -251,6 +252,18 @@ def check_period(policy: Policy, tick: int) -> None:
             raise BadInput(f"the {name} of the policy, {moment(end)}, has passed", "renew the policy")
 
 
+def current_tick(now: "Snapshot", clock: Clock) -> int:
+    """The tick that the clock of a store stands in.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock = ManualClock()
+    >>> with memory_store(Policy(epsilon="1", gap="11m"), clock).transaction("reading") as transaction:
+    ...     current_tick(snapshot(transaction), clock) - snapshot(transaction).closed
+    1
+    """
+    return now_tick(time_at(now.anchor, clock.read(now.now)), now.settings.tick)
+
+
 def arrival_tick(now: "Snapshot", clock: Clock) -> int:
     """The tick of a post that arrives now: open, and not before any arrival that is stored.
 
@@ -261,8 +274,7 @@ def arrival_tick(now: "Snapshot", clock: Clock) -> int:
     >>> arrival_tick(now.with_arrival(now.closed + 5), clock) - now.closed
     5
     """
-    time = time_at(now.anchor, clock.read(now.now))
-    return max(now_tick(time, now.settings.tick), now.closed + 1, now.latest or 0)
+    return max(current_tick(now, clock), now.closed + 1, now.latest or 0)
 
 
 class SystemClock:
