@@ -28,7 +28,7 @@ from tarry.cli.options import (
     read_policy_path,
 )
 from tarry.cli.show import print_answer, print_list, utc_text
-from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
+from tarry.cli.space_policy import change_policy_of
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plugins import Option
 from tarry.core.policy import Policy
@@ -46,7 +46,7 @@ from tarry.gateway.space_changes import (
     remove_space,
 )
 from tarry.keep.outlet import OutletKind
-from tarry.keep.store import Store, snapshot
+from tarry.keep.store import Store, current_tick, snapshot
 
 __all__ = [
     "add_arguments",
@@ -152,29 +152,30 @@ def _list(call: _Call) -> None:
         tick = current_tick(snapshot(transaction), call.store.clock()) if spaces else 0
     print_list(
         call.arguments,
-        {"spaces": [_space_json(space, tick) for space in spaces]},
+        {
+            "spaces": [
+                {
+                    "name": space.name,
+                    "title": space.title,
+                    "circle": space.circle,
+                    "outlet": dict(space.outlet),
+                    "adoption": space.adoption,
+                    "version": space.version.number,
+                    "is_open": space.is_open,
+                    "has_ended": space.has_ended,
+                    "resumes_at": space.resumes_at(tick),
+                }
+                for space in spaces
+            ]
+        },
         ["space", "circle", "to", "delayed", "policy", "takes posts in"],
         [_space_row(space, tick) for space in spaces],
         none="there is no space yet: tarry space add makes one",
     )
 
 
-def _space_json(space: Space, tick: int) -> dict[str, object]:
-    return {
-        "name": space.name,
-        "title": space.title,
-        "circle": space.circle,
-        "outlet": dict(space.outlet),
-        "adoption": space.adoption,
-        "version": space.version.number,
-        "is_open": space.is_open,
-        "has_ended": space.has_ended,
-        "resumes_at": resumes_at(space, tick),
-    }
-
-
 def _space_row(space: Space, tick: int) -> list[str]:
-    resumes, version = resumes_at(space, tick), str(space.version.number)
+    resumes, version = space.resumes_at(tick), str(space.version.number)
     if not space.is_open:
         state = "ended" if space.has_ended else "paused"
     else:
@@ -187,8 +188,7 @@ def _open(call: _Call) -> None:
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
         space = read_catalog(transaction).space(name)
-        tick = current_tick(snapshot(transaction), store.clock())
-    resumes = resumes_at(space, tick)
+        resumes = space.resumes_at(current_tick(snapshot(transaction), store.clock()))
     state = "takes nothing in; what waits leaves at its time"
     if opens:
         state = "takes posts in" if resumes is None else f"takes posts in from {utc_text(resumes)}"
@@ -199,8 +199,12 @@ def _end(call: _Call) -> None:
     name = call.arguments.name
     with call.store.transaction("closing") as transaction:
         end_space(transaction, call.store.clock(), name)
-    state = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
-    print_answer(call.arguments, f"{name} {state}", space=name, has_ended=True)
+    print_answer(
+        call.arguments,
+        f"{name} has ended: it takes no more posts; what waits leaves at its time, and its feed stays",
+        space=name,
+        has_ended=True,
+    )
 
 
 def _remove(call: _Call) -> None:
@@ -218,8 +222,13 @@ def _set(call: _Call) -> None:
         raise BadInput("nothing to change", "use --title, or say where the space releases to")
     with call.store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=title, outlet=outlet)
-    sentence = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
-    print_answer(call.arguments, sentence, space=name, title=space.title, outlet=dict(space.outlet))
+    print_answer(
+        call.arguments,
+        f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}",
+        space=name,
+        title=space.title,
+        outlet=dict(space.outlet),
+    )
 
 
 def _policy(call: _Call) -> None:
@@ -230,9 +239,10 @@ def _together(call: _Call) -> None:
     keys = keys_of(call.config, call.store)
     with call.store.transaction("closing") as transaction:
         versions = change_all_policies(transaction, keys, call.store.clock(), call.policies)
-    sentence = f"{', '.join(versions)}: the new policies hold; open them again with tarry space open"
     print_answer(
-        call.arguments, sentence, versions={name: version.number for name, version in versions.items()}
+        call.arguments,
+        f"{', '.join(versions)}: the new policies hold; open them again with tarry space open",
+        versions={name: version.number for name, version in versions.items()},
     )
 
 
@@ -257,7 +267,9 @@ def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
     >>> parser.parse_args(["--mediawiki", "https://wiki.example/api.php"]).accounts is None
     True
     """
-    for option in _outlet_options():
+    kinds = space_kinds().values()
+    every = (option for kind in kinds for option in (kind.option, *kind.options) if option is not None)
+    for option in distinct_options(every):
         add_option(parser, option)
 
 
@@ -304,13 +316,6 @@ def _settings(arguments: argparse.Namespace, kind: OutletKind) -> dict[str, Any]
             chosen = f"--{kind.option.flag}" if kind.option else kind.name
             raise BadInput(f"{chosen} needs --{option.flag}", f"give --{option.flag} {option.metavar}")
     return settings
-
-
-def _outlet_options() -> list[Option]:
-    kinds = space_kinds().values()
-    return distinct_options(
-        option for kind in kinds for option in (kind.option, *kind.options) if option is not None
-    )
 
 
 def _value(arguments: argparse.Namespace, option: Option) -> Any:
