@@ -18,6 +18,8 @@ from tarry.study.figures import percent
 
 __all__ = ["add_arguments", "run"]
 
+_SHARES = "0,25,50,75,100"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry adoption`."""
@@ -29,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Argument(
             "--shares",
             metavar="LIST",
-            default="0,25,50,75,100",
-            help="percent of people who take part (default 0,25,50,75,100)",
+            default=_SHARES,
+            help=f"percent of people who take part (default {_SHARES})",
         ),
         Argument(
             "--window",
@@ -71,17 +73,19 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(found.as_dict())
         return
-    rows = [
+    print_table(
+        ["take part", "people", "right, all", "about those", "about the others"],
         [
-            percent(point.share),
-            f"{point.adopters:,}",
-            percent(point.right),
-            percent(point.right_adopters),
-            percent(point.right_others),
-        ]
-        for point in found.points
-    ]
-    print_table(["take part", "people", "right, all", "about those", "about the others"], rows)
+            [
+                percent(point.share),
+                f"{point.adopters:,}",
+                percent(point.right),
+                percent(point.right_adopters),
+                percent(point.right_others),
+            ]
+            for point in found.points
+        ],
+    )
     print("\nright: how often the best claims that find a tenth of the linked pairs are about one person")
     print("a wrong claim is about two people, and counts for both of them\n")
     print_sentences("in short", found.sentences or ["No claim finds enough: there is nothing to compare."])

@@ -60,7 +60,11 @@ class Restore:
             f"restored {sum(rows.values())} rows; paused until tarry resume",
             rows=rows,
             paused=True,
-            may_have_left=list(map(_json, overdue)),
+            may_have_left=[
+                # The id as text: many readers of JSON round numbers of this size.
+                {"post": str(post.post), "space": post.space, "target": post.target, "due_at": post.at}
+                for post in overdue
+            ],
         )
         if not arguments.json:
             _print_overdue(overdue)
@@ -110,8 +114,12 @@ class Migrate:
     def run(arguments: argparse.Namespace) -> None:
         """Apply what is missing."""
         new, now = migrate(config_from(arguments).database)
-        sentence = f"applied {', '.join(map(str, new))}" if new else "up to date: nothing to apply"
-        print_answer(arguments, sentence, applied=new, known=now)
+        print_answer(
+            arguments,
+            f"applied {', '.join(map(str, new))}" if new else "up to date: nothing to apply",
+            applied=new,
+            known=now,
+        )
 
 
 def _print_overdue(posts: Sequence[MayHaveLeft]) -> None:
@@ -120,10 +128,7 @@ def _print_overdue(posts: Sequence[MayHaveLeft]) -> None:
         print("nothing was to leave meanwhile")
         return
     print("these may have left already; tarry resume parks them for you to retry or withdraw one by one:")
-    rows = [[str(each.post), each.space, printable(each.target), utc_text(each.at)] for each in posts]
-    print_table(["post", "space", "target", "was to leave"], rows)
-
-
-def _json(post: MayHaveLeft) -> dict[str, object]:
-    """The id as text: many readers of JSON round numbers of this size."""
-    return {"post": str(post.post), "space": post.space, "target": post.target, "due_at": post.at}
+    print_table(
+        ["post", "space", "target", "was to leave"],
+        [[str(each.post), each.space, printable(each.target), utc_text(each.at)] for each in posts],
+    )

@@ -55,8 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
         deadline=policy.deadline_tick,
     )
     micros = micros_until(release * policy.tick, now)
-    sentence = f"{micros // 1_000_000}.{micros % 1_000_000:06d}"
-    print_answer(arguments, sentence, delay_s=micros / 1_000_000, release_at=release * policy.tick)
+    print_answer(
+        arguments,
+        f"{micros // 1_000_000}.{micros % 1_000_000:06d}",
+        delay_s=micros / 1_000_000,
+        release_at=release * policy.tick,
+    )
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

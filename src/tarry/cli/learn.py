@@ -13,8 +13,7 @@ plan it. A season is never taken by default; it is mentioned where people batch 
 """
 
 import argparse
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarry.cli.audit import print_advice
 from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
@@ -87,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
             percentiles=PERCENTILES
             if arguments.percentile is None
             else (_percentile(arguments.percentile),),
-            share=_share(arguments.learn_on),
+            share=parse_number(arguments.learn_on, "--learn-on"),
             seed=arguments.seed,
             draws=arguments.draws,
             limits=limits_from(arguments),
@@ -110,9 +109,16 @@ def run(arguments: argparse.Namespace) -> None:
         file.write(text)
     season = None if learned is None else {**learned.as_dict(), "command": learned.command(policy, mean)}
     mentioned = None if hint is None else {**hint.as_dict(), "command": hint.command(policy)}
-    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice.as_dict()}
     if arguments.json:
-        print_json({**answer, "season": season, "season_hint": mentioned})
+        print_json(
+            {
+                "file": str(path),
+                "policy": text,
+                **advice.as_dict(),
+                "season": season,
+                "season_hint": mentioned,
+            }
+        )
         return
     print_advice(advice)
     if about := season or mentioned:
@@ -129,15 +135,15 @@ def _learned_season(arguments: argparse.Namespace, table: "EventTable") -> "Lear
     percentile = _percentile(arguments.season_percentile, "--season-percentile")
     if arguments.season_length is None:
         return None
-    length = parse_duration(arguments.season_length, "--season-length")
-    return learn_season(table, window=arguments.window, length=length, percentile=percentile)
+    return learn_season(
+        table,
+        window=arguments.window,
+        length=parse_duration(arguments.season_length, "--season-length"),
+        percentile=percentile,
+    )
 
 
 def _percentile(percent: int, flag: str = "--percentile") -> int:
     if not 0 < percent <= 100:
         raise BadInput(f"{flag} must lie above 0 and be at most 100, not {percent}")
     return percent
-
-
-def _share(text: str) -> Fraction:
-    return parse_number(text, "--learn-on")

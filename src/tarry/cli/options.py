@@ -103,8 +103,7 @@ def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> 
 
 def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     """The policy that the options describe; `instead` fills in what another option has chosen."""
-    values = {name: getattr(arguments, name, None) for name in FLAGS}
-    flags = {name: value for name, value in values.items() if value is not None}
+    flags = {name: value for name in FLAGS if (value := getattr(arguments, name, None)) is not None}
     paths = policy_paths(arguments)
     if paths:
         beside = [f"--{name}" for name in flags] + ["--policy"] * (len(paths) - 1)

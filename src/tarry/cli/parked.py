@@ -23,7 +23,6 @@ from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_answer, print_list, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
-from tarry.gateway.config import Config
 from tarry.gateway.database import keys_of, opened_database
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.upkeep import ParkedPost, change_each, exported, parked_posts, split_doubt
@@ -69,10 +68,9 @@ def run(arguments: argparse.Namespace) -> None:
         posts = _chosen(arguments, ids, store)
         if arguments.subcommand == "list":
             _list(arguments, posts)
-        elif arguments.subcommand == "export":
-            _export(arguments, _receipts(config, store), posts)
         else:
-            _change(arguments, _receipts(config, store), posts)
+            do = _export if arguments.subcommand == "export" else _change
+            do(arguments, Gateway(store, keys_of(config, store)).receipts, posts)
 
 
 def _checked_ids(arguments: argparse.Namespace) -> list[int]:
@@ -97,10 +95,6 @@ def _chosen(arguments: argparse.Namespace, ids: Sequence[int], store: Store) -> 
         if arguments.space is not None:
             book.space(arguments.space)
         return parked_posts(transaction, ids=ids, space=arguments.space, target=arguments.target)
-
-
-def _receipts(config: Config, store: Store) -> Gate:
-    return Gateway(store, keys_of(config, store)).receipts
 
 
 def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
@@ -149,7 +143,8 @@ def _export(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[Parke
             with suppress(OSError):
                 Path(path).unlink()
             raise
-    answer = f"{lines} exported to {path}"
-    print_answer(arguments, answer, exported=lines, without_content=sealed, file=str(path))
+    print_answer(
+        arguments, f"{lines} exported to {path}", exported=lines, without_content=sealed, file=str(path)
+    )
     if sealed and not arguments.json:
         print(f"tarry parked: {sealed} cannot be decrypted: the key file is another one", file=sys.stderr)

@@ -51,5 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
                 store, store.clock(), what, age, space=arguments.space, dry=arguments.dry_run
             )
     header = ["what", "rows that would go" if arguments.dry_run else "rows that are gone"]
-    rows = [[what, str(count)] for what, count in counts.items()]
-    print_list(arguments, {"rows": counts, "dry_run": arguments.dry_run}, header, rows)
+    print_list(
+        arguments,
+        {"rows": counts, "dry_run": arguments.dry_run},
+        header,
+        [[what, str(count)] for what, count in counts.items()],
+    )

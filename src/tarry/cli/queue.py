@@ -100,8 +100,16 @@ def run(arguments: argparse.Namespace) -> None:
     kept = home.is_kept()
     encrypted = None if owned is None else owned.vault.settings.is_encrypted
     if arguments.json:
-        answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
-        print_json({**answer, "batched_acts": batched, "nats": nats, "beyond_promise": beyond})
+        print_json(
+            {
+                "posts": [_act_json(act) for act in acts],
+                "keeper": kept,
+                "encrypted": encrypted,
+                "batched_acts": batched,
+                "nats": nats,
+                "beyond_promise": beyond,
+            }
+        )
         return
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
@@ -128,17 +136,19 @@ def _print_acts(acts: Sequence[_Act]) -> None:
     if not acts:
         print("nothing waits")
         return
-    cells = [
+    print_table(
+        ["id", "target", "by", "what", "leaves"],
         [
-            act.id[:8],
-            printable(act.row["target"]),
-            act.row["outlet"],
-            what_of(act.row["outlet"], act.options),
-            release_text(act.status) if act.state == "waiting" else act.state,
-        ]
-        for act in acts
-    ]
-    print_table(["id", "target", "by", "what", "leaves"], cells)
+            [
+                act.id[:8],
+                printable(act.row["target"]),
+                act.row["outlet"],
+                what_of(act.row["outlet"], act.options),
+                release_text(act.status) if act.state == "waiting" else act.state,
+            ]
+            for act in acts
+        ],
+    )
     for act in acts:
         if act.status.problem:
             account = account_in(act.options)
@@ -226,10 +236,15 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
     except Exception:  # noqa: BLE001 - whatever the cipher says
         raise NotPossible(SHUT) from None
     if as_json:
-        facts = {key: row[key] for key in ("state", "target", "outlet")}
-        what = what_of(row["outlet"], options)
-        about = {"id": shown_id(row["id"]), **facts, "what": what}
-        print_json({**about, "options": options, **content_fields(content)})
+        print_json(
+            {
+                "id": shown_id(row["id"]),
+                **{key: row[key] for key in ("state", "target", "outlet")},
+                "what": what_of(row["outlet"], options),
+                "options": options,
+                **content_fields(content),
+            }
+        )
     elif not content:
         print("it has no content: --json shows its options", file=sys.stderr)
     elif sys.stdout.isatty():
@@ -267,8 +282,13 @@ class Withdraw:
         gate.vault.store.clear_traces(last=True)
         revive_keeper(home, gate)
         if arguments.json:
-            notes = [{"id": id_, "note": note} for id_, note in behind.items()]
-            print_json({"id": shown_id(row["id"]), "state": "withdrawn", "behind": notes})
+            print_json(
+                {
+                    "id": shown_id(row["id"]),
+                    "state": "withdrawn",
+                    "behind": [{"id": id_, "note": note} for id_, note in behind.items()],
+                }
+            )
             return
         print(f"withdrawn {shown_id(row['id'])[:8]}")
         for id_, note in behind.items():

@@ -39,7 +39,7 @@ from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
 from tarry.readers.events import Event, Stream, read_owners
-from tarry.readers.faults import Faults, Unreadable
+from tarry.readers.faults import Faults
 from tarry.readers.kind import ReaderKind
 
 __all__ = ["add_arguments", "run", "stopping_like_ctrl_c"]
@@ -183,14 +183,12 @@ def _facts(written: Written, stream: Stream) -> dict[str, Any]:
         "first_at": Fraction(written.first or 0, 1_000_000),
         "last_at": Fraction(written.last or 0, 1_000_000),
         "unreadable": faults.count,
-        "faults": [_fault_fields(fault) for fault in faults.first],
+        "faults": [
+            {**({"file": fault.file} if fault.file else {}), "line": fault.line, "reason": fault.reason}
+            for fault in faults.first
+        ],
         "notes": list(stream.notes),
     }
-
-
-def _fault_fields(fault: Unreadable) -> dict[str, Any]:
-    where = {"file": fault.file} if fault.file else {}
-    return {**where, "line": fault.line, "reason": fault.reason}
 
 
 def _print(facts: dict[str, Any], faults: Faults) -> None:

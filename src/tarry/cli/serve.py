@@ -51,8 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     config, running = _at_address(config_from(arguments), arguments.host, arguments.port), ThreadGroup()
 
     def announce(address: str) -> None:
-        line = json.dumps({"listening": address}) if arguments.json else f"listening at {address}"
-        print(line, flush=True)
+        print(
+            json.dumps({"listening": address}) if arguments.json else f"listening at {address}", flush=True
+        )
 
     end_on_signals(running)
     gateway, make_app = open_gateway(config), create_app
@@ -91,8 +92,11 @@ class Worker:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry worker`."""
-        threads = Argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)")
-        add_all(parser, threads, SETTINGS)
+        add_all(
+            parser,
+            Argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)"),
+            SETTINGS,
+        )
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:

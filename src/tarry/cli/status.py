@@ -54,11 +54,13 @@ def _print(summary: GatewayStatus) -> None:
         )
     if summary.ahead:
         print()
-        rows = [
-            [each.space, "not known yet" if each.at is None else utc_text(each.at), str(each.posts)]
-            for each in summary.ahead
-        ]
-        print_table(["waiting in", "hour of release", "posts"], rows)
+        print_table(
+            ["waiting in", "hour of release", "posts"],
+            [
+                [each.space, "not known yet" if each.at is None else utc_text(each.at), str(each.posts)]
+                for each in summary.ahead
+            ],
+        )
 
 
 def _json(summary: GatewayStatus) -> dict[str, object]:

@@ -102,8 +102,9 @@ def _rekey(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dict
             raise NotPossible(f"{str(old)!r} already exists, an earlier key: move it away, or delete it")
         keys, owner = make_key(new), ME if arguments.own else None
         try:
-            forget = arguments.forget_accounts
-            change_key(store, store.clock(), read_key(key), keys, owner=owner, forget=forget)
+            change_key(
+                store, store.clock(), read_key(key), keys, owner=owner, forget=arguments.forget_accounts
+            )
         except BaseException:
             if not _is_key_of(store, keys):
                 new.unlink()

@@ -67,8 +67,12 @@ def run(arguments: argparse.Namespace) -> None:
     recipe = _recipe(arguments)
     path = free_path(arguments.output, force=arguments.force)
     made = synthesize(recipe, arguments.seed)
-    metadata = {"time_unit": "us", "time_resolution_us": str(recipe.resolution)}
-    write_frame(_as_written(made, recipe, path.suffix), path, force=arguments.force, metadata=metadata)
+    write_frame(
+        _as_written(made, recipe, path.suffix),
+        path,
+        force=arguments.force,
+        metadata={"time_unit": "us", "time_resolution_us": str(recipe.resolution)},
+    )
     facts = {"recipe": arguments.recipe, "seed": arguments.seed, "file": str(path), **_facts(made, recipe)}
     print_answer(arguments, _summary(facts), **facts)
 

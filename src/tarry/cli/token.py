@@ -57,10 +57,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _add(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
-        book = read_catalog(transaction)
-        number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space)
-    sentence = f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again"
-    print_answer(arguments, sentence, id=number, name=arguments.name, token=token)
+        number, token = add_token(
+            transaction, read_catalog(transaction), arguments.name, arguments.scope, arguments.space
+        )
+    print_answer(
+        arguments,
+        f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again",
+        id=number,
+        name=arguments.name,
+        token=token,
+    )
 
 
 def _list(arguments: argparse.Namespace, store: Store) -> None:
@@ -74,12 +80,17 @@ def _list(arguments: argparse.Namespace, store: Store) -> None:
         [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
         for each in tokens
     ]
-    header = ["id", "name", "scopes", "spaces"]
-    print_list(arguments, {"tokens": summaries}, header, rows, none="there is no token")
+    print_list(
+        arguments, {"tokens": summaries}, ["id", "name", "scopes", "spaces"], rows, none="there is no token"
+    )
 
 
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
         revoke_token(transaction, arguments.id)
-    sentence = f"{arguments.id} is revoked; every server knows within two seconds"
-    print_answer(arguments, sentence, id=arguments.id, revoked=True)
+    print_answer(
+        arguments,
+        f"{arguments.id} is revoked; every server knows within two seconds",
+        id=arguments.id,
+        revoked=True,
+    )
