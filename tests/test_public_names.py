@@ -71,7 +71,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.personal_store.see_to_keeper": STORE,
     "tarry.cli.personal_store.print_receipt": PRINTS,
     "tarry.cli.personal_store.wait_for": STORE,
-    "tarry.cli.options.add_settings": OPTIONS,
     "tarry.cli.options.config_from": FILE,
     "tarry.cli.space_policy.change_policy_of": PRINTS,
     "tarry.keep.store.Clock": PROTOCOL,

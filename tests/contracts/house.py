@@ -69,7 +69,7 @@ class House:
 
     def feed(self, space="talk"):
         """What has been published."""
-        return [item.content for item in Feed(self.store, space).after(0)]
+        return [item.content for item in reversed(Feed(self.store, space).latest())]
 
     def rows(self, table):
         """A whole table."""

@@ -172,7 +172,7 @@ def test_receipts_and_keys_are_known_as_long_as_was_promised(house, policy):
     )
     ((first,),) = house.gateway.admit([asked])
     house.jump(ALL_GONE)
-    (told,) = Feed(house.store, "talk").after(0)
+    (told,) = Feed(house.store, "talk").latest()
     pause(house)
     house.jump(2 * 3600)
     change(house, policy)

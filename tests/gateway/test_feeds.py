@@ -87,9 +87,9 @@ def test_one_reader_never_holds_much_in_memory(site):
     feed = Feed(site.gateway.store, "talk")
 
     assert [item.position for item in feed.latest()] == [3]
-    assert [item.position for item in feed.after(0)] == [1]
-    assert [item.position for item in feed.after(1, enough=9)] == [2]
-    assert feed.after(3) == []
+    assert [size.position for size in feed.sizes_after(0)] == [1]
+    assert [size.position for size in feed.sizes_after(1, enough=9)] == [2]
+    assert feed.sizes_after(3) == []
 
 
 @pytest.mark.parametrize("query", ["after=-1", "after=x", "after=9223372036854775808", "after=", "limit=0"])

@@ -34,7 +34,7 @@ def fill(house, count, space="talk"):
 
 
 def positions(house, space="talk"):
-    return [item.position for item in Feed(house.store, space).after(0)]
+    return [item.position for item in reversed(Feed(house.store, space).latest())]
 
 
 @pytest.mark.parametrize("at_a_time", [2, 500])

@@ -10,8 +10,25 @@ from tarry.core.policy import Policy
 from tarry.core.release import Draws
 from tarry.gateway.bodies import ReceiptOut, StatusOut
 from tarry.keep import admission
+from tarry.keep.releaser import Releaser
 
 LONGEST = 60
+#: Ticks of a second until a delivery that failed is tried again, at most: five minutes, rounded up.
+LONGEST_RETRY = 301
+
+
+class LateTries:
+    """An entropy by which the seventh try of a failing delivery is the last of `LONGEST` ticks."""
+
+    def __init__(self, clock) -> None:
+        self._clock, self._end, self._draws = clock, clock.wall + LONGEST * 1_000_000, 0
+
+    def randbelow(self, n: int) -> int:
+        """The least there is; the sixth leads to the last tick, and the next one far beyond it."""
+        self._draws += 1
+        if self._draws < 6:
+            return 0
+        return n - 1 if self._draws > 6 else max(0, min(n - 1, self._end - self._clock.wall - n))
 
 
 def test_the_moment_is_known_once_the_window_has_passed(site):
@@ -162,12 +179,15 @@ def test_a_parked_post_tells_its_author_only_that_it_is(new_site, broken):
     assert "disk" not in answer.text
 
 
-def test_a_post_that_may_have_left_tells_its_author_so(new_site, broken):
+@pytest.mark.parametrize("late", [False, True])
+def test_a_post_that_may_have_left_tells_its_author_so(new_site, broken, late):
     """It cannot be changed or taken back as if it had not; once that is known, nothing is said of it."""
     from tarry.keep.errors import Unreachable
 
     broken.broken = Unreachable("the receiver hung up", sent=True)
     site = new_site(outlets={"talk": broken})
+    if late:
+        site.releaser = Releaser(site.gateway.vault, LateTries(site.clock))
     receipt = site.receipt()
     before = site.ask(receipt)
     site.pass_ticks(LONGEST)
@@ -182,7 +202,7 @@ def test_a_post_that_may_have_left_tells_its_author_so(new_site, broken):
         assert "how its delivery ended is not known yet" in refused.json()["detail"]
 
     broken.broken = None
-    site.pass_ticks(LONGEST)
+    site.pass_ticks(LONGEST_RETRY)
 
     assert site.ask(receipt).json()["state"] == "released"
     assert "in_doubt" not in site.ask(receipt).json()

@@ -337,7 +337,7 @@ def test_the_databases_clock_is_everybodys(dsn):
     """A store in a database is read by the wall clock of the server."""
     store = PostgresStore(dsn)
     with store.transaction("working") as transaction:
-        server = transaction.wall()
+        server = transaction.one("now")["now"]
     reading = store.clock().read(server)
     store.close()
 
@@ -369,7 +369,7 @@ def test_a_place_holds_the_servers_clock(new_world):
     """Where a store stands is told with the server's time, in one question."""
     world = new_world()
     with world.store.transaction("working") as transaction:
-        assert abs(snapshot(transaction).now - transaction.wall()) < 60_000_000
+        assert abs(snapshot(transaction).now - transaction.one("now")["now"]) < 60_000_000
 
 
 @pytest.mark.parametrize("kind", ["reading", "working", "admitting", "closing"])
@@ -421,5 +421,5 @@ def test_a_connection_that_was_cut_while_nobody_used_it_is_made_anew(dsn):
         mine = store.connection().info.backend_pid
         assert other.execute("SELECT pg_terminate_backend(%s, 10000)", (mine,)).fetchone() == (True,)
     with store.transaction("reading") as transaction:
-        assert transaction.wall()
+        assert transaction.one("now")["now"]
     store.close()

@@ -47,11 +47,11 @@ def test_every_statement_is_used_and_every_used_one_exists():
 
 
 def test_both_databases_know_the_same_statements():
-    """Only PostgreSQL has statements of its own: its locks, its clock, and the order of its rows."""
+    """Only PostgreSQL has statements of its own: its locks."""
     sqlite, postgres = set(queries("sqlite")), set(queries("postgres"))
 
     assert sqlite - postgres == set()
-    assert all(re.fullmatch(r"now|shuffle\w*|lock\w*", name) for name in postgres - sqlite)
+    assert all(re.fullmatch(r"lock\w*", name) for name in postgres - sqlite)
 
 
 def test_both_databases_are_built_by_scripts_of_the_same_numbers():

@@ -11,30 +11,39 @@ import argparse
 from pathlib import Path
 
 from tarry.cli.history import add_columns, add_filters, named_policy, open_columns, open_table
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration, parse_number
 from tarry.study.figures import percent
 
 __all__ = ["add_arguments", "run"]
 
+_SHARES = "0,25,50,75,100"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry adoption`."""
     add_columns(parser)
     add_filters(parser)
-    parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
-    parser.add_argument(
-        "--shares",
-        metavar="LIST",
-        default="0,25,50,75,100",
-        help="percent of people who take part (default 0,25,50,75,100)",
+    add_all(
+        parser,
+        Argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m"),
+        Argument(
+            "--shares",
+            metavar="LIST",
+            default=_SHARES,
+            help=f"percent of people who take part (default {_SHARES})",
+        ),
+        Argument(
+            "--window",
+            metavar="DURATION",
+            default="5m",
+            help="acts of one actor at most this far apart are truly batched (default 5m)",
+        ),
+        Argument("--draws", metavar="N", type=int, default=3, help="how often to draw (default 3)"),
+        Argument("--seed", metavar="N", type=int, default=0, help="of all draws (default 0)"),
+        Argument("--charts", metavar="DIR", help="write the chart into this folder, as SVG and PNG"),
     )
-    truth = "acts of one actor at most this far apart are truly batched (default 5m)"
-    parser.add_argument("--window", metavar="DURATION", default="5m", help=truth)
-    parser.add_argument("--draws", metavar="N", type=int, default=3, help="how often to draw (default 3)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of all draws (default 0)")
-    parser.add_argument("--charts", metavar="DIR", help="write the chart into this folder, as SVG and PNG")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -64,17 +73,19 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(found.as_dict())
         return
-    rows = [
+    print_table(
+        ["take part", "people", "right, all", "about those", "about the others"],
         [
-            percent(point.share),
-            f"{point.adopters:,}",
-            percent(point.right),
-            percent(point.right_adopters),
-            percent(point.right_others),
-        ]
-        for point in found.points
-    ]
-    print_table(["take part", "people", "right, all", "about those", "about the others"], rows)
+            [
+                percent(point.share),
+                f"{point.adopters:,}",
+                percent(point.right),
+                percent(point.right_adopters),
+                percent(point.right_others),
+            ]
+            for point in found.points
+        ],
+    )
     print("\nright: how often the best claims that find a tenth of the linked pairs are about one person")
     print("a wrong claim is about two people, and counts for both of them\n")
     print_sentences("in short", found.sentences or ["No claim finds enough: there is nothing to compare."])

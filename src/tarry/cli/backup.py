@@ -10,7 +10,8 @@ too: encrypt it, and delete it as soon as you can. Used in place of a database i
 import argparse
 from collections.abc import Sequence
 
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, add_all
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_answer, print_table, printable, utc_text
 from tarry.gateway.backup import MayHaveLeft, back_up, may_have_left, restore, resume
 from tarry.gateway.database import keys_of, migrate, opened_database
@@ -20,8 +21,7 @@ __all__ = ["Migrate", "Restore", "Resume", "add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry backup`."""
-    parser.add_argument("file", metavar="FILE", help="the new file")
-    add_settings(parser)
+    add_all(parser, Argument("file", metavar="FILE", help="the new file"), SETTINGS)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -46,8 +46,7 @@ class Restore:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry restore`."""
-        parser.add_argument("file", metavar="FILE", help="a file that tarry backup wrote")
-        add_settings(parser)
+        add_all(parser, Argument("file", metavar="FILE", help="a file that tarry backup wrote"), SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -61,7 +60,11 @@ class Restore:
             f"restored {sum(rows.values())} rows; paused until tarry resume",
             rows=rows,
             paused=True,
-            may_have_left=list(map(_json, overdue)),
+            may_have_left=[
+                # The id as text: many readers of JSON round numbers of this size.
+                {"post": str(post.post), "space": post.space, "target": post.target, "due_at": post.at}
+                for post in overdue
+            ],
         )
         if not arguments.json:
             _print_overdue(overdue)
@@ -79,7 +82,7 @@ class Resume:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry resume`."""
-        add_settings(parser)
+        add_all(parser, SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -105,14 +108,18 @@ class Migrate:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry migrate`."""
-        add_settings(parser)
+        add_all(parser, SETTINGS)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
         """Apply what is missing."""
         new, now = migrate(config_from(arguments).database)
-        sentence = f"applied {', '.join(map(str, new))}" if new else "up to date: nothing to apply"
-        print_answer(arguments, sentence, applied=new, known=now)
+        print_answer(
+            arguments,
+            f"applied {', '.join(map(str, new))}" if new else "up to date: nothing to apply",
+            applied=new,
+            known=now,
+        )
 
 
 def _print_overdue(posts: Sequence[MayHaveLeft]) -> None:
@@ -121,10 +128,7 @@ def _print_overdue(posts: Sequence[MayHaveLeft]) -> None:
         print("nothing was to leave meanwhile")
         return
     print("these may have left already; tarry resume parks them for you to retry or withdraw one by one:")
-    rows = [[str(each.post), each.space, printable(each.target), utc_text(each.at)] for each in posts]
-    print_table(["post", "space", "target", "was to leave"], rows)
-
-
-def _json(post: MayHaveLeft) -> dict[str, object]:
-    """The id as text: many readers of JSON round numbers of this size."""
-    return {"post": str(post.post), "space": post.space, "target": post.target, "due_at": post.at}
+    print_table(
+        ["post", "space", "target", "was to leave"],
+        [[str(each.post), each.space, printable(each.target), utc_text(each.at)] for each in posts],
+    )

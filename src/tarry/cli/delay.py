@@ -10,6 +10,7 @@ import argparse
 import time
 from fractions import Fraction
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.options import add_policy, policy_from
 from tarry.cli.show import print_answer
 from tarry.core.entropy import Secure
@@ -24,14 +25,17 @@ __all__ = ["add_arguments", "micros_until", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry delay`."""
     add_policy(parser)
-    parser.add_argument(
-        "--batched",
-        action="store_true",
-        help="this act is batched: another of yours, on a different target, lies within the window "
-        "(an earlier one, with labels follower)",
+    add_all(
+        parser,
+        Argument(
+            "--batched",
+            action="store_true",
+            help="this act is batched: another of yours, on a different target, lies within the window "
+            "(an earlier one, with labels follower)",
+        ),
+        Argument("--target", help="what is acted on, for policies with gaps by target"),
+        Argument("--track", help="its track, for policies with gaps by track"),
     )
-    parser.add_argument("--target", help="what is acted on, for policies with gaps by target")
-    parser.add_argument("--track", help="its track, for policies with gaps by track")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -51,8 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
         deadline=policy.deadline_tick,
     )
     micros = micros_until(release * policy.tick, now)
-    sentence = f"{micros // 1_000_000}.{micros % 1_000_000:06d}"
-    print_answer(arguments, sentence, delay_s=micros / 1_000_000, release_at=release * policy.tick)
+    print_answer(
+        arguments,
+        f"{micros // 1_000_000}.{micros % 1_000_000:06d}",
+        delay_s=micros / 1_000_000,
+        release_at=release * policy.tick,
+    )
 
 
 def micros_until(moment: Fraction, now: Fraction) -> int:

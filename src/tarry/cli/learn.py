@@ -13,12 +13,12 @@ plan it. A season is never taken by default; it is mentioned where people batch 
 """
 
 import argparse
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tarry.cli.audit import print_advice
 from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import FORCE
 from tarry.cli.outputs import print_notes, unless_there
 from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
@@ -36,36 +36,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry learn`."""
     add_columns(parser)
     add_filters(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write the policy")
-    parser.add_argument("--epsilon", metavar="E", help="try this epsilon alone (else 0.5, 1 and 2)")
-    parser.add_argument(
-        "--percentile", metavar="P", type=int, help="try this percentile of gaps (else 25, 50, 75)"
-    )
-    parser.add_argument(
-        "--window", metavar="DURATION", default="5m", help="what counts as batched (default 5m)"
-    )
-    parser.add_argument("--tick", metavar="DURATION", default="1s", help="the policy's clock (default 1s)")
-    parser.add_argument("--learn-on", metavar="SHARE", default="0.25", help="of the events (default 0.25)")
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"
-    )
-    parser.add_argument(
-        "--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"
-    )
-    parser.add_argument(
-        "--season-length",
-        metavar="DURATION",
-        help="learn the acts of a season of this length, such as 180d",
-    )
-    parser.add_argument(
-        "--season-percentile",
-        metavar="P",
-        type=int,
-        default=99,
-        help="so many percent of those who batch make no more acts than a season is for (default 99)",
+    add_all(
+        parser,
+        Argument("-o", "--output", metavar="FILE", required=True, help="where to write the policy"),
+        Argument("--epsilon", metavar="E", help="try this epsilon alone (else 0.5, 1 and 2)"),
+        Argument(
+            "--percentile", metavar="P", type=int, help="try this percentile of gaps (else 25, 50, 75)"
+        ),
+        Argument("--window", metavar="DURATION", default="5m", help="what counts as batched (default 5m)"),
+        Argument("--tick", metavar="DURATION", default="1s", help="the policy's clock (default 1s)"),
+        Argument("--learn-on", metavar="SHARE", default="0.25", help="of the events (default 0.25)"),
+        Argument("--seed", metavar="N", type=int, default=0, help="of the simulated delays (default 0)"),
+        Argument("--draws", metavar="N", type=int, default=3, help="how often to simulate (default 3)"),
+        Argument(
+            "--season-length",
+            metavar="DURATION",
+            help="learn the acts of a season of this length, such as 180d",
+        ),
+        Argument(
+            "--season-percentile",
+            metavar="P",
+            type=int,
+            default=99,
+            help="so many percent of those who batch make no more acts than a season is for (default 99)",
+        ),
     )
     add_limits(parser)
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_all(parser, FORCE)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -89,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
             percentiles=PERCENTILES
             if arguments.percentile is None
             else (_percentile(arguments.percentile),),
-            share=_share(arguments.learn_on),
+            share=parse_number(arguments.learn_on, "--learn-on"),
             seed=arguments.seed,
             draws=arguments.draws,
             limits=limits_from(arguments),
@@ -112,9 +109,16 @@ def run(arguments: argparse.Namespace) -> None:
         file.write(text)
     season = None if learned is None else {**learned.as_dict(), "command": learned.command(policy, mean)}
     mentioned = None if hint is None else {**hint.as_dict(), "command": hint.command(policy)}
-    answer: dict[str, Any] = {"file": str(path), "policy": text, **advice.as_dict()}
     if arguments.json:
-        print_json({**answer, "season": season, "season_hint": mentioned})
+        print_json(
+            {
+                "file": str(path),
+                "policy": text,
+                **advice.as_dict(),
+                "season": season,
+                "season_hint": mentioned,
+            }
+        )
         return
     print_advice(advice)
     if about := season or mentioned:
@@ -131,15 +135,15 @@ def _learned_season(arguments: argparse.Namespace, table: "EventTable") -> "Lear
     percentile = _percentile(arguments.season_percentile, "--season-percentile")
     if arguments.season_length is None:
         return None
-    length = parse_duration(arguments.season_length, "--season-length")
-    return learn_season(table, window=arguments.window, length=length, percentile=percentile)
+    return learn_season(
+        table,
+        window=arguments.window,
+        length=parse_duration(arguments.season_length, "--season-length"),
+        percentile=percentile,
+    )
 
 
 def _percentile(percent: int, flag: str = "--percentile") -> int:
     if not 0 < percent <= 100:
         raise BadInput(f"{flag} must lie above 0 and be at most 100, not {percent}")
     return percent
-
-
-def _share(text: str) -> Fraction:
-    return parse_number(text, "--learn-on")

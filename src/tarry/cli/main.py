@@ -28,9 +28,11 @@ if TYPE_CHECKING:  # loaded where an installed package's command may be meant
 __all__ = [
     "COMMANDS",
     "EXTRAS",
+    "Argument",
     "CommandEntry",
     "Parser",
     "UsageError",
+    "add_all",
     "main",
     "need_study",
     "parser_of",
@@ -297,12 +299,34 @@ class UsageError(Exception):
     """
 
 
+class Argument:
+    """An argument or option of a command, as `argparse` takes it; several commands may share one.
+
+    >>> Argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)").names
+    ('--seed',)
+    """
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self.names, self.settings = names, settings
+
+
+def add_all(parser: argparse.ArgumentParser, *arguments: Argument) -> None:
+    """The arguments of a command, in the order of its help.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_all(parser, Argument("file"), Argument("--force", action="store_true"))
+    >>> parser.parse_args(["month.csv", "--force"])
+    Namespace(file='month.csv', force=True)
+    """
+    for each in arguments:
+        parser.add_argument(*each.names, **each.settings)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without the usage block before it; may have subcommands.
 
     >>> parser = Parser(prog="tarry space")
-    >>> parser.add_subcommand("add", "make a space").add_argument("name").dest
-    'name'
+    >>> space = parser.add_subcommand("add", "make a space", Argument("name"))
     >>> parser.read(["add", "talk"]).name
     'talk'
     >>> parser.read(["ad", "talk"])
@@ -317,13 +341,16 @@ class Parser(argparse.ArgumentParser):
         self._default: Parser | None = None
         self._menu: argparse._SubParsersAction[Parser] | None = None
 
-    def add_subcommand(self, name: str, summary: str, *, is_default: bool = False) -> "Parser":
-        """The parser of a subcommand; the default one needs not be named."""
+    def add_subcommand(
+        self, name: str, summary: str, *arguments: Argument, is_default: bool = False
+    ) -> "Parser":
+        """The parser of a subcommand, with its arguments; the default one needs not be named."""
         if self._menu is None:
             self._menu = self.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
         about = summary[0].upper() + summary[1:] + "."
         child = self._menu.add_parser(name, help=summary, description=about)
         child.set_defaults(subcommand=name)
+        add_all(child, *arguments)
         self.subcommands[name] = child
         if is_default:
             self._default = child

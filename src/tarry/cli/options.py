@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.main import read_text
+from tarry.cli.main import Argument, add_all, read_text
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load
 from tarry.core.policy import Policy
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from tarry.gateway.config import Config
 
 __all__ = [
+    "FORCE",
+    "SETTINGS",
     "add_option",
     "add_policy",
-    "add_settings",
     "config_from",
     "distinct_options",
     "note_coarse_tick",
@@ -33,13 +34,22 @@ __all__ = [
 
 FLAGS = ("epsilon", "gap", "window", "tick", "weight", "labels", "law", "cover", "delta")
 _DEFAULTS = {
-    "window": "5m, with labels simultaneous or none 0s",
-    "tick": "1s",
-    "weight": "0.5",
-    "labels": "held",
-    "law": "zero-inflated-uniform",
-    "cover": "pair",
+    "window": " (default: 5m, with labels simultaneous or none 0s)",
+    "tick": " (default: 1s)",
+    "weight": " (default: 0.5)",
+    "labels": " (default: held)",
+    "law": " (default: zero-inflated-uniform)",
+    "cover": " (default: pair)",
 }
+#: Of every command of a gateway.
+SETTINGS = Argument(
+    "--config",
+    metavar="FILE",
+    help="the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the "
+    "settings)",
+)
+#: Of every command that writes a file of its own.
+FORCE = Argument("--force", action="store_true", help="write over a file that is there")
 
 
 def add_option(parser: argparse.ArgumentParser, option: Option, about: str = "") -> None:
@@ -74,25 +84,26 @@ def distinct_options(options: Iterable[Option]) -> list[Option]:
 
 def add_policy(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     """policy.toml, --policy FILE, or the choices one by one, but for those that do not matter here."""
-    parser.add_argument(
-        "file", metavar="policy.toml", nargs="?", help="the policy file; - reads standard input"
-    )
-    parser.add_argument("--policy", metavar="FILE", help="the same")
-    for name in FLAGS:
-        if name not in without:
-            default = f" (default: {_DEFAULTS[name]})" if name in _DEFAULTS else ""
-            parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + default)
-    parser.add_argument(
-        "--allow-code",
-        action="store_true",
-        help="let the law be module:Name, code that is not installed as a law",
+    add_all(
+        parser,
+        Argument("file", metavar="policy.toml", nargs="?", help="the policy file; - reads standard input"),
+        Argument("--policy", metavar="FILE", help="the same"),
+        *(
+            Argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + _DEFAULTS.get(name, ""))
+            for name in FLAGS
+            if name not in without
+        ),
+        Argument(
+            "--allow-code",
+            action="store_true",
+            help="let the law be module:Name, code that is not installed as a law",
+        ),
     )
 
 
 def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     """The policy that the options describe; `instead` fills in what another option has chosen."""
-    values = {name: getattr(arguments, name, None) for name in FLAGS}
-    flags = {name: value for name, value in values.items() if value is not None}
+    flags = {name: value for name in FLAGS if (value := getattr(arguments, name, None)) is not None}
     paths = policy_paths(arguments)
     if paths:
         beside = [f"--{name}" for name in flags] + ["--policy"] * (len(paths) - 1)
@@ -109,16 +120,6 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
     if arguments.allow_code and ":" in chosen.get("law", ""):
         chosen["law"] = load("law", chosen["law"], allow_code=True)
     return chosen_policy(chosen)
-
-
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """--config, of every command of a gateway."""
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help="the settings file (default: the one that TARRY_CONFIG names; docs/operating.md lists the "
-        "settings)",
-    )
 
 
 def config_from(arguments: argparse.Namespace) -> "Config":

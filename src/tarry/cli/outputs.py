@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tarry.cli.main import Argument, add_all
 from tarry.core.errors import BadInput
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
@@ -74,15 +75,19 @@ def write_frame(
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Where to write pages and pictures."""
-    parser.add_argument(
-        "--html",
-        metavar="FILE",
-        help="write a report there too: one HTML file that needs nothing else; a file there is replaced",
-    )
-    parser.add_argument(
-        "--charts",
-        metavar="DIR",
-        help="write every chart into this folder too, as SVG and PNG; files there are replaced",
+    add_all(
+        parser,
+        Argument(
+            "--html",
+            metavar="FILE",
+            help="write a report there too: one HTML file that needs nothing else; "
+            "a file there is replaced",
+        ),
+        Argument(
+            "--charts",
+            metavar="DIR",
+            help="write every chart into this folder too, as SVG and PNG; files there are replaced",
+        ),
     )
 
 

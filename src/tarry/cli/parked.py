@@ -17,13 +17,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tarry.cli.main import Parser
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, Parser
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.outputs import unless_there
 from tarry.cli.show import print_answer, print_list, printable, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.catalog import read_catalog
-from tarry.gateway.config import Config
 from tarry.gateway.database import keys_of, opened_database
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.upkeep import ParkedPost, change_each, exported, parked_posts, split_doubt
@@ -37,24 +36,28 @@ _DONE = {"retry": "put back", "withdraw": "withdrawn"}
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry parked`."""
-    everything = parser.add_subcommand("list", "list parked posts, and why they are parked")
-    retry = parser.add_subcommand("retry", "put parked posts back: they leave at the next chance, together")
-    withdraw = parser.add_subcommand("withdraw", "take parked posts back for good")
-    export = parser.add_subcommand("export", "write what they say to a new private file; they stay parked")
-    retry.add_argument(
+    which = (
+        Argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them"),
+        Argument("--space", help="those of this space"),
+        Argument("--target", help="those on this target"),
+        Argument("--all", action="store_true", help="all of them"),
+        SETTINGS,
+    )
+    may_have_left = Argument(
         "--may-have-left",
         action="store_true",
         help="also those that may have left already, and may appear twice",
     )
-    export.add_argument(
+    output = Argument(
         "-o", "--output", metavar="FILE", required=True, help="the new file, one JSON object a line"
     )
-    for child in (everything, retry, withdraw, export):
-        child.add_argument("ids", metavar="ID", nargs="*", default=[], help="posts, as list shows them")
-        child.add_argument("--space", help="those of this space")
-        child.add_argument("--target", help="those on this target")
-        child.add_argument("--all", action="store_true", help="all of them")
-        add_settings(child)
+    for name, summary, *own in (
+        ("list", "list parked posts, and why they are parked"),
+        ("retry", "put parked posts back: they leave at the next chance, together", may_have_left),
+        ("withdraw", "take parked posts back for good"),
+        ("export", "write what they say to a new private file; they stay parked", output),
+    ):
+        parser.add_subcommand(name, summary, *own, *which)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -65,10 +68,9 @@ def run(arguments: argparse.Namespace) -> None:
         posts = _chosen(arguments, ids, store)
         if arguments.subcommand == "list":
             _list(arguments, posts)
-        elif arguments.subcommand == "export":
-            _export(arguments, _receipts(config, store), posts)
         else:
-            _change(arguments, _receipts(config, store), posts)
+            do = _export if arguments.subcommand == "export" else _change
+            do(arguments, Gateway(store, keys_of(config, store)).receipts, posts)
 
 
 def _checked_ids(arguments: argparse.Namespace) -> list[int]:
@@ -93,10 +95,6 @@ def _chosen(arguments: argparse.Namespace, ids: Sequence[int], store: Store) -> 
         if arguments.space is not None:
             book.space(arguments.space)
         return parked_posts(transaction, ids=ids, space=arguments.space, target=arguments.target)
-
-
-def _receipts(config: Config, store: Store) -> Gate:
-    return Gateway(store, keys_of(config, store)).receipts
 
 
 def _list(arguments: argparse.Namespace, posts: Sequence[ParkedPost]) -> None:
@@ -145,7 +143,8 @@ def _export(arguments: argparse.Namespace, receipts: Gate, posts: Sequence[Parke
             with suppress(OSError):
                 Path(path).unlink()
             raise
-    answer = f"{lines} exported to {path}"
-    print_answer(arguments, answer, exported=lines, without_content=sealed, file=str(path))
+    print_answer(
+        arguments, f"{lines} exported to {path}", exported=lines, without_content=sealed, file=str(path)
+    )
     if sealed and not arguments.json:
         print(f"tarry parked: {sealed} cannot be decrypted: the key file is another one", file=sys.stderr)

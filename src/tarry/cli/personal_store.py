@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tarry.cli.main import read_text
+from tarry.cli.main import Argument, add_all, read_text
 from tarry.cli.show import print_json, printable, rounded
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
@@ -23,6 +23,8 @@ from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.store import Row
 
 __all__ = [
+    "MORE",
+    "TRACK",
     "add_hand_in",
     "encryption_note",
     "find_post",
@@ -41,24 +43,28 @@ __all__ = [
 ]
 
 _SHORTEST_ID, _ID_LENGTH = 4, 16
+#: Of every command by which an act comes in.
+TRACK = Argument("--track", help="its track, for policies with gaps by track")
+MORE = Argument("--more", action="store_true", help="more will follow soon (labels declared)")
 
 
 def add_hand_in(parser: argparse.ArgumentParser, target: str | None) -> None:
     """The options of every command that hands a post in; `target` says what it is unless named."""
     text = "what is acted on: acts on different targets are the ones that must not be linked"
     default = f" (default: {target})" if target else ""
-    parser.add_argument("--target", required=target is None, help=text + default)
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        help="use this policy from now on (default: your own, made on first use)",
+    add_all(
+        parser,
+        Argument("--target", required=target is None, help=text + default),
+        Argument(
+            "--policy",
+            metavar="FILE",
+            help="use this policy from now on (default: your own, made on first use)",
+        ),
+        TRACK,
+        MORE,
+        Argument("--after", metavar="ID", help="leave after this waiting post of yours on the same target"),
+        Argument("--wait", action="store_true", help="wait here until it has left"),
     )
-    parser.add_argument("--track", help="its track, for policies with gaps by track")
-    parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
-    parser.add_argument(
-        "--after", metavar="ID", help="leave after this waiting post of yours on the same target"
-    )
-    parser.add_argument("--wait", action="store_true", help="wait here until it has left")
 
 
 def hand_in(

@@ -16,9 +16,10 @@ import argparse
 from fractions import Fraction
 from typing import Any, TypedDict
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.options import add_policy, note_coarse_tick, policy_from, policy_paths
 from tarry.cli.season_options import add_blocks, plan_of_season, print_frontier, print_season
-from tarry.cli.show import print_json, print_sentences, print_table, rounded
+from tarry.cli.show import print_json, print_list, print_sentences, print_table, rounded
 from tarry.core.calibrate import least_epsilon
 from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_duration
@@ -36,17 +37,19 @@ _NEARLY_ALL = Fraction(995, 1000)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry plan`."""
     add_policy(parser)
-    parser.add_argument(
-        "--mean-delay", metavar="DURATION", help="find epsilon: a weighted mean of at most this"
+    add_all(
+        parser,
+        Argument("--mean-delay", metavar="DURATION", help="find epsilon: a weighted mean of at most this"),
+        Argument("--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"),
+        Argument(
+            "--season",
+            metavar="PAIRS",
+            type=int,
+            help="find the law for so many batched pairs of one person",
+        ),
+        Argument("--total", metavar="NATS", help="--season: what all of them may cost together"),
+        Argument("--toml", action="store_true", help="print the policy file instead of a table"),
     )
-    parser.add_argument(
-        "--max-delay", metavar="DURATION", help="find epsilon: a longest delay of at most this"
-    )
-    parser.add_argument(
-        "--season", metavar="PAIRS", type=int, help="find the law for so many batched pairs of one person"
-    )
-    parser.add_argument("--total", metavar="NATS", help="--season: what all of them may cost together")
-    parser.add_argument("--toml", action="store_true", help="print the policy file instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -219,12 +222,13 @@ class Frontier:
             raise BadInput("--blocks is for a season, and none is given", "add --season, or leave it out")
         policy = policy_from(arguments)
         points = frontier(policy)
-        if arguments.json:
-            print_json({**policy_json(policy), "points": [_point_json(point) for point in points]})
-            return
-        header = ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"]
-        print_table(header, [_point_row(point) for point in points])
-        if len(points) == 1:
+        print_list(
+            arguments,
+            {**policy_json(policy), "points": [_point_json(point) for point in points]},
+            ["weight", "eta", "support end (ticks)", "batched mean", "unbatched mean"],
+            [_point_row(point) for point in points],
+        )
+        if len(points) == 1 and not arguments.json:
             print("\none point: at this epsilon the law has nothing to trade")
 
 

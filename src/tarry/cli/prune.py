@@ -18,7 +18,8 @@ that has ended, use tarry space remove.
 
 import argparse
 
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, add_all
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_list
 from tarry.core.exact import parse_duration
 from tarry.gateway.database import opened_database
@@ -29,13 +30,16 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry prune`."""
-    parser.add_argument("what", metavar="WHAT", nargs="+", choices=PRUNED, help=", ".join(PRUNED))
-    parser.add_argument(
-        "--older-than", metavar="DURATION", required=True, help="delete what is older, such as 365d"
+    add_all(
+        parser,
+        Argument("what", metavar="WHAT", nargs="+", choices=PRUNED, help=", ".join(PRUNED)),
+        Argument(
+            "--older-than", metavar="DURATION", required=True, help="delete what is older, such as 365d"
+        ),
+        Argument("--space", help="feed, ledger: of this space (default: all)"),
+        Argument("--dry-run", action="store_true", help="count the rows, and delete nothing"),
+        SETTINGS,
     )
-    parser.add_argument("--space", help="feed, ledger: of this space (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="count the rows, and delete nothing")
-    add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -47,5 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
                 store, store.clock(), what, age, space=arguments.space, dry=arguments.dry_run
             )
     header = ["what", "rows that would go" if arguments.dry_run else "rows that are gone"]
-    rows = [[what, str(count)] for what, count in counts.items()]
-    print_list(arguments, {"rows": counts, "dry_run": arguments.dry_run}, header, rows)
+    print_list(
+        arguments,
+        {"rows": counts, "dry_run": arguments.dry_run},
+        header,
+        [[what, str(count)] for what, count in counts.items()],
+    )

@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.personal_store import (
+    MORE,
+    TRACK,
     encryption_note,
     find_post,
     in_between,
@@ -47,6 +50,7 @@ __all__ = [
 ]
 
 _MOST = 48  # characters, for a column
+_POST = Argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
 
 
 class _Act(NamedTuple):
@@ -71,8 +75,11 @@ class _Act(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry queue`."""
-    text = "print what this one says (a receipt, or at least four characters of an id)"
-    parser.add_argument("--show", metavar="ID", help=text)
+    parser.add_argument(
+        "--show",
+        metavar="ID",
+        help="print what this one says (a receipt, or at least four characters of an id)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -93,8 +100,16 @@ def run(arguments: argparse.Namespace) -> None:
     kept = home.is_kept()
     encrypted = None if owned is None else owned.vault.settings.is_encrypted
     if arguments.json:
-        answer = {"posts": [_act_json(act) for act in acts], "keeper": kept, "encrypted": encrypted}
-        print_json({**answer, "batched_acts": batched, "nats": nats, "beyond_promise": beyond})
+        print_json(
+            {
+                "posts": [_act_json(act) for act in acts],
+                "keeper": kept,
+                "encrypted": encrypted,
+                "batched_acts": batched,
+                "nats": nats,
+                "beyond_promise": beyond,
+            }
+        )
         return
     _print_acts(acts)
     if owned is not None and (acts or not encrypted):
@@ -121,17 +136,19 @@ def _print_acts(acts: Sequence[_Act]) -> None:
     if not acts:
         print("nothing waits")
         return
-    cells = [
+    print_table(
+        ["id", "target", "by", "what", "leaves"],
         [
-            act.id[:8],
-            printable(act.row["target"]),
-            act.row["outlet"],
-            what_of(act.row["outlet"], act.options),
-            release_text(act.status) if act.state == "waiting" else act.state,
-        ]
-        for act in acts
-    ]
-    print_table(["id", "target", "by", "what", "leaves"], cells)
+            [
+                act.id[:8],
+                printable(act.row["target"]),
+                act.row["outlet"],
+                what_of(act.row["outlet"], act.options),
+                release_text(act.status) if act.state == "waiting" else act.state,
+            ]
+            for act in acts
+        ],
+    )
     for act in acts:
         if act.status.problem:
             account = account_in(act.options)
@@ -219,10 +236,15 @@ def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:
     except Exception:  # noqa: BLE001 - whatever the cipher says
         raise NotPossible(SHUT) from None
     if as_json:
-        facts = {key: row[key] for key in ("state", "target", "outlet")}
-        what = what_of(row["outlet"], options)
-        about = {"id": shown_id(row["id"]), **facts, "what": what}
-        print_json({**about, "options": options, **content_fields(content)})
+        print_json(
+            {
+                "id": shown_id(row["id"]),
+                **{key: row[key] for key in ("state", "target", "outlet")},
+                "what": what_of(row["outlet"], options),
+                "options": options,
+                **content_fields(content),
+            }
+        )
     elif not content:
         print("it has no content: --json shows its options", file=sys.stderr)
     elif sys.stdout.isatty():
@@ -247,7 +269,7 @@ class Withdraw:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry withdraw`."""
-        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
+        add_all(parser, _POST)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:
@@ -260,8 +282,13 @@ class Withdraw:
         gate.vault.store.clear_traces(last=True)
         revive_keeper(home, gate)
         if arguments.json:
-            notes = [{"id": id_, "note": note} for id_, note in behind.items()]
-            print_json({"id": shown_id(row["id"]), "state": "withdrawn", "behind": notes})
+            print_json(
+                {
+                    "id": shown_id(row["id"]),
+                    "state": "withdrawn",
+                    "behind": [{"id": id_, "note": note} for id_, note in behind.items()],
+                }
+            )
             return
         print(f"withdrawn {shown_id(row['id'])[:8]}")
         for id_, note in behind.items():
@@ -304,9 +331,12 @@ class Repeat:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry repeat`."""
-        parser.add_argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
-        parser.add_argument("--track", help="its track, for policies with gaps by track")
-        parser.add_argument("--more", action="store_true", help="more will follow soon (labels declared)")
+        add_all(
+            parser,
+            _POST,
+            TRACK,
+            MORE,
+        )
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:

@@ -32,13 +32,14 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from tarry.cli.options import add_option, distinct_options
+from tarry.cli.main import Argument, add_all
+from tarry.cli.options import FORCE, add_option, distinct_options
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all
 from tarry.readers.event_files import ENDINGS, MANY, Written, check_output, write_events, written_time
 from tarry.readers.events import Event, Stream, read_owners
-from tarry.readers.faults import Faults, Unreadable
+from tarry.readers.faults import Faults
 from tarry.readers.kind import ReaderKind
 
 __all__ = ["add_arguments", "run", "stopping_like_ctrl_c"]
@@ -50,31 +51,39 @@ _OFTEN, _EVERY_S = 100, 0.5  # events between looks at the clock, seconds betwee
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry read`."""
     kinds = load_all("reader")
-    parser.add_argument("kind", metavar="KIND", help=", ".join(kinds))
-    parser.add_argument(
-        "sources",
-        metavar="SOURCE",
-        nargs="+",
-        help="a file, or several of one export; a repository or an address",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="where to write the events: " + ", ".join(ENDINGS),
+    add_all(
+        parser,
+        Argument("kind", metavar="KIND", help=", ".join(kinds)),
+        Argument(
+            "sources",
+            metavar="SOURCE",
+            nargs="+",
+            help="a file, or several of one export; a repository or an address",
+        ),
+        Argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            required=True,
+            help="where to write the events: " + ", ".join(ENDINGS),
+        ),
     )
     for option in _options():
         owners = [name for name, kind in kinds.items() if option.flag in _flags(kind)]
         add_option(parser, option, f"{' and '.join(owners)}: ")
-    parser.add_argument(
-        "--owners", metavar="FILE", help="a CSV of name,owner: several names of one person become one actor"
-    )
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    parser.add_argument(
-        "--allow-code",
-        action="store_true",
-        help="let KIND be module:NAME, a reader that is not installed: its code is run",
+    add_all(
+        parser,
+        Argument(
+            "--owners",
+            metavar="FILE",
+            help="a CSV of name,owner: several names of one person become one actor",
+        ),
+        FORCE,
+        Argument(
+            "--allow-code",
+            action="store_true",
+            help="let KIND be module:NAME, a reader that is not installed: its code is run",
+        ),
     )
 
 
@@ -174,14 +183,12 @@ def _facts(written: Written, stream: Stream) -> dict[str, Any]:
         "first_at": Fraction(written.first or 0, 1_000_000),
         "last_at": Fraction(written.last or 0, 1_000_000),
         "unreadable": faults.count,
-        "faults": [_fault_fields(fault) for fault in faults.first],
+        "faults": [
+            {**({"file": fault.file} if fault.file else {}), "line": fault.line, "reason": fault.reason}
+            for fault in faults.first
+        ],
         "notes": list(stream.notes),
     }
-
-
-def _fault_fields(fault: Unreadable) -> dict[str, Any]:
-    where = {"file": fault.file} if fault.file else {}
-    return {**where, "line": fault.line, "reason": fault.reason}
 
 
 def _print(facts: dict[str, Any], faults: Faults) -> None:

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.show import print_answer, print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput
 
@@ -28,19 +28,18 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry reproduce`."""
-    parser.add_argument(
-        "names", metavar="NAME", nargs="*", default=["all"], help="scripts, or all (default)"
-    )
-    parser.add_argument("--list", action="store_true", help="print the names of the scripts, and stop")
-    parser.add_argument(
-        "--out", metavar="DIR", default="reproduced", help="where to write (default reproduced)"
-    )
-    parser.add_argument("--data", metavar="PATH", help="a folder of real event tables, or one of them")
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="of everything drawn at random (default 0)"
-    )
-    parser.add_argument(
-        "--tiny", action="store_true", help="a quick run that proves it works; its figures mean nothing"
+    add_all(
+        parser,
+        Argument("names", metavar="NAME", nargs="*", default=["all"], help="scripts, or all (default)"),
+        Argument("--list", action="store_true", help="print the names of the scripts, and stop"),
+        Argument("--out", metavar="DIR", default="reproduced", help="where to write (default reproduced)"),
+        Argument("--data", metavar="PATH", help="a folder of real event tables, or one of them"),
+        Argument(
+            "--seed", metavar="N", type=int, default=0, help="of everything drawn at random (default 0)"
+        ),
+        Argument(
+            "--tiny", action="store_true", help="a quick run that proves it works; its figures mean nothing"
+        ),
     )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.show import print_json, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
@@ -36,31 +37,37 @@ _LONG = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry season`."""
-    parser.add_argument(
-        "season",
-        metavar="BLOCKS:PAIRS",
-        nargs="*",
-        help=f"a season, or BLOCKS:PAIRS:ORDER, or with --epsilon PAIRS (default: {_DEFAULT})",
-    )
-    for name, default in (("gap", ""), ("window", " (default: 5m)"), ("tick", " (default: 1s)")):
-        parser.add_argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + default)
-    parser.add_argument("--epsilon", metavar="EPSILON", help="of one pair, instead of blocks")
-    parser.add_argument(
-        "--delta",
-        metavar="DELTAS",
-        default="0.01,0.0001",
-        help="epsilon is shown for each of these chances to fail (default: 0.01,0.0001)",
-    )
-    parser.add_argument(
-        "--prior",
-        metavar="CHANCE",
-        default="0.01",
-        help="how likely the batched story was beforehand (default: 0.01)",
-    )
-    parser.add_argument(
-        "--order",
-        metavar="ORDER",
-        help="of the cosine law in each row (default: the best for the first delta)",
+    defaults = {"gap": "", "window": " (default: 5m)", "tick": " (default: 1s)"}
+    add_all(
+        parser,
+        Argument(
+            "season",
+            metavar="BLOCKS:PAIRS",
+            nargs="*",
+            help=f"a season, or BLOCKS:PAIRS:ORDER, or with --epsilon PAIRS (default: {_DEFAULT})",
+        ),
+        *(
+            Argument(f"--{name}", metavar=name.upper(), help=KEYS[name] + default)
+            for name, default in defaults.items()
+        ),
+        Argument("--epsilon", metavar="EPSILON", help="of one pair, instead of blocks"),
+        Argument(
+            "--delta",
+            metavar="DELTAS",
+            default="0.01,0.0001",
+            help="epsilon is shown for each of these chances to fail (default: 0.01,0.0001)",
+        ),
+        Argument(
+            "--prior",
+            metavar="CHANCE",
+            default="0.01",
+            help="how likely the batched story was beforehand (default: 0.01)",
+        ),
+        Argument(
+            "--order",
+            metavar="ORDER",
+            help="of the cosine law in each row (default: the best for the first delta)",
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
+from tarry.cli.main import Argument, add_all
 from tarry.cli.options import policy_paths
 from tarry.cli.show import print_json, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
@@ -26,14 +27,17 @@ __all__ = ["add_blocks", "plan_of_season", "print_frontier", "print_season"]
 
 def add_blocks(parser: argparse.ArgumentParser) -> None:
     """--season and --blocks, of `tarry frontier`."""
-    parser.add_argument(
-        "--season",
-        metavar="PAIRS",
-        type=int,
-        help="by blocks: what so many batched pairs of one person cost, but for a chance of --delta",
-    )
     usual = ",".join(map(str, BLOCKS))
-    parser.add_argument("--blocks", metavar="LIST", help=f"--season: these blocks (default {usual})")
+    add_all(
+        parser,
+        Argument(
+            "--season",
+            metavar="PAIRS",
+            type=int,
+            help="by blocks: what so many batched pairs of one person cost, but for a chance of --delta",
+        ),
+        Argument("--blocks", metavar="LIST", help=f"--season: these blocks (default {usual})"),
+    )
 
 
 def plan_of_season(arguments: argparse.Namespace, limits: DelayLimits) -> SeasonPlan:
@@ -62,8 +66,9 @@ def plan_of_season(arguments: argparse.Namespace, limits: DelayLimits) -> Season
             )
         with progress_on_terminal("numbers of blocks") as progress:
             return least_total(2 * arguments.season, delta, choices, limits, progress=progress)
-    total = parse_number(arguments.total, "--total")
-    season = Season(acts=2 * arguments.season, epsilon=total, delta=delta)
+    season = Season(
+        acts=2 * arguments.season, epsilon=parse_number(arguments.total, "--total"), delta=delta
+    )
     with progress_on_terminal("blocks") as progress:
         return plan_season(season, choices, maximum=limits.maximum, mean=limits.mean, progress=progress)
 
@@ -99,11 +104,14 @@ def print_frontier(arguments: argparse.Namespace) -> None:
     if arguments.json:
         policy = Policy(**choices, epsilon=1)
         durations = {"gap_s": policy.gap, "window_s": policy.window, "tick_s": policy.tick}
-        rows = [_point_json(point) for point in points]
-        print_json({"acts": acts, "delta": delta, **durations, "points": rows})
+        print_json(
+            {"acts": acts, "delta": delta, **durations, "points": [_point_json(point) for point in points]}
+        )
         return
-    header = ["blocks", "order", "epsilon", "mean delay", "longest", "zero-inflated-uniform"]
-    print_table(header, [_point_row(point) for point in points])
+    print_table(
+        ["blocks", "order", "epsilon", "mean delay", "longest", "zero-inflated-uniform"],
+        [_point_row(point) for point in points],
+    )
     print(
         f"\nepsilon: what {acts} acts ({arguments.season} pairs) of one person cost together, but for a "
         f"chance of {float(delta):g}"

@@ -13,7 +13,8 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tarry.cli.options import add_settings, config_from, whole_number
+from tarry.cli.main import Argument, add_all
+from tarry.cli.options import SETTINGS, config_from, whole_number
 from tarry.core.errors import BadInput
 from tarry.gateway.config import Config
 
@@ -27,18 +28,17 @@ _MOST_THREADS = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry serve`."""
-    parser.add_argument(
-        "--host",
-        metavar="ADDRESS",
-        help="listen at this address of the machine (default: 127.0.0.1, this machine alone)",
+    add_all(
+        parser,
+        Argument(
+            "--host",
+            metavar="ADDRESS",
+            help="listen at this address of the machine (default: 127.0.0.1, this machine alone)",
+        ),
+        Argument("--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"),
+        Argument("--demo", metavar="SPACE", help="fill this space's empty feed with a made-up evening"),
+        SETTINGS,
     )
-    parser.add_argument(
-        "--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"
-    )
-    parser.add_argument(
-        "--demo", metavar="SPACE", help="fill this space's empty feed with a made-up evening"
-    )
-    add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -51,8 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     config, running = _at_address(config_from(arguments), arguments.host, arguments.port), ThreadGroup()
 
     def announce(address: str) -> None:
-        line = json.dumps({"listening": address}) if arguments.json else f"listening at {address}"
-        print(line, flush=True)
+        print(
+            json.dumps({"listening": address}) if arguments.json else f"listening at {address}", flush=True
+        )
 
     end_on_signals(running)
     gateway, make_app = open_gateway(config), create_app
@@ -91,8 +92,11 @@ class Worker:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of `tarry worker`."""
-        parser.add_argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)")
-        add_settings(parser)
+        add_all(
+            parser,
+            Argument("--threads", metavar="N", default="4", help="deliveries at a time (default: 4)"),
+            SETTINGS,
+        )
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> None:

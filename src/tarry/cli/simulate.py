@@ -11,7 +11,8 @@ of rows.
 import argparse
 
 from tarry.cli.history import add_bots, add_columns, bots_left_out, named_policy, open_columns
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import FORCE
 from tarry.cli.outputs import free_path, print_notes, write_frame
 from tarry.cli.show import print_answer
 from tarry.study.figures import percent, seconds
@@ -23,19 +24,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry simulate`."""
     add_columns(parser)
     add_bots(parser)
-    parser.add_argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="where to write: .parquet, .csv, .jsonl or .arrow",
+    add_all(
+        parser,
+        Argument("--policy", metavar="P", required=True, help="a policy file, or epsilon=1,gap=11m"),
+        Argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            required=True,
+            help="where to write: .parquet, .csv, .jsonl or .arrow",
+        ),
+        Argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)"),
+        Argument("--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"),
+        FORCE,
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)")
-    parser.add_argument(
-        "--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"
-    )
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -18,17 +18,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tarry.cli.main import Parser
+from tarry.cli.main import Argument, Parser, add_all
 from tarry.cli.options import (
+    SETTINGS,
     add_option,
-    add_settings,
     config_from,
     distinct_options,
     note_coarse_tick,
     read_policy_path,
 )
 from tarry.cli.show import print_answer, print_list, utc_text
-from tarry.cli.space_policy import change_policy_of, current_tick, resumes_at
+from tarry.cli.space_policy import change_policy_of
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.plugins import Option
 from tarry.core.policy import Policy
@@ -46,7 +46,7 @@ from tarry.gateway.space_changes import (
     remove_space,
 )
 from tarry.keep.outlet import OutletKind
-from tarry.keep.store import Store, snapshot
+from tarry.keep.store import Store, current_tick, snapshot
 
 __all__ = [
     "add_arguments",
@@ -60,64 +60,10 @@ __all__ = [
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry space`."""
     for name, subcommand in _SUBCOMMANDS.items():
-        child = parser.add_subcommand(name, subcommand.summary)
-        subcommand.add_options(child)
-        add_settings(child)
-
-
-def _no_options(_: Parser) -> None:
-    """`list` needs none."""
-
-
-def _name(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the space")
-
-
-def _add_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("--policy", metavar="FILE", required=True, help="its policy file")
-    parser.add_argument("--title", help="its title for people (default: its name)")
-    parser.add_argument("--circle", help="spaces of one circle share their actors (default: all)")
-    parser.add_argument(
-        "--adoption",
-        choices=["everyone", "opt-out", "opt-in"],
-        help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
-    )
-    parser.add_argument(
-        "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
-    )
-    add_outlet_arguments(parser)
-
-
-def _set_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("--title", help="its title for people")
-    add_outlet_arguments(parser)
-
-
-def _policy_options(parser: Parser) -> None:
-    _name(parser)
-    parser.add_argument("file", metavar="FILE", help="the new policy file")
-    parser.add_argument(
-        "--accept-straddle", action="store_true", help="change at once, and print what it costs"
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="with --accept-straddle: also where the loss has no bound"
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="change nothing: print how long the space would close, and what --accept-straddle would cost",
-    )
-
-
-def _together_options(parser: Parser) -> None:
-    parser.add_argument(
-        "policies",
-        metavar="NAME=FILE",
-        nargs="+",
-        help="a space and its new policy file; every space must be named",
-    )
+        child = parser.add_subcommand(name, subcommand.summary, *subcommand.arguments)
+        if subcommand.sets_outlet:
+            add_outlet_arguments(child)
+        add_all(child, SETTINGS)
 
 
 class _Call(NamedTuple):
@@ -206,29 +152,30 @@ def _list(call: _Call) -> None:
         tick = current_tick(snapshot(transaction), call.store.clock()) if spaces else 0
     print_list(
         call.arguments,
-        {"spaces": [_space_json(space, tick) for space in spaces]},
+        {
+            "spaces": [
+                {
+                    "name": space.name,
+                    "title": space.title,
+                    "circle": space.circle,
+                    "outlet": dict(space.outlet),
+                    "adoption": space.adoption,
+                    "version": space.version.number,
+                    "is_open": space.is_open,
+                    "has_ended": space.has_ended,
+                    "resumes_at": space.resumes_at(tick),
+                }
+                for space in spaces
+            ]
+        },
         ["space", "circle", "to", "delayed", "policy", "takes posts in"],
         [_space_row(space, tick) for space in spaces],
         none="there is no space yet: tarry space add makes one",
     )
 
 
-def _space_json(space: Space, tick: int) -> dict[str, object]:
-    return {
-        "name": space.name,
-        "title": space.title,
-        "circle": space.circle,
-        "outlet": dict(space.outlet),
-        "adoption": space.adoption,
-        "version": space.version.number,
-        "is_open": space.is_open,
-        "has_ended": space.has_ended,
-        "resumes_at": resumes_at(space, tick),
-    }
-
-
 def _space_row(space: Space, tick: int) -> list[str]:
-    resumes, version = resumes_at(space, tick), str(space.version.number)
+    resumes, version = space.resumes_at(tick), str(space.version.number)
     if not space.is_open:
         state = "ended" if space.has_ended else "paused"
     else:
@@ -241,8 +188,7 @@ def _open(call: _Call) -> None:
     with store.transaction("closing") as transaction:
         open_space(transaction, name, is_open=opens)
         space = read_catalog(transaction).space(name)
-        tick = current_tick(snapshot(transaction), store.clock())
-    resumes = resumes_at(space, tick)
+        resumes = space.resumes_at(current_tick(snapshot(transaction), store.clock()))
     state = "takes nothing in; what waits leaves at its time"
     if opens:
         state = "takes posts in" if resumes is None else f"takes posts in from {utc_text(resumes)}"
@@ -253,8 +199,12 @@ def _end(call: _Call) -> None:
     name = call.arguments.name
     with call.store.transaction("closing") as transaction:
         end_space(transaction, call.store.clock(), name)
-    state = "has ended: it takes no more posts; what waits leaves at its time, and its feed stays"
-    print_answer(call.arguments, f"{name} {state}", space=name, has_ended=True)
+    print_answer(
+        call.arguments,
+        f"{name} has ended: it takes no more posts; what waits leaves at its time, and its feed stays",
+        space=name,
+        has_ended=True,
+    )
 
 
 def _remove(call: _Call) -> None:
@@ -272,8 +222,13 @@ def _set(call: _Call) -> None:
         raise BadInput("nothing to change", "use --title, or say where the space releases to")
     with call.store.transaction("closing") as transaction:
         space = change_space(transaction, name, title=title, outlet=outlet)
-    sentence = f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}"
-    print_answer(call.arguments, sentence, space=name, title=space.title, outlet=dict(space.outlet))
+    print_answer(
+        call.arguments,
+        f"{name} is called {space.title!r} and releases to {outlet_words(space.outlet)}",
+        space=name,
+        title=space.title,
+        outlet=dict(space.outlet),
+    )
 
 
 def _policy(call: _Call) -> None:
@@ -284,9 +239,10 @@ def _together(call: _Call) -> None:
     keys = keys_of(call.config, call.store)
     with call.store.transaction("closing") as transaction:
         versions = change_all_policies(transaction, keys, call.store.clock(), call.policies)
-    sentence = f"{', '.join(versions)}: the new policies hold; open them again with tarry space open"
     print_answer(
-        call.arguments, sentence, versions={name: version.number for name, version in versions.items()}
+        call.arguments,
+        f"{', '.join(versions)}: the new policies hold; open them again with tarry space open",
+        versions={name: version.number for name, version in versions.items()},
     )
 
 
@@ -311,7 +267,9 @@ def add_outlet_arguments(parser: argparse.ArgumentParser) -> None:
     >>> parser.parse_args(["--mediawiki", "https://wiki.example/api.php"]).accounts is None
     True
     """
-    for option in _outlet_options():
+    kinds = space_kinds().values()
+    every = (option for kind in kinds for option in (kind.option, *kind.options) if option is not None)
+    for option in distinct_options(every):
         add_option(parser, option)
 
 
@@ -360,34 +318,84 @@ def _settings(arguments: argparse.Namespace, kind: OutletKind) -> dict[str, Any]
     return settings
 
 
-def _outlet_options() -> list[Option]:
-    kinds = space_kinds().values()
-    return distinct_options(
-        option for kind in kinds for option in (kind.option, *kind.options) if option is not None
-    )
-
-
 def _value(arguments: argparse.Namespace, option: Option) -> Any:
     return getattr(arguments, option.flag.replace("-", "_"))
+
+
+_NAME = Argument("name", metavar="NAME", help="the space")
 
 
 class _Subcommand(NamedTuple):
     summary: str
     do: Callable[[_Call], None]
-    add_options: Callable[[Parser], None] = _name
+    arguments: tuple[Argument, ...] = (_NAME,)
+    sets_outlet: bool = False
 
 
 _SUBCOMMANDS = {
-    "add": _Subcommand("make a space, and with the first one the database and its key", _add, _add_options),
-    "list": _Subcommand("list the spaces", _list, _no_options),
-    "set": _Subcommand("change the title of a space, or where it releases to", _set, _set_options),
+    "add": _Subcommand(
+        "make a space, and with the first one the database and its key",
+        _add,
+        (
+            _NAME,
+            Argument("--policy", metavar="FILE", required=True, help="its policy file"),
+            Argument("--title", help="its title for people (default: its name)"),
+            Argument("--circle", help="spaces of one circle share their actors (default: all)"),
+            Argument(
+                "--adoption",
+                choices=["everyone", "opt-out", "opt-in"],
+                help="whose posts are delayed: everyone, opt-out or opt-in (default: everyone)",
+            ),
+            Argument(
+                "--unencrypted", action="store_true", help="for the first space: store contents unencrypted"
+            ),
+        ),
+        sets_outlet=True,
+    ),
+    "list": _Subcommand("list the spaces", _list, ()),
+    "set": _Subcommand(
+        "change the title of a space, or where it releases to",
+        _set,
+        (_NAME, Argument("--title", help="its title for people")),
+        sets_outlet=True,
+    ),
     "pause": _Subcommand("take no posts in for now; what waits leaves at its time", _open),
     "open": _Subcommand("take posts in again", _open),
     "end": _Subcommand("close a space for good; what waits leaves at its time, and its feed stays", _end),
     "remove": _Subcommand("delete a space that has ended: its feed, its policies and its tokens", _remove),
-    "policy": _Subcommand("give a space another policy", _policy, _policy_options),
+    "policy": _Subcommand(
+        "give a space another policy",
+        _policy,
+        (
+            _NAME,
+            Argument("file", metavar="FILE", help="the new policy file"),
+            Argument(
+                "--accept-straddle", action="store_true", help="change at once, and print what it costs"
+            ),
+            Argument(
+                "--yes",
+                action="store_true",
+                help="with --accept-straddle: also where the loss has no bound",
+            ),
+            Argument(
+                "--dry-run",
+                action="store_true",
+                help="change nothing: print how long the space would close, and what --accept-straddle "
+                "would cost",
+            ),
+        ),
+    ),
     "together": _Subcommand(
-        "change tick, window or labels, which belong to all spaces", _together, _together_options
+        "change tick, window or labels, which belong to all spaces",
+        _together,
+        (
+            Argument(
+                "policies",
+                metavar="NAME=FILE",
+                nargs="+",
+                help="a space and its new policy file; every space must be named",
+            ),
+        ),
     ),
     "secret": _Subcommand("print the secret that signs what a webhook gets", _secret),
 }

@@ -1,19 +1,17 @@
 """`tarry space policy`: another policy, after a pause or at once; what that costs is known first."""
 
 import argparse
-from fractions import Fraction
 from math import inf
 
 from tarry.cli.show import print_answer, rounded, utc_text
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.core.straddle import Straddle
-from tarry.gateway.catalog import PolicyVersion, Space, read_catalog
+from tarry.gateway.catalog import Space, read_catalog
 from tarry.gateway.policy_changes import change_policy, check_unchanged, cost_at_once, next_version
-from tarry.keep.sharing import Snapshot
-from tarry.keep.store import Clock, Store, advance, arrival_tick, now_tick, snapshot
+from tarry.keep.store import Store, arrival_tick, snapshot
 
-__all__ = ["change_policy_of", "current_tick", "resumes_at"]
+__all__ = ["change_policy_of"]
 
 
 def change_policy_of(arguments: argparse.Namespace, store: Store, policy: Policy) -> None:
@@ -24,7 +22,7 @@ def change_policy_of(arguments: argparse.Namespace, store: Store, policy: Policy
     if not (at_once or arguments.dry_run):
         with store.transaction("closing") as transaction:
             version = change_policy(transaction, clock, name, policy)
-        at = _begins(version)
+        at = version.begins_at
         print_answer(
             arguments,
             f"{name} has policy {version.number}; it takes nothing in until {utc_text(at)}, so that no two "
@@ -39,7 +37,7 @@ def change_policy_of(arguments: argparse.Namespace, store: Store, policy: Policy
         with store.transaction("reading") as transaction:
             later = next_version(transaction, clock, name, policy)
             ticks = later.first_tick - arrival_tick(snapshot(transaction), clock)
-        at, closed = _begins(later), ticks * policy.tick
+        at, closed = later.begins_at, ticks * policy.tick
         print_answer(
             arguments,
             f"{name} keeps the policy it has; the new one would close it for {rounded(closed)}:\n"
@@ -69,36 +67,11 @@ def change_policy_of(arguments: argparse.Namespace, store: Store, policy: Policy
     )
 
 
-def current_tick(here: Snapshot, clock: Clock) -> int:
-    """The tick that the clock of a store stands in.
-
-    >>> from tarry.gateway.testing import small_gateway
-    >>> gateway = small_gateway()
-    >>> with gateway.store.transaction("reading") as transaction:
-    ...     current_tick(snapshot(transaction), gateway.clock) > 0
-    True
-    """
-    return now_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)
-
-
-def resumes_at(space: Space, tick: int) -> Fraction | None:
-    """When the pause before a new policy is over; None: there is none.
-
-    >>> from tarry.gateway.testing import small_gateway
-    >>> resumes_at(small_gateway().catalog.space("talk"), tick=1 << 40)
-    """
-    return _begins(space.version) if space.version.first_tick > tick else None
-
-
 def _cost(store: Store, name: str, policy: Policy) -> tuple[Space, Straddle]:
     with store.transaction("reading") as transaction:
         space, here = read_catalog(transaction).space(name), snapshot(transaction)
     here.settings.check(policy)
     return space, cost_at_once(space, policy, arrival_tick(here, store.clock()))
-
-
-def _begins(version: PolicyVersion) -> Fraction:
-    return version.first_tick * version.policy.tick
 
 
 # --- what is printed -------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ accounts are beyond what is promised (3 nats, or a season), over all policy vers
 
 import argparse
 
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import add_all
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_json, print_table, rounded, utc_text
 from tarry.gateway.database import opened_database
 from tarry.gateway.monitoring import GatewayStatus, read_status
@@ -19,7 +20,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry status`."""
-    add_settings(parser)
+    add_all(parser, SETTINGS)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -53,11 +54,13 @@ def _print(summary: GatewayStatus) -> None:
         )
     if summary.ahead:
         print()
-        rows = [
-            [each.space, "not known yet" if each.at is None else utc_text(each.at), str(each.posts)]
-            for each in summary.ahead
-        ]
-        print_table(["waiting in", "hour of release", "posts"], rows)
+        print_table(
+            ["waiting in", "hour of release", "posts"],
+            [
+                [each.space, "not known yet" if each.at is None else utc_text(each.at), str(each.posts)]
+                for each in summary.ahead
+            ],
+        )
 
 
 def _json(summary: GatewayStatus) -> dict[str, object]:

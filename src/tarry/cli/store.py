@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tarry.cli.main import Parser
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, Parser
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.personal_store import see_to_keeper
 from tarry.cli.show import print_answer
 from tarry.core.errors import NotPossible
@@ -43,31 +43,37 @@ _AT_SERVER = (
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry store`."""
-    encrypt = parser.add_subcommand("encrypt", "encrypt what waits in a store")
-    rekey = parser.add_subcommand("rekey", "give a store a new key")
-    for child in (encrypt, rekey):
-        child.add_argument("--own", action="store_true", help="your own store, not a gateway's")
-    rekey.add_argument(
-        "--forget-accounts",
-        action="store_true",
-        help="erase the ledger and the choices of all accounts, whose hashes belong to the old key",
+    own = Argument("--own", action="store_true", help="your own store, not a gateway's")
+    parser.add_subcommand("encrypt", "encrypt what waits in a store", own, SETTINGS)
+    parser.add_subcommand(
+        "rekey",
+        "give a store a new key",
+        own,
+        Argument(
+            "--forget-accounts",
+            action="store_true",
+            help="erase the ledger and the choices of all accounts, whose hashes belong to the old key",
+        ),
+        SETTINGS,
     )
-    forget = parser.add_subcommand("forget", "erase what a gateway has counted for an account")
-    forget.add_argument("account", metavar="ACCOUNT", help="the actor, as posts name it")
-    forget.add_argument(
-        "--space",
-        metavar="NAME",
-        required=True,
-        help="a space that the account posts in; it is forgotten in all spaces of the same circle",
-    )
-    forget.add_argument(
-        "--at-once",
-        action="store_true",
-        help="also forget a choice about delays that holds, though others can see the change",
+    forget = parser.add_subcommand(
+        "forget",
+        "erase what a gateway has counted for an account",
+        Argument("account", metavar="ACCOUNT", help="the actor, as posts name it"),
+        Argument(
+            "--space",
+            metavar="NAME",
+            required=True,
+            help="a space that the account posts in; it is forgotten in all spaces of the same circle",
+        ),
+        Argument(
+            "--at-once",
+            action="store_true",
+            help="also forget a choice about delays that holds, though others can see the change",
+        ),
+        SETTINGS,
     )
     forget.set_defaults(own=False)
-    for child in (encrypt, rekey, forget):
-        add_settings(child)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -96,8 +102,9 @@ def _rekey(arguments: argparse.Namespace, store: Store, key: Path) -> tuple[dict
             raise NotPossible(f"{str(old)!r} already exists, an earlier key: move it away, or delete it")
         keys, owner = make_key(new), ME if arguments.own else None
         try:
-            forget = arguments.forget_accounts
-            change_key(store, store.clock(), read_key(key), keys, owner=owner, forget=forget)
+            change_key(
+                store, store.clock(), read_key(key), keys, owner=owner, forget=arguments.forget_accounts
+            )
         except BaseException:
             if not _is_key_of(store, keys):
                 new.unlink()

@@ -13,7 +13,8 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.main import need_study
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import FORCE
 from tarry.cli.outputs import SUFFIXES, free_path, write_frame
 from tarry.cli.show import print_answer
 from tarry.core.errors import BadInput
@@ -39,14 +40,23 @@ _WINDOW_S = 300
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `tarry synth`."""
-    parser.add_argument("recipe", metavar="RECIPE", nargs="?", default="wiki", help="default wiki")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="where to write it: " + ", ".join(SUFFIXES)
+    add_all(
+        parser,
+        Argument("recipe", metavar="RECIPE", nargs="?", default="wiki", help="default wiki"),
+        Argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            required=True,
+            help="where to write it: " + ", ".join(SUFFIXES),
+        ),
+        *(
+            Argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
+            for name, meaning in _SIZES.items()
+        ),
+        Argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)"),
+        FORCE,
     )
-    for name, meaning in _SIZES.items():
-        parser.add_argument(f"--{name}", metavar="N", type=int, help=f"{meaning} (default: the recipe's)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another history (default 0)")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -57,8 +67,12 @@ def run(arguments: argparse.Namespace) -> None:
     recipe = _recipe(arguments)
     path = free_path(arguments.output, force=arguments.force)
     made = synthesize(recipe, arguments.seed)
-    metadata = {"time_unit": "us", "time_resolution_us": str(recipe.resolution)}
-    write_frame(_as_written(made, recipe, path.suffix), path, force=arguments.force, metadata=metadata)
+    write_frame(
+        _as_written(made, recipe, path.suffix),
+        path,
+        force=arguments.force,
+        metadata={"time_unit": "us", "time_resolution_us": str(recipe.resolution)},
+    )
     facts = {"recipe": arguments.recipe, "seed": arguments.seed, "file": str(path), **_facts(made, recipe)}
     print_answer(arguments, _summary(facts), **facts)
 

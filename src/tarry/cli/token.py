@@ -9,8 +9,8 @@ after what is parked, withdraws and pauses, admin does everything.
 
 import argparse
 
-from tarry.cli.main import Parser
-from tarry.cli.options import add_settings, config_from
+from tarry.cli.main import Argument, Parser
+from tarry.cli.options import SETTINGS, config_from
 from tarry.cli.show import print_answer, print_list
 from tarry.gateway.catalog import SCOPES, add_token, read_catalog, revoke_token
 from tarry.gateway.database import opened_database
@@ -21,26 +21,32 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: Parser) -> None:
     """The subcommands of `tarry token`."""
-    add = parser.add_subcommand("add", "make a token, and show it this once")
-    add.add_argument("name", metavar="NAME", help="who will have it")
-    add.add_argument(
-        "--scope",
-        action="append",
-        required=True,
-        choices=SCOPES,
-        help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+    parser.add_subcommand(
+        "add",
+        "make a token, and show it this once",
+        Argument("name", metavar="NAME", help="who will have it"),
+        Argument(
+            "--scope",
+            action="append",
+            required=True,
+            choices=SCOPES,
+            help=f"what it allows: {', '.join(SCOPES)}; may be given again",
+        ),
+        Argument(
+            "--space",
+            action="append",
+            default=[],
+            help="where it is good (default: everywhere); may be given again",
+        ),
+        SETTINGS,
     )
-    add.add_argument(
-        "--space",
-        action="append",
-        default=[],
-        help="where it is good (default: everywhere); may be given again",
+    parser.add_subcommand("list", "list the tokens, without what is secret", SETTINGS)
+    parser.add_subcommand(
+        "revoke",
+        "make a token useless, everywhere within two seconds",
+        Argument("id", metavar="ID", help="its id, as list shows it"),
+        SETTINGS,
     )
-    everything = parser.add_subcommand("list", "list the tokens, without what is secret")
-    revoke = parser.add_subcommand("revoke", "make a token useless, everywhere within two seconds")
-    revoke.add_argument("id", metavar="ID", help="its id, as list shows it")
-    for child in (add, everything, revoke):
-        add_settings(child)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -51,10 +57,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _add(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
-        book = read_catalog(transaction)
-        number, token = add_token(transaction, book, arguments.name, arguments.scope, arguments.space)
-    sentence = f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again"
-    print_answer(arguments, sentence, id=number, name=arguments.name, token=token)
+        number, token = add_token(
+            transaction, read_catalog(transaction), arguments.name, arguments.scope, arguments.space
+        )
+    print_answer(
+        arguments,
+        f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again",
+        id=number,
+        name=arguments.name,
+        token=token,
+    )
 
 
 def _list(arguments: argparse.Namespace, store: Store) -> None:
@@ -68,12 +80,17 @@ def _list(arguments: argparse.Namespace, store: Store) -> None:
         [each.id, each.name, " ".join(sorted(each.scopes)), " ".join(sorted(each.spaces)) or "all"]
         for each in tokens
     ]
-    header = ["id", "name", "scopes", "spaces"]
-    print_list(arguments, {"tokens": summaries}, header, rows, none="there is no token")
+    print_list(
+        arguments, {"tokens": summaries}, ["id", "name", "scopes", "spaces"], rows, none="there is no token"
+    )
 
 
 def _revoke(arguments: argparse.Namespace, store: Store) -> None:
     with store.transaction("closing") as transaction:
         revoke_token(transaction, arguments.id)
-    sentence = f"{arguments.id} is revoked; every server knows within two seconds"
-    print_answer(arguments, sentence, id=arguments.id, revoked=True)
+    print_answer(
+        arguments,
+        f"{arguments.id} is revoked; every server knows within two seconds",
+        id=arguments.id,
+        revoked=True,
+    )

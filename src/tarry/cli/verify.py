@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        looked_at = [str(verdict.witness)] if verdict.witness else verdict.scope.split("; ")
-        print_sentences(verdict.word, looked_at)
+        print_sentences(
+            verdict.word, [str(verdict.witness)] if verdict.witness else verdict.scope.split("; ")
+        )
         if verdict.holds and verdict.margin is not None:
             unit = "of delta" if policy.labels == "none" else "nats of each event's share"
             print(f"{verdict.margin:.1g} {unit} unused (0 is tight)")

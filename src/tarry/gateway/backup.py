@@ -22,9 +22,8 @@ from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import Keys, make_durable
 from tarry.keep.rows import status_of, unfinished_posts
-from tarry.keep.sharing import Snapshot
 from tarry.keep.sqlite import SqliteStore
-from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, snapshot
+from tarry.keep.store import Clock, Store, Transaction, current_tick, snapshot
 
 __all__ = ["MayHaveLeft", "back_up", "may_have_left", "restore", "resume"]
 
@@ -112,12 +111,15 @@ def may_have_left(transaction: Transaction, clock: Clock) -> list[MayHaveLeft]:
     []
     """
     here = snapshot(transaction)
-    settings, past, posts = here.settings, _past(here, clock), []
+    settings, now, posts = here.settings, current_tick(here, clock), []
     for post in unfinished_posts(transaction):
         status = status_of(transaction, settings, post)
-        if status.state == "waiting" and status.earliest is not None and status.earliest <= past:
-            at = status.earliest * settings.tick
-            posts.append(MayHaveLeft(post=post.id, space=post.outlet, target=post.target, at=at))
+        if status.state == "waiting" and status.earliest is not None and status.earliest < now:
+            posts.append(
+                MayHaveLeft(
+                    post=post.id, space=post.outlet, target=post.target, at=status.earliest * settings.tick
+                )
+            )
     return sorted(posts, key=lambda each: (each.at, each.post))
 
 
@@ -140,14 +142,10 @@ def resume(transaction: Transaction, keys: Keys, clock: Clock) -> int:
     if not here.settings.paused:
         raise NotPossible("this gateway is not paused: there is nothing to resume")
     # Before the ticks close, which would date them anew: a person needs to know when they were due.
-    parked = transaction.run("park_overdue", tick=_past(here, clock), problem=_PARKED)
+    parked = transaction.run("park_overdue", tick=current_tick(here, clock) - 1, problem=_PARKED)
     transaction.tell("pause", paused=0)
     closed = close_ticks(transaction, keys, clock)
     return parked + transaction.run("park_overdue", tick=closed.tick, problem=_PARKED)
-
-
-def _past(here: Snapshot, clock: Clock) -> int:
-    return last_past_tick(advance(here.anchor, clock.read(here.now)).time, here.settings.tick)
 
 
 def _write(store: Store, draft: Path) -> dict[str, int]:
@@ -211,10 +209,8 @@ def _tables(store: SqliteStore) -> list[_Table]:
 
 def _check_empty(store: Store, tables: list[_Table]) -> None:
     for table in tables:
-        if table.name == "book":
-            continue
         query = f"SELECT 1 AS present FROM {table.name} LIMIT 1"  # noqa: S608 - our own names
-        if _connection(store).execute(query).fetchone() is not None:
+        if table.name != "book" and _connection(store).execute(query).fetchone() is not None:
             raise BadInput(
                 f"the database that the settings name is not empty (there are rows in {table.name})",
                 "name a new one to bring the backup back into",

@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from types import MappingProxyType
@@ -86,6 +87,11 @@ class PolicyVersion:
         """The policy in the text."""
         return _policy(self.text)
 
+    @property
+    def begins_at(self) -> Fraction:
+        """The moment of that arrival, in seconds since 1970."""
+        return self.first_tick * self.policy.tick
+
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
@@ -119,6 +125,10 @@ class Space:
     def version(self) -> PolicyVersion:
         """The policy in force, or the one that will be when the pause before it is over."""
         return self.versions[-1]
+
+    def resumes_at(self, tick: int) -> Fraction | None:
+        """When the pause before a new policy is over, seen from a tick; None: there is no pause."""
+        return self.version.begins_at if self.version.first_tick > tick else None
 
     @cached_property
     def terms(self) -> Terms:

@@ -109,15 +109,19 @@ class Client:
         self, space: str, posts: Sequence[PostIn], *, key: str | None = None
     ) -> list[ReceiptOut]:
         """Submit several posts at once: all of them are accepted, or none."""
-        body = BatchIn(posts=list(posts))
         return self._send(
-            "POST", f"/v1/spaces/{space}/batches", ReceiptsOut, body=body, key=_key(key)
+            "POST",
+            f"/v1/spaces/{space}/batches",
+            ReceiptsOut,
+            body=BatchIn(posts=list(posts)),
+            key=_key(key),
         ).receipts
 
     def choose_delays(self, space: str, actor: str, *, delayed: bool) -> AccountOut:
         """Let an account opt in or out of delays, from a later moment on."""
-        body = AccountIn(actor=actor, delayed=delayed)
-        return self._send("PUT", f"/v1/spaces/{space}/accounts", AccountOut, body=body)
+        return self._send(
+            "PUT", f"/v1/spaces/{space}/accounts", AccountOut, body=AccountIn(actor=actor, delayed=delayed)
+        )
 
     # --- with a receipt ---------------------------------------------------------------------------
 
@@ -129,8 +133,13 @@ class Client:
         self, receipt: str, content: Content, options: Mapping[str, Any] | None = None
     ) -> StatusOut:
         """Replace the content of a post; when it leaves stays as it is."""
-        body = ReplaceIn(content=content, options=None if options is None else dict(options))
-        return self._send("PUT", "/v1/receipt", StatusOut, body=body, receipt=receipt)
+        return self._send(
+            "PUT",
+            "/v1/receipt",
+            StatusOut,
+            body=ReplaceIn(content=content, options=None if options is None else dict(options)),
+            receipt=receipt,
+        )
 
     def withdraw(self, receipt: str) -> StatusOut:
         """Withdraw a post before it appears."""

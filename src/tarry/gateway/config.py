@@ -23,6 +23,13 @@ _PREFIX = "TARRY_"
 #: Names with our prefix that are no settings of a gateway.
 _OTHERS = {"CONFIG", "DATA", "HOME", "KILLS", "PG_BIN", "PYTHON", "READERS", "SMTP", "TOKEN", "URL"}
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "one of the words true and false"}
+#: How each kind is written in the environment.
+_NOTATIONS: dict[type, tuple[re.Pattern[str], Callable[[str], object]]] = {
+    str: (re.compile("(?!)"), str),  # as it stands
+    int: (re.compile(r"[+-]?[0-9]{1,18}"), int),
+    float: (re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?"), float),
+    bool: (re.compile("true|false", re.IGNORECASE | re.ASCII), lambda text: text.lower() == "true"),
+}
 _LARGEST_FILE = 1 << 20
 
 
@@ -230,14 +237,8 @@ def _check_known(name: str, known: Collection[str]) -> None:
 
 def _read_text(setting: "Field[Any]", text: str) -> object:
     """A value of the environment, as a TOML file would have it; what cannot be one stays text."""
-    kind = setting.metadata["kind"]
-    if kind is int and re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip()):
-        return int(text)
-    if kind is float and re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?", text.strip()):
-        return float(text)
-    if kind is bool and text.strip().lower() in {"true", "false"}:
-        return text.strip().lower() == "true"
-    return text
+    notation, read = _NOTATIONS[setting.metadata["kind"]]
+    return read(text.strip()) if notation.fullmatch(text.strip()) else text
 
 
 def _checked(name: str, setting: "Field[Any]", value: Any) -> Any:

@@ -17,7 +17,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.gateway.config import Config
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import KEY_BYTES, Keys, key_in, make_durable, new_key, write_private
-from tarry.keep.postgres import PostgresStore, read_dsn
+from tarry.keep.postgres import PostgresStore, first_line, read_dsn
 from tarry.keep.rows import KEEPER, migrations
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store, check_key
@@ -221,8 +221,7 @@ def _applied_in_server(dsn: str) -> list[int]:
             rows = connection.execute("SELECT number FROM migrations") if known and known[0] else ()
             return sorted(row[0] for row in rows)
     except psycopg.Error as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise Unavailable(f"the store cannot be opened: {reason}") from None
+        raise Unavailable(f"the store cannot be opened: {first_line(error)}") from None
 
 
 # --- the file that holds a store's key: private, made once, and never inside the database ---------

@@ -95,19 +95,21 @@ class FeedOutlet(Outlet):
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
         first = _last_position(transaction, self.space) + 1
-        rows = [
-            {
-                "space": self.space,
-                "position": position,
-                "id": release.id,
-                "target": release.target,
-                "content": release.content,
-                "options": json.dumps(dict(release.options), sort_keys=True),
-                "at": int(release.at * MICROS),
-            }
-            for position, release in enumerate(releases, first)
-        ]
-        transaction.many("publish", rows)
+        transaction.many(
+            "publish",
+            [
+                {
+                    "space": self.space,
+                    "position": position,
+                    "id": release.id,
+                    "target": release.target,
+                    "content": release.content,
+                    "options": json.dumps(dict(release.options), sort_keys=True),
+                    "at": int(release.at * MICROS),
+                }
+                for position, release in enumerate(releases, first)
+            ],
+        )
 
 
 class Feed:
@@ -120,11 +122,6 @@ class Feed:
 
     def __init__(self, store: Store, space: str) -> None:
         self._store, self.space = store, space
-
-    def after(self, position: int, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[FeedItem]:
-        """The releases after a position, oldest first: fewer where they are large."""
-        sizes = self.sizes_after(position, most, enough)
-        return self.between(sizes[0].position, sizes[-1].position) if sizes else []
 
     def latest(self, most: int = MOST_ITEMS, enough: int = MOST_BYTES) -> list[FeedItem]:
         """The last releases, newest first."""

@@ -33,7 +33,7 @@ from tarry.keep.keys import Keys
 from tarry.keep.outlet import Outlet
 from tarry.keep.posts import Post, Receipt, Status
 from tarry.keep.rows import post_by_key
-from tarry.keep.store import Clock, Store, Transaction, Vault, advance, now_tick, snapshot
+from tarry.keep.store import Clock, Store, Transaction, Vault, current_tick, snapshot
 
 __all__ = ["NOT_PARKED", "Gateway", "Outcome", "Submission"]
 
@@ -248,10 +248,7 @@ class Gateway:
     def resumes_at(self, space: Space) -> Fraction | None:
         """When the pause before a new policy is over, in seconds since 1970; None: there is no pause."""
         with self.store.transaction("reading") as transaction:
-            here = snapshot(transaction)
-        length, first = here.settings.tick, space.version.first_tick
-        now = now_tick(advance(here.anchor, self.clock.read(here.now)).time, length)
-        return first * length if first > max(now, here.closed + 1) else None
+            return space.resumes_at(current_tick(snapshot(transaction), self.clock))
 
     def _change(self, change: Callable[[Transaction], T]) -> T:
         with self.store.transaction("closing") as transaction:

@@ -56,9 +56,8 @@ class GroupCommit:
     """
 
     def __init__(self, gateway: Gateway, *, threads: int | None = None) -> None:
-        if threads is None:
-            # While one waits for a database server the other one prepares; a file has a single writer.
-            threads = 1 if isinstance(gateway.store, SqliteStore) else 2
+        # While one waits for a database server the other one prepares; a file has a single writer.
+        threads = threads or (1 if isinstance(gateway.store, SqliteStore) else 2)
         self._gateway = gateway
         self._arriving: dict[asyncio.AbstractEventLoop, list[_Pending]] = {}
         self._queue: SimpleQueue[_Pending | None] = SimpleQueue()

@@ -91,8 +91,9 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     >>> problem(404, "no such post").status_code
     404
     """
-    title = _TITLES.get(status, "Not possible")
-    body = msgspec.json.encode(Problem(title=title, status=status, detail=_one_line(detail)))
+    body = msgspec.json.encode(
+        Problem(title=_TITLES.get(status, "Not possible"), status=status, detail=_one_line(detail))
+    )
     return Response(body, status, media_type="application/problem+json", headers=headers)
 
 

@@ -183,8 +183,7 @@ def _listeners(
     except NotPossible:
         main.close()
         raise
-    app = make_app(gateway, limits=config.limits, tell=errors.count)
-    listeners = [Listener(app, main)]
+    listeners = [Listener(make_app(gateway, limits=config.limits, tell=errors.count), main)]
     if other is not None:
         listeners.append(Listener(create_metrics_app(gateway, config.own_hosts), other))
     return listeners
@@ -260,8 +259,9 @@ class Listener(uvicorn.Server):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (raised, most_files))
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         most = connections if files == resource.RLIM_INFINITY else files - _OTHER_FILES
-        clients = self._service.clients if self._service else ClientNames()
-        return ConnectionSlots(max(1, min(most, connections)), clients)
+        return ConnectionSlots(
+            max(1, min(most, connections)), self._service.clients if self._service else ClientNames()
+        )
 
 
 def _refresh(gateway: Gateway, log: Log, errors: ErrorCounter, ended: threading.Event) -> None:

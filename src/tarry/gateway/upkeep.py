@@ -123,11 +123,9 @@ def change_each(change: Callable[[int], None], posts: Iterable[ParkedPost]) -> l
     """
     changed = []
     for post in posts:
-        try:
+        with suppress(TooLate, NoSuchPost):  # somebody else has just seen to it
             change(post.post)
-        except (TooLate, NoSuchPost):  # somebody else has just seen to it
-            continue
-        changed.append(post)
+            changed.append(post)
     return changed
 
 

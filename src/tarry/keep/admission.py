@@ -374,8 +374,13 @@ class _Clerk:
             # By how much it moves depends on the draws: where these are not told, that is not told either.
             ticks = lockout.around(ticks) if ticks.in_between else ticks.later(shift)
         self._transaction.tell("bequeath_post", id=old.id, closed=self._now.closed)
-        kept = {"id": old.id, "ticks": shift if ticks.release is None else 0}
-        self._transaction.tell("bequeath_arrival", **kept, heir=each.id, **_instead_of_draws(ticks))
+        self._transaction.tell(
+            "bequeath_arrival",
+            id=old.id,
+            ticks=shift if ticks.release is None else 0,
+            heir=each.id,
+            **_instead_of_draws(ticks),
+        )
         return ticks
 
 

@@ -19,7 +19,7 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import describes, read_policy, write_policy
 from tarry.keep.closing import close_ticks, erased_at
 from tarry.keep.keys import Keys, Open, Seal, Sealed
-from tarry.keep.rows import Busy, StoredPayload, has_answer, read_all, read_one, status_of, unfinished_posts
+from tarry.keep.rows import Busy, Payload, has_answer, read_all, read_one, status_of, unfinished_posts
 from tarry.keep.sharing import Snapshot, StoreSettings
 from tarry.keep.store import Clock, Store, Transaction, advance, last_past_tick, own_key, snapshot
 
@@ -235,7 +235,7 @@ def _seal_anew(transaction: Transaction, old: Seal, new: Seal) -> int:
         return new.shut(post, field, old.open(post, field, stored))
 
     after, count = -1, 0
-    while posts := read_all(transaction, StoredPayload, "payloads", after=after, most=_PAGE):
+    while posts := read_all(transaction, Payload, "payloads", after=after, most=_PAGE):
         transaction.many(
             "store_payload",
             [

@@ -77,7 +77,7 @@ def close_ticks(transaction: Transaction, keys: Keys, clock: Clock) -> Closed:
     tidies = tick // public_period(settings) != before.closed // public_period(settings)
     if tidies:
         # Before any row is changed: a worker who waited for one of these would find that it is gone.
-        transaction.await_workers()
+        transaction.tell("await_workers")
     settings.sharing.before_labels(transaction, before, tick)
     if settings.waits_for_label and _is_by(before.oldest, tick - settings.window_ticks):
         _fix_labels(transaction, before, tick)
@@ -94,7 +94,7 @@ def _fix_labels(transaction: Transaction, before: Snapshot, tick: int) -> None:
     settings = before.settings
     labelled, ripe = before.closed - settings.window_ticks, tick - settings.window_ticks
     transaction.tell("label", window=settings.window_ticks, labelled=labelled, ripe=ripe)
-    posts = map(timing_of, transaction.all("newly_labelled", labelled=labelled, ripe=ripe))
+    posts = read_all(transaction, timing_of, "newly_labelled", labelled=labelled, ripe=ripe)
     transaction.many(
         "fix_release", [{"id": post.id, "release": prospect(post, settings).release} for post in posts]
     )
@@ -109,7 +109,9 @@ def _erase(transaction: Transaction, keys: Keys, before: Snapshot, tick: int) ->
         settings.sharing.count_arrivals(transaction, hour_ticks(settings), erasable)
         _charge(transaction, keys, erasable)
         transaction.tell("erase", erasable=erasable)
-    transaction.shuffle()
+    # Where they lie would tell an order: each is written anew once, and once more after a change.
+    transaction.tell("shuffle")
+    transaction.tell("shuffle_legacies")
 
 
 def _forget(transaction: Transaction, before: Snapshot, tick: int) -> None:

@@ -6,7 +6,7 @@ when it leaves. Whatever is answered looks at the asker's own posts only.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import BadInput, NotPossible, TarryError
@@ -99,18 +99,22 @@ class Gate:
             old = _by_key(transaction, post)
             if old.state.public != "parked":
                 raise TooLate(_why_unchangeable(old))
-            content, options = self._content(transaction, old), self._options(transaction, old)
-        again = Post(
-            actor=actor,
-            target=old.target,
-            outlet=old.outlet,
-            content=content,
-            options=options,
-            track=track,
-            more_to_come=more_to_come,
-            depends_on=old.parent,
+            content, options = self._opened(transaction, old, "content"), self._options(transaction, old)
+        candidate = prepare(
+            self.vault,
+            self.terms,
+            self._entropy,
+            Post(
+                actor=actor,
+                target=old.target,
+                outlet=old.outlet,
+                content=content,
+                options=options,
+                track=track,
+                more_to_come=more_to_come,
+                depends_on=old.parent,
+            ),
         )
-        candidate = prepare(self.vault, self.terms, self._entropy, again)
         with self.vault.store.transaction(self.vault.settings.sharing.admission) as transaction:
             # Gone, not withdrawn: its own release is past, and the new act draws for itself.
             if not transaction.run("drop_parked", id=post):
@@ -152,7 +156,7 @@ class Gate:
         with self.vault.store.transaction("admitting") as transaction:
             post = _by_receipt(transaction, receipt)
             legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-            if legacy is None or legacy.target is None:
+            if legacy is None:
                 raise TooLate(_why_unchangeable(post))
             payload = self._payload(transaction, post, content, options)
             if not transaction.run("take_legacy", id=post.id):  # a repost was quicker
@@ -182,16 +186,14 @@ class Gate:
             post = _by_receipt(transaction, receipt)
             payload = read_one(transaction, Payload, "payload", id=post.id)
             self.vault.follow(snapshot(transaction).settings)
-        stored = None if payload is None else payload.content
-        content = None if stored is None else self.vault.seal.open(post.id, "content", stored)
+        content = None if payload is None else self.vault.seal.open(post.id, "content", payload.content)
         return post.outlet, content
 
     def can_be_filled(self, receipt: str) -> bool:
         """Whether an operator has taken the post back, and its author may still use its place."""
         with self.vault.store.transaction("reading") as transaction:
             post = _by_receipt(transaction, receipt)
-            legacy = read_one(transaction, Legacy, "legacy", id=post.id)
-        return legacy is not None and legacy.target is not None
+            return transaction.one("legacy", id=post.id) is not None
 
     # --- the owner or the operator of the store, by the key of a post -----------------------------
 
@@ -232,7 +234,7 @@ class Gate:
     def content_of(self, post: int) -> bytes:
         """What a waiting or parked post will say, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:
-            return self._content(transaction, _by_key(transaction, post))
+            return self._opened(transaction, _by_key(transaction, post), "content")
 
     def posts(self) -> list[tuple[Row, Status]]:
         """Every post that waits or is parked, with its status: the view of the store's owner.
@@ -241,7 +243,16 @@ class Gate:
         """
         with self.vault.store.transaction("reading") as transaction:
             return [
-                (_view(post), status_of(transaction, self.vault.settings, post))
+                (
+                    {
+                        "id": post.id,
+                        "state": post.state.public,
+                        "target": post.target,
+                        "outlet": post.outlet,
+                        "parent": post.parent,
+                    },
+                    status_of(transaction, self.vault.settings, post),
+                )
                 for post in unfinished_posts(transaction)
             ]
 
@@ -286,33 +297,25 @@ class Gate:
         self.vault.follow(snapshot(transaction).settings)
         check_delivery(self.vault.outlets[post.outlet], options, content)
         seal, number = self.vault.seal, post.id
-        stored = json.dumps(dict(options), sort_keys=True).encode()
         return {
             "id": number,
             "content": seal.shut(number, "content", content),
-            "options": seal.shut(number, "options", stored),
+            "options": seal.shut(number, "options", json.dumps(dict(options), sort_keys=True).encode()),
         }
 
-    def _content(self, transaction: Transaction, post: PostRow) -> bytes:
-        stored, _ = _stored(transaction, post)
+    def _opened(
+        self, transaction: Transaction, post: PostRow, field: Literal["content", "options"]
+    ) -> bytes:
+        """What a post still holds of its content or options."""
+        payload = read_one(transaction, Payload, "payload", id=post.id)
+        if payload is None:
+            raise TooLate(_why_unchangeable(post))
         self.vault.follow(snapshot(transaction).settings)
-        return self.vault.seal.open(post.id, "content", stored)
+        stored = payload.content if field == "content" else payload.options
+        return self.vault.seal.open(post.id, field, stored)
 
-    def _options(self, transaction: Transaction, post: PostRow) -> Mapping[str, Any]:
-        _, stored = _stored(transaction, post)
-        self.vault.follow(snapshot(transaction).settings)
-        options: Mapping[str, Any] = json.loads(self.vault.seal.open(post.id, "options", stored))
-        return options
-
-
-def _view(post: PostRow) -> Row:
-    return {
-        "id": post.id,
-        "state": post.state.public,
-        "target": post.target,
-        "outlet": post.outlet,
-        "parent": post.parent,
-    }
+    def _options(self, transaction: Transaction, post: PostRow) -> dict[str, Any]:
+        return dict(json.loads(self._opened(transaction, post, "options")))
 
 
 def _by_key(transaction: Transaction, post: int) -> PostRow:
@@ -325,14 +328,6 @@ def _by_receipt(transaction: Transaction, receipt: str) -> PostRow:
     if (row := post_by_receipt(transaction, receipt)) is None:
         raise NoSuchPost
     return row
-
-
-def _stored(transaction: Transaction, post: PostRow) -> tuple[bytes, bytes]:
-    """What a post still holds of its content and options."""
-    payload = read_one(transaction, Payload, "payload", id=post.id)
-    if payload is None or payload.content is None or payload.options is None:
-        raise TooLate(_why_unchangeable(post))
-    return payload.content, payload.options
 
 
 def _why_unchangeable(post: PostRow) -> str:

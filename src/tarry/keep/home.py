@@ -183,8 +183,7 @@ class Home:
         return Gate(Vault(store, keys, HomeOutlets(self)), policy)
 
     def _adopt(self, store: SqliteStore, keys: Keys, policy: Policy) -> None:
-        sealed = find_spec("cryptography") is not None
-        settings = StoreSettings.of(policy, personal=True, sealed=sealed)
+        settings = StoreSettings.of(policy, personal=True, sealed=find_spec("cryptography") is not None)
         with store.transaction("closing") as transaction:
             begin_store(transaction, settings, store.clock(), write_policy(policy))
             if not describes(snapshot(transaction).policy, policy):

@@ -20,7 +20,7 @@ from tarry.keep.store import Clock, Kind, Row, SystemClock
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore", "read_dsn", "statements"]
+__all__ = ["PostgresStore", "first_line", "read_dsn", "statements"]
 
 #: A server that is gone without a word is noticed within half a minute, and not after two hours; what the
 #: URL says goes first.
@@ -81,7 +81,7 @@ class PostgresStore:
                 raise
         except self._away as error:
             self.close()
-            raise Unavailable(f"the store cannot be used: {_first_line(error)}") from error
+            raise Unavailable(f"the store cannot be used: {first_line(error)}") from error
 
     def clear_traces(self, *, last: bool = False) -> bool:  # noqa: ARG002 - one shape for all stores
         """Leave dead rows to PostgreSQL's own vacuum: its log and pages are not ours to clear."""
@@ -135,7 +135,7 @@ class PostgresStore:
                         connection.execute("INSERT INTO migrations (number) VALUES (%s)", (number,))
         except self._away as error:
             self.close()
-            raise Unavailable(f"the store cannot be opened: {_first_line(error)}") from error
+            raise Unavailable(f"the store cannot be opened: {first_line(error)}") from error
 
 
 class PostgresTransaction:
@@ -177,22 +177,9 @@ class PostgresTransaction:
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names."""
-        numbers = [int.from_bytes(name[:8], signed=True) for name in names]
-        self._connection.execute(self._statements["lock"], {"numbers": numbers})
-
-    def await_workers(self) -> None:
-        """Wait until no worker is at a post, and keep them all waiting until the end."""
-        self.tell("lock_working_alone")
-
-    def shuffle(self) -> None:
-        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order."""
-        self.tell("shuffle")
-        self.tell("shuffle_legacies")
-
-    def wall(self) -> int | None:
-        """The database's wall clock."""
-        row = self.one("now")
-        return None if row is None else int(row["now"])
+        self._connection.execute(
+            self._statements["lock"], {"numbers": [int.from_bytes(name[:8], signed=True) for name in names]}
+        )
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows, without waiting for the answers."""
@@ -242,5 +229,10 @@ _BEGIN = {
 }
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What a database says of an error, without the lines that quote what was sent.
+
+    >>> first_line(ValueError("no such table" + chr(10) + "LINE 1: SELECT")), first_line(ValueError())
+    ('no such table', 'ValueError')
+    """
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -35,7 +35,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tarry.core.release import Draws, after_parents, release_ticks
-from tarry.keep.store import Row, moment
+from tarry.keep.store import moment
 
 if TYPE_CHECKING:
     from tarry.keep.sharing import StoreSettings
@@ -265,14 +265,14 @@ class PostRow(NamedTuple):
     body: bytes | None = None  # hash of a request that may come again
 
     @classmethod
-    def of(cls, row: Row) -> "PostRow":
+    def of(cls, **row: Any) -> "PostRow":
         """What `by_id` and its like answer."""
         return cls(
             id=row["id"],
             state=State(row["state"]),
             target=row["target"],
             outlet=row["outlet"],
-            timing=timing_of(row),
+            timing=timing_of(**row),
             parent=row["parent"],
             pseudonym=None if row["pseudonym"] is None else bytes(row["pseudonym"]),
             problem=row["problem"],
@@ -280,10 +280,10 @@ class PostRow(NamedTuple):
         )
 
 
-def timing_of(row: Row) -> Timing:
+def timing_of(**row: Any) -> Timing:
     """What a row tells of its timing; of one whose arrival is erased, its release alone.
 
-    >>> timing_of({"id": 7, "release": 60, "arrival": None}) == Timing(id=7, release=60)
+    >>> timing_of(id=7, release=60, arrival=None) == Timing(id=7, release=60)
     True
     """
     if row["arrival"] is None:

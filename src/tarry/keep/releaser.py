@@ -53,15 +53,16 @@ CUT_OFF = "its delivery was cut off and may or may not have happened: look, then
 class Claim:
     """Posts that one worker has taken, with the token that proves it.
 
-    >>> Claim(token=7, outlet="list", posts=()).posts
+    >>> from tarry.testing import ListOutlet
+    >>> Claim(token=7, outlet="list", posts=(), by=ListOutlet()).posts
     ()
     """
 
     token: int
     outlet: str
     posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
+    by: Outlet = field(repr=False)  # who delivers them, and no other one meanwhile
     shut: int = 0  # posts that were parked instead: they cannot be opened
-    by: Outlet | None = field(default=None, repr=False)  # who delivers them, and no other one meanwhile
 
 
 @dataclass(frozen=True)
@@ -169,14 +170,13 @@ class Releaser:
         leaving = [(post.id, self._leaving(post, moments[post.release])) for post in claimed]
         for number, release in leaving:
             if release is None:  # nothing that a later try would change
-                _park(transaction, token, Outcome(number, 1, SHUT, parked=True))
+                _write_failure(transaction, token, Outcome(number, 1, SHUT, parked=True))
         opened = tuple((number, release) for number, release in leaving if release is not None)
-        return Claim(token, outlet, opened, shut=len(leaving) - len(opened), by=by)
+        return Claim(token, outlet, opened, by, shut=len(leaving) - len(opened))
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""
-        outlet = claim.by or self.vault.outlets[claim.outlet]
-        return [try_once(outlet, post, release) for post, release in claim.posts]
+        return [try_once(claim.by, post, release) for post, release in claim.posts]
 
     def renew(self, token: int) -> None:
         """Keep a claim while its delivery takes long."""
@@ -190,8 +190,7 @@ class Releaser:
         with self.vault.store.transaction("closing" if locked else "working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
             left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
-            outlet = claim.by or self.vault.outlets[claim.outlet]
-            outlet.record(transaction, [release for post, release in claim.posts if post in left])
+            claim.by.record(transaction, [release for post, release in claim.posts if post in left])
             for outcome in outcomes:
                 if outcome.post in locked:
                     self._mark_locked_out(transaction, claim.token, outcome, locked[outcome.post])
@@ -250,18 +249,14 @@ def due_outlets(transaction: Transaction) -> set[str]:
 
 def _write_failure(transaction: Transaction, token: int, outcome: Outcome, until: int | None = None) -> int:
     """How a try failed; 0 if the claim was not ours any more."""
-    if outcome.parked:
-        return _park(transaction, token, outcome)
     failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
+    if outcome.parked:
+        return transaction.run(
+            "mark_parked", **failed, sent=int(outcome.sent), doubted=doubted(outcome.problem)
+        )
     if outcome.locked_s is not None and not outcome.sent:
         return transaction.run("mark_locked_out", **failed)
     return transaction.run("mark_retry", **failed, sent=int(outcome.sent), until=until)
-
-
-def _park(transaction: Transaction, token: int, outcome: Outcome) -> int:
-    both = doubted(outcome.problem)
-    failed = {"id": outcome.post, "claim": token, "problem": outcome.problem}
-    return transaction.run("mark_parked", **failed, sent=int(outcome.sent), doubted=both)
 
 
 def printable(text: str) -> str:

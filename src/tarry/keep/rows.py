@@ -25,7 +25,6 @@ __all__ = [
     "Legacy",
     "LegacyAccount",
     "Payload",
-    "StoredPayload",
     "WaitingPost",
     "behind_parents",
     "find_heirloom",
@@ -134,8 +133,7 @@ def post_by_key(transaction: Transaction, post: int) -> PostRow | None:
     >>> with memory_store().transaction("reading") as transaction:
     ...     post_by_key(transaction, 7)
     """
-    row = transaction.one("by_id", id=post)
-    return None if row is None else PostRow.of(row)
+    return read_one(transaction, PostRow.of, "by_id", id=post)
 
 
 def post_by_receipt(transaction: Transaction, receipt: str) -> PostRow | None:
@@ -146,8 +144,7 @@ def post_by_receipt(transaction: Transaction, receipt: str) -> PostRow | None:
     ...     post_by_receipt(transaction, "no such receipt")
     """
     hashed = receipt_hash(receipt)
-    row = transaction.one("by_receipt", id=post_key(hashed), receipt=hashed)
-    return None if row is None else PostRow.of(row)
+    return read_one(transaction, PostRow.of, "by_receipt", id=post_key(hashed), receipt=hashed)
 
 
 def posts_by_key(transaction: Transaction, posts: Iterable[int]) -> dict[int, PostRow]:
@@ -158,8 +155,8 @@ def posts_by_key(transaction: Transaction, posts: Iterable[int]) -> dict[int, Po
     ...     posts_by_key(transaction, [7, 8])
     {}
     """
-    rows = transaction.all("by_ids", ids=json.dumps(list(posts)))
-    return {row["id"]: PostRow.of(row) for row in rows}
+    found = read_all(transaction, PostRow.of, "by_ids", ids=json.dumps(list(posts)))
+    return {post.id: post for post in found}
 
 
 def unfinished_posts(transaction: Transaction) -> list[PostRow]:
@@ -170,7 +167,7 @@ def unfinished_posts(transaction: Transaction) -> list[PostRow]:
     ...     unfinished_posts(transaction)
     []
     """
-    return [PostRow.of(row) for row in transaction.all("not_done")]
+    return read_all(transaction, PostRow.of, "not_done")
 
 
 def status_of(transaction: Transaction, settings: StoreSettings, post: PostRow) -> Status:
@@ -216,26 +213,14 @@ def find_heirloom(transaction: Transaction, pseudonym: bytes, closed: int) -> Ti
     >>> with memory_store().transaction("reading") as transaction:
     ...     find_heirloom(transaction, bytes(16), closed=0)
     """
-    row = transaction.one("heirloom", pseudonym=pseudonym, closed=closed)
-    return None if row is None else timing_of(row)
+    return read_one(transaction, timing_of, "heirloom", pseudonym=pseudonym, closed=closed)
 
 
 class Payload(NamedTuple):
-    """What a post says, as it is stored: perhaps encrypted. None once it has left or was withdrawn.
+    """What a post that waits or is parked says, as it is stored: perhaps encrypted.
 
-    >>> Payload(content=b"I agree.", options=b"{}").options
+    >>> Payload(id=7, content=b"I agree.", options=b"{}").options
     b'{}'
-    """
-
-    content: bytes | None
-    options: bytes | None
-
-
-class StoredPayload(NamedTuple):
-    """The same of a post that waits or is parked, with its key.
-
-    >>> StoredPayload(id=7, content=b"I agree.", options=b"{}").id
-    7
     """
 
     id: int
@@ -273,15 +258,14 @@ class WaitingPost(NamedTuple):
 
 
 class Legacy(NamedTuple):
-    """What may be inherited from a withdrawn post.
+    """The place of a post that an operator has withdrawn: its author may use it again.
 
-    >>> Legacy(pseudonym=None, sealed=b"x", target="paper 3").target
+    >>> Legacy(sealed=b"x", target="paper 3").target
     'paper 3'
     """
 
-    pseudonym: bytes | None
-    sealed: bytes | None  # the pseudonym under its receipt, where an operator has withdrawn it
-    target: str | None  # likewise: its author may use the place again
+    sealed: bytes | None  # the pseudonym under its receipt
+    target: str
 
 
 class LegacyAccount(NamedTuple):

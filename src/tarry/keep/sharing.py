@@ -356,7 +356,8 @@ def begin_store(
     """
     if transaction.snapshot() is not None:
         return
-    anchor = Anchor.at(clock.read(transaction.wall()))
+    row = transaction.one("now")
+    anchor = Anchor.at(clock.read(None if row is None else row["now"]))
     transaction.tell("begin_clock", **anchor.columns, closed=last_past_tick(anchor.time, settings.tick))
     transaction.tell(
         "begin_settings",

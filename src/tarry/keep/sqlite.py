@@ -292,16 +292,6 @@ class SqliteTransaction:
     def lock(self, names: Iterable[bytes]) -> None:
         """Nothing to wait for: a writer is alone."""
 
-    def await_workers(self) -> None:
-        """Nobody to wait for: a writer is alone."""
-
-    def shuffle(self) -> None:
-        """Nothing to do: rows lie in the order of their random keys, and `clear_traces` moves the rest."""
-
-    def wall(self) -> int | None:
-        """A file has no clock."""
-        return None
-
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
         self._answer(name, values)

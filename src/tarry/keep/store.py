@@ -50,6 +50,7 @@ __all__ = [
     "arrival_tick",
     "check_key",
     "check_period",
+    "current_tick",
     "last_past_tick",
     "moment",
     "now_tick",
@@ -91,18 +92,6 @@ class Transaction(Protocol):
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names, and keep them waiting until the end."""
-
-    def await_workers(self) -> None:
-        """Wait until no worker is at a post, and keep them all waiting until the end."""
-
-    def shuffle(self) -> None:
-        """Write posts anew, in random order, whose arrivals are erased: where they lie tells an order.
-
-        Each is written once, and once more after somebody has changed it. Call `await_workers` first.
-        """
-
-    def wall(self) -> int | None:
-        """The wall clock of a database that has one, in microseconds since 1970."""
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, whatever it touches."""
@@ -263,6 +252,18 @@ def check_period(policy: Policy, tick: int) -> None:
             raise BadInput(f"the {name} of the policy, {moment(end)}, has passed", "renew the policy")
 
 
+def current_tick(now: "Snapshot", clock: Clock) -> int:
+    """The tick that the clock of a store stands in.
+
+    >>> from tarry.testing import ManualClock, memory_store
+    >>> clock = ManualClock()
+    >>> with memory_store(Policy(epsilon="1", gap="11m"), clock).transaction("reading") as transaction:
+    ...     current_tick(snapshot(transaction), clock) - snapshot(transaction).closed
+    1
+    """
+    return now_tick(time_at(now.anchor, clock.read(now.now)), now.settings.tick)
+
+
 def arrival_tick(now: "Snapshot", clock: Clock) -> int:
     """The tick of a post that arrives now: open, and not before any arrival that is stored.
 
@@ -273,8 +274,7 @@ def arrival_tick(now: "Snapshot", clock: Clock) -> int:
     >>> arrival_tick(now.with_arrival(now.closed + 5), clock) - now.closed
     5
     """
-    time = time_at(now.anchor, clock.read(now.now))
-    return max(now_tick(time, now.settings.tick), now.closed + 1, now.latest or 0)
+    return max(current_tick(now, clock), now.closed + 1, now.latest or 0)
 
 
 class SystemClock:

@@ -197,8 +197,9 @@ def test_a_withdrawn_call_is_wiped_too(tmp_path):
     receipt = hold.admit(some_call(user=USER), "/posts")
     hold.gate.withdraw(receipt.secret)
 
-    with hold.vault.store.transaction("reading") as transaction:
-        assert transaction.one("payload", id=receipt.post)["content"] is None
+    (row,) = hold.vault.store.connection().execute("SELECT content, options FROM posts")
+
+    assert tuple(row) == (None, None)
     with pytest.raises(TooLate):
         hold.gate.withdraw(receipt.secret)
 

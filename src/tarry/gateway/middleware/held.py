@@ -202,8 +202,9 @@ def pack(call: HeldCall) -> bytes:
     >>> pack(HeldCall(method="POST", path="/posts", query="", content_type="", body=b"hi", user="17"))[:15]
     b'{"body": "aGk="'
     """
-    fields = {**asdict(call), "body": base64.b64encode(call.body).decode("ascii")}
-    return json.dumps(fields, sort_keys=True).encode()
+    return json.dumps(
+        {**asdict(call), "body": base64.b64encode(call.body).decode("ascii")}, sort_keys=True
+    ).encode()
 
 
 def unpack(content: bytes) -> HeldCall:

@@ -102,23 +102,28 @@ def status_out(status: Status) -> StatusOut:
 
 
 def _known(status: Status) -> dict[str, Any]:
-    flags = {"in_doubt": status.in_doubt, "in_between": status.in_between}
-    return {"state": status.state, **flags, **status.moments}
+    return {
+        "state": status.state,
+        "in_doubt": status.in_doubt,
+        "in_between": status.in_between,
+        **status.moments,
+    }
 
 
 async def _admit(
     service: HttpService, request: Request, sent: msgspec.Struct, posts: Sequence[PostIn]
 ) -> list[ReceiptOut]:
     key = service.key(request)
-    submission = Submission(
-        space=request.path_params["space"],
-        posts=[_post(each, service.limits) for each in posts],
-        key=key,
-        # Stored nowhere: who has store and key cannot make the receipts of a token again.
-        sender=service.secret(request).encode(),
-        body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
+    receipts = await service.group_commit.admit(
+        Submission(
+            space=request.path_params["space"],
+            posts=[_post(each, service.limits) for each in posts],
+            key=key,
+            # Stored nowhere: who has store and key cannot make the receipts of a token again.
+            sender=service.secret(request).encode(),
+            body=b"" if key is None else msgspec.json.encode(sent, order="sorted"),
+        )
     )
-    receipts = await service.group_commit.admit(submission)
     return [ReceiptOut(receipt=each.secret, **_known(each.status)) for each in receipts]
 
 

@@ -85,9 +85,12 @@ async def follow_feed(service: HttpService, request: Request) -> Response:
     service.streams.check_room(client)
     if request.method == "HEAD":  # a stream that nobody reads would never end
         return Response(media_type="text/event-stream")
-    events = service.streams.listen(space, position, client)
     # Proxies that collect an answer before they hand it on would hold releases back.
-    return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(
+        service.streams.listen(space, position, client),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},
+    )
 
 
 def _short(feed: Feed, first: int, last: int) -> Response:

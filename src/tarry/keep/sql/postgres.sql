@@ -12,11 +12,12 @@ SELECT pg_advisory_xact_lock(7461, hashtext(current_schema()))
 -- Workers share this lock; whoever writes posts anew takes it alone.
 SELECT pg_advisory_xact_lock_shared(7463, hashtext(current_schema()))
 
--- name: lock_working_alone
+-- name: await_workers
+-- Until no worker is at a post; they all wait until the end.
 SELECT pg_advisory_xact_lock(7463, hashtext(current_schema()))
 
 -- name: shuffle
--- Posts that were written since the last time, and whose arrivals are gone, are written anew, together and in random
+-- Call `await_workers` first. Posts that were written since the last time, and whose arrivals are gone, are written anew, together and in random
 -- order, whatever columns they have. They get one transaction number, other pages, and other places for large contents:
 -- an update would leave a row in its page, and whoever waited for a row that is deleted would not find the new one.
 WITH old AS (

@@ -24,6 +24,21 @@ VALUES (1, :time, :wall, :steady, :boot, :closed)
 INSERT INTO settings (one, tick, window_ticks, labels, personal, sealed, policy)
 VALUES (1, :tick, :window_ticks, :labels, :personal, :sealed, :policy)
 
+-- name: now
+-- The wall clock of a database that has one.
+SELECT NULL AS now
+
+-- name: await_workers
+-- Nobody to wait for: in SQLite a writer is alone.
+SELECT 1
+
+-- name: shuffle
+-- Nothing to do: in SQLite rows lie in the order of their random keys, and `clear_traces` moves the rest.
+SELECT 1
+
+-- name: shuffle_legacies
+SELECT 1
+
 -- name: fingerprint
 SELECT fingerprint FROM settings
 
@@ -64,7 +79,8 @@ WHERE l.pseudonym = :pseudonym AND (p.release IS NULL OR p.release > :closed)
 ORDER BY CASE WHEN p.release IS NULL THEN 1 ELSE 0 END DESC, p.release DESC, p.id LIMIT 1
 
 -- name: legacy
-SELECT pseudonym, sealed, target FROM legacies WHERE id = :id
+-- The place of a post that an operator has withdrawn.
+SELECT sealed, target FROM legacies WHERE id = :id AND target IS NOT NULL
 
 -- name: legacies
 SELECT id, account FROM legacies WHERE account IS NOT NULL
@@ -162,7 +178,8 @@ WHERE state IN {ready} AND parent IN (SELECT p.id FROM posts p WHERE p.state IN 
 UPDATE posts SET parent = :heir, fresh = 1 WHERE parent = :id
 
 -- name: payload
-SELECT content, options FROM posts WHERE id = :id
+-- What a post says, until it has left or was withdrawn.
+SELECT id, content, options FROM posts WHERE id = :id AND content IS NOT NULL AND options IS NOT NULL
 
 -- name: payloads
 -- What waits or is parked, some at a time, for somebody who seals it anew.
