@@ -2,8 +2,9 @@
 
 python docs/generate_console.py
 
-The blocks of a page run in order, in one empty folder, so a later command can read what an earlier one
-wrote. `tests/test_docs.py` fails when a page shows something else.
+The blocks of a page run in order, in one folder, so a later command can read what an earlier one wrote.
+Nothing lies there at first but the files of examples/ that the page links to. `tests/test_docs.py` fails
+when a page shows something else.
 """
 # ruff: noqa: INP001 - a script beside its pages, not a package
 
@@ -12,9 +13,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copy
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = re.compile(r"\]\(\.\./examples/([\w-]+\.py)\)")
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -26,6 +29,8 @@ def pages() -> list[Path]:
 
 def rerun(text: str, folder: Path) -> str:
     """A page with the output of its commands as it is now."""
+    for example in EXAMPLE.findall(text):
+        copy(ROOT / "examples" / example, folder)
     return BLOCK.sub(lambda block: _block(block.group(), folder), text)
 
 

@@ -4,6 +4,7 @@ The `>>>` examples are run by pytest itself (`--doctest-glob=*.md`).
 """
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from runpy import run_path
 import pytest
 
 import tarry
-from tarry.cli.main import COMMANDS
+from tarry.cli.main import COMMANDS, parser_of
 from tarry.core.policy_file import KEYS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +52,25 @@ def test_commands_print_what_the_page_shows(page, tmp_path):
     text = page.read_text(encoding="utf-8")
 
     assert text == CONSOLE["rerun"](text, tmp_path)
+
+
+def commands_on(page):
+    """The commands of a page's blocks that are shown and not run, each as words."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    for line in "\n".join(blocks).splitlines():
+        if line.startswith("tarry "):
+            words = shlex.split(line, comments=True)
+            ends = (place for place, word in enumerate(words) if word in {"|", ">", "<", "&&"})
+            yield words[1 : next(ends, None)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_commands_that_are_shown_can_be_typed(page):
+    """What a block for a shell says is read by the command that it names: no option is missing or gone."""
+    for name, *words in commands_on(page):
+        if not name.startswith("-"):
+            assert parser_of(name, COMMANDS[name].place).read(words)
 
 
 def test_the_picture_is_the_one_its_script_draws(tmp_path):

@@ -58,7 +58,6 @@ WITHOUT_EXAMPLE = {
     "tarry.gateway.middleware.django.call_view": "needs a site: see tests/gateway/middleware",
     "tarry.core.entropy.Entropy": PROTOCOL,
     "tarry.core.lanes.Lanes": PROTOCOL,
-    "tarry.core.mechanism.Family": PROTOCOL,
     "tarry.core.verify.rules.Rule": PROTOCOL,
     **{f"{module}.add_arguments": OPTIONS for module in COMMAND_MODULES},
     **{f"{module}.run": PRINTS for module in COMMAND_MODULES},
@@ -107,7 +106,6 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.limits.Limited": PROTOCOL,
-    "tarry.study.practice.Observer": PROTOCOL,
 }
 
 

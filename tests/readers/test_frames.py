@@ -193,5 +193,5 @@ def test_columns_of_pandas_are_read_whatever_they_are_made_of():
 def test_a_pandas_frame_with_one_name_twice_is_refused():
     frame = pd.DataFrame([["ann", "p", 5]], columns=["actor", "actor", "time"])
 
-    with pytest.raises(BadInput, match="is no table: give a frame of rows"):
+    with pytest.raises(BadInput, match="two columns of DataFrame have one name: rename one of them"):
         read_frame(frame)

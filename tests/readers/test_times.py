@@ -311,6 +311,8 @@ def test_times_that_are_all_midnight_are_told(texts):
         ),
         (pl.Series(["2201-01-01"]), "time is outside the years 1900 to 2200: 2201-01-01"),
         (pl.Series([date(1899, 12, 31)]), "time is outside the years 1900 to 2200: 1899-12-31"),
+        (pl.Series([2**62]).cast(pl.Datetime("us")), "time is outside the years 1900 to 2200"),
+        (pl.Series([-(10**9)]).cast(pl.Date), "time is outside the years 1900 to 2200"),
     ],
 )
 def test_a_time_that_is_none_gets_a_reason(column, reason):

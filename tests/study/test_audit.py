@@ -195,7 +195,7 @@ def sources(folder):
         "polars": ACTS,
         "lazy": ACTS.lazy(),
         "pandas": pd.DataFrame(ACTS.to_dict(as_series=False)),
-        "arrow": OnlyAStream(ACTS),  # a DuckDB relation is one
+        "arrow": OnlyAStream(ACTS),
         "columns": read_frame(ACTS, time_unit="s"),
         "table": event_table(
             actor=ACTS["user"].to_list(),

@@ -113,7 +113,14 @@ class LawPair(Final):
 
 
 class Family(Protocol):
-    """A law's way in: any callable that turns an `Ask` into a `LawPair`."""
+    """A law's way in: any callable that turns an `Ask` into a `LawPair`.
+
+    >>> def twice_as_long(ask: Ask) -> LawPair:
+    ...     unbatched = Law((Run(2 * ask.start, Fraction(1, 2 * ask.start)),))
+    ...     return LawPair(batched=unbatched.from_tick(ask.start), unbatched=unbatched, start=ask.start)
+    >>> twice_as_long(Ask(share=Fraction(1), start=5, weight=Fraction(1))).largest_ratio
+    Fraction(2, 1)
+    """
 
     def __call__(self, ask: Ask, /) -> LawPair:
         """The pair of laws that keeps the ask's promise."""

@@ -125,10 +125,12 @@ def plan_season(
 ) -> SeasonPlan:
     """The policy with these choices (gap, window, ...) that keeps a season, within these delays in seconds.
 
-    >>> season = Season(acts=400, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
-    >>> plan_season(season, {"gap": "11m"}, maximum=Fraction(3600))
+    >>> season = Season(acts=20, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
+    >>> plan_season(season, {"gap": "11m", "tick": "1m"}).policy.blocks
+    9
+    >>> plan_season(season, {"gap": "11m", "tick": "1m"}, maximum=Fraction(3600))
     Traceback (most recent call last):
-    tarry.core.errors.NotPossible: 58 blocks are needed, with a longest delay of 15h32m59s, and at most 1h \
+    tarry.core.errors.NotPossible: 9 blocks are needed, with a longest delay of 2h28m, and at most 1h \
 is allowed: allow more delay, a larger epsilon or delta, or fewer acts
     """
     constant = Policy(**choices, law=_SHIFTING, season=season)

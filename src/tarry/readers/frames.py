@@ -12,6 +12,7 @@ from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.clocks import WallClock, wall_clock
 from tarry.readers.columns import (
+    TROUBLE,
     Columns,
     Rows,
     Wanted,
@@ -29,6 +30,7 @@ __all__ = ["read_events", "read_frame", "take_columns"]
 
 _MANY = 0.1  # the share of unreadable rows from which on it is told
 _AT_ONCE = 50_000  # events that are held as Python tuples
+_LEAVE_OUT = "leave that column out"
 _EVENT = {
     "actor": pl.String,
     "target": pl.String,
@@ -77,7 +79,7 @@ def read_events(events: Iterable[Event]) -> Columns:
     rows = iter(events)
     chunks = [pl.DataFrame(schema=_EVENT)]
     while some := list(islice(rows, _AT_ONCE)):
-        chunks.append(pl.DataFrame(some, schema=_EVENT, orient="row"))
+        chunks.append(_event_frame(some))
     frame = pl.concat(chunks)
     stream = events if isinstance(events, EventStream) else EventStream((), Faults("the events"))
     return Columns(
@@ -90,6 +92,12 @@ def read_events(events: Iterable[Event]) -> Columns:
         unreadable_count=stream.faults.count,
         notes=tuple(stream.notes),
     )
+
+
+def _event_frame(some: list[Event]) -> pl.DataFrame:
+    kind = clip(type(some[0]).__name__)
+    with refusing(f"a stream of events must yield Event(actor, target, time), not {kind}", ""):
+        return pl.DataFrame(some, schema=_EVENT, orient="row")
 
 
 def take_columns(
@@ -140,27 +148,51 @@ def _collected(frame: Any) -> pl.DataFrame:
     kind = clip(type(frame).__name__)
     if not hasattr(frame, "__arrow_c_stream__"):
         raise BadInput(f"the frame must be one of polars or export an Arrow stream, not {kind}")
-    with refusing(f"the Arrow stream of {kind} is no table", "give a frame of rows"):
-        if type(frame).__module__.partition(".")[0] == "pandas":
-            return _from_pandas(frame)
-        return pl.DataFrame(frame)
+    try:
+        return _from_stream(frame)
+    except BadInput:
+        raise
+    except pl.exceptions.PanicException:
+        raise BadInput(f"{kind} has a column that cannot be read, such as intervals", _LEAVE_OUT) from None
+    except pl.exceptions.DuplicateError:
+        raise BadInput(f"two columns of {kind} have one name", "rename one of them") from None
+    except TROUBLE:
+        raise BadInput(f"the Arrow stream of {kind} is no table", "give a frame of rows") from None
+    except Exception as error:  # of whatever library the frame is; its text may show somebody's data
+        what = f"{kind} cannot be read ({clip(type(error).__name__)})"
+        raise BadInput(what, "run its query by itself to see why") from error
+
+
+def _from_stream(frame: Any) -> pl.DataFrame:
+    """A frame of another library; what is one column alone, or no columns, is none."""
+    if isinstance(frame, pl.Series) or getattr(frame, "ndim", 2) != 2:
+        raise ValueError
+    is_pandas = type(frame).__module__.partition(".")[0] == "pandas"
+    return _from_pandas(frame) if is_pandas else pl.DataFrame(frame)
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:
     """A frame of pandas, column by column: its own Arrow stream needs pyarrow, and this does not."""
-    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return pl.DataFrame([_pandas_column(str(column.name), column) for column in columns])
+    return pl.DataFrame([_pandas_column(frame.iloc[:, place]) for place in range(frame.shape[1])])
 
 
-def _pandas_column(name: str, column: Any) -> pl.Series:
-    zone = getattr(column.dtype, "tz", None)
-    if zone is not None:
-        naive = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return pl.Series(name, naive.to_numpy()).dt.replace_time_zone("UTC")
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufM":
-        return pl.Series(name, column.to_numpy(), nan_to_null=True)
-    values = column.astype(object)
-    return pl.Series(name, values.where(column.notna(), None).tolist(), strict=False)
+def _pandas_column(column: Any) -> pl.Series:
+    name = str(column.name)
+    with refusing(f"the column {clip(name)} cannot be read", "convert it, or leave it out"):
+        zone = getattr(column.dtype, "tz", None)
+        if zone is not None:
+            naive = column.dt.tz_convert("UTC").dt.tz_localize(None)
+            return _numpy_column(name, naive.to_numpy()).dt.replace_time_zone("UTC")
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufM":
+            return _numpy_column(name, column.to_numpy())
+        values = column.astype(object)
+        return pl.Series(name, values.where(column.notna(), None).tolist(), strict=False)
+
+
+def _numpy_column(name: str, values: Any) -> pl.Series:
+    if values.dtype == np.dtype("M8[s]"):  # which polars has no kind for
+        values = values.astype("M8[ms]")
+    return pl.Series(name, values, nan_to_null=True)
 
 
 def _account(rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments) -> Faults:

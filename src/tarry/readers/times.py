@@ -51,6 +51,7 @@ _REASONS = (
 # Days of a spreadsheet: those that a history may have, and how many lie before 1970.
 _SHEET_DAYS, _SHEET_START = (20_000, 60_000), 25_569
 _DAY = 86_400_000_000
+_PYTHON_DAYS = 700_000  # before and after 1970
 
 
 class Moments(NamedTuple):
@@ -68,7 +69,17 @@ class Moments(NamedTuple):
     def reason(self, row: int) -> str:
         """What is wrong with the time of one row."""
         fault = int(self.fault[row])
-        return f"time {_REASONS[fault]}" + ("" if fault == MISSING else shown(self.source[row]))
+        hidden = fault == MISSING or (fault == FAR and _is_beyond_python(self.source, row))
+        return f"time {_REASONS[fault]}" + ("" if hidden else shown(self.source[row]))
+
+
+def _is_beyond_python(column: pl.Series, row: int) -> bool:
+    """Whether a moment of a column of moments is so far off that Python has no date for it."""
+    if not column.dtype.is_temporal():
+        return False
+    unit = str(getattr(column.dtype, "time_unit", ""))  # a date has none: it counts days
+    per_day = 86_400 * PER_SECOND[unit] if unit else 1
+    return bool(abs(int(column.to_physical()[row])) // per_day > _PYTHON_DAYS)
 
 
 def moments(

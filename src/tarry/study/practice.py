@@ -131,7 +131,19 @@ OBSERVERS = {
 
 
 class Observer(Protocol):
-    """Who watches, and what they see."""
+    """Who watches, and what they see. Whatever has these three is one.
+
+    >>> import numpy as np
+    >>> class Morning:
+    ...     name, sees_releases = "morning", False
+    ...
+    ...     def see(self, shown):
+    ...         day = 86_400 * MICROSECONDS
+    ...         return -(-shown.release // day) * day
+    >>> at = np.array([5, 0])
+    >>> Morning().see(Shown(release=at, printed=at)).tolist()
+    [86400000000, 0]
+    """
 
     @property
     def name(self) -> str:

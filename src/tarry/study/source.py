@@ -7,7 +7,7 @@ from typing import Any
 
 from tarry.core.errors import BadInput
 from tarry.readers.columns import Columns
-from tarry.readers.faults import Unreadable
+from tarry.readers.faults import Unreadable, clip
 from tarry.readers.files import read_history
 from tarry.readers.frames import read_events, read_frame
 from tarry.study.question import Question
@@ -85,7 +85,9 @@ def _columns(source: Source, question: Question) -> Columns:
         )
     if isinstance(source, Iterable):
         return read_events(source)
-    raise BadInput(f"a history must be a path, a frame, a table or events, not {type(source).__name__}")
+    kind = clip(type(source).__name__)
+    fix = "give a relation, such as connection.sql('from acts')" if hasattr(source, "sql") else ""
+    raise BadInput(f"a history must be a path, a frame, a table or events, not {kind}", fix)
 
 
 def _filtered(table: EventTable, question: Question) -> EventTable:

@@ -1,4 +1,4 @@
-"""Post a comment, a review or another note on OpenReview after its random delay.
+r"""Post a comment, a review or another note on OpenReview after its random delay.
 
 The text is read from standard input; with --json-content it is a JSON object of fields, such as
 {"title": "Review", "rating": 7}. The account is a table of the accounts file, which holds its login and
@@ -7,7 +7,7 @@ password and is read when the note leaves. OpenReview is not asked before: a bad
 Unless you name one, the target is the place with forum and signature, for that is the pseudonym: one login
 stands for all your anonymous names, and it is between them that nobody should see a link.
 
-  tarry openreview post --account me --forum aBcD1234 --signature V.org/2026/Submission3/Reviewer_x9Yz
+  tarry openreview post --account me --forum aBcD1234 --signature V.org/2026/Submission3/Reviewer_x9Yz \
     --invitation V.org/2026/Submission3/-/Official_Comment < comment.txt
 """
 
