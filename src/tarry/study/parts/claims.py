@@ -1,0 +1,239 @@
+"""What attacks claim by parts: counts of pairs at cutoffs, and the people whom claims are about."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.study.attack import Attack, Observed, Totals, Truth, best_of
+from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
+from tarry.study.exact_sums import ONE, shares_in_parts, total
+from tarry.study.parts.asking import Program
+from tarry.study.parts.engine import Found
+from tarry.study.parts.ledger import LedgerSums, slice_counts
+from tarry.study.parts.partial import TOP, Partial
+from tarry.study.parts.view import View, firsts
+from tarry.study.person import (
+    CONFIDENCES,
+    SIZES,
+    Calls,
+    People,
+    SizeOfActivity,
+    claims_about,
+    own_pairs,
+)
+from tarry.study.score import Score
+from tarry.study.table import EventTable
+
+__all__ = ["Called", "Case", "PairCounts", "attacked"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One attack on one draw of one practice, through one observer's eyes.
+
+    >>> Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9).reach(100)
+    109
+    """
+
+    practice: int  # by its number
+    draw: int
+    observer: int  # by its number
+    method: Attack
+    looks: int  # microseconds: how far around an event its release depends on others
+    spread: int  # microseconds: how much further apart than seen two events may have arrived
+
+    def reach(self, cutoff: int) -> int:
+        """Arrivals of events seen at most a cutoff apart are at most so far apart."""
+        return max(cutoff, 0) + self.spread
+
+    def observed(self, view: View, table: EventTable, rows: BoolArray) -> Observed:
+        """These events of a part, as the observer saw them."""
+        setting, shown = view.setting, view.shown(self.practice, self.draw)
+        return Observed(
+            truth=Truth(table=table, window=setting.window),
+            practice=setting.practices[self.practice],
+            seen=setting.observers[self.observer].see(shown)[rows],
+            labels=None if shown.batched is None else shown.batched[rows],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfCase:
+    """What looks as far as the pairs of a case at a cutoff."""
+
+    case: Case
+    farthest: int  # microseconds: the longest cutoff
+
+    @property
+    def before(self) -> int:
+        """Both events of every pair, and what their releases depend on."""
+        return self.case.reach(self.farthest) + self.case.looks
+
+    @property
+    def after(self) -> int:
+        """What releases depend on."""
+        return self.case.looks
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairCounts(_OfCase):
+    """The pairs that a method counts, at some cutoffs.
+
+    >>> case = Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> PairCounts(case=case, farthest=60, cutoffs=(10, 60)).before
+    74
+    """
+
+    cutoffs: Sequence[int]  # microseconds
+
+    def look(self, view: View) -> Found:
+        """Count one part."""
+
+        def count(table: EventTable, rows: BoolArray) -> Mapping[str, int]:
+            tally = self.case.method.tally(self.case.observed(view, table, rows), self.cutoffs) or {}
+            return {
+                f"{name}@{cutoff}": number
+                for name, numbers in tally.items()
+                for cutoff, number in zip(self.cutoffs, numbers, strict=True)
+            }
+
+        return Found(partial=Partial(sums=slice_counts(view, self.case.reach(self.farthest), count)))
+
+    def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - it has no rows
+        """Nothing: there are no rows."""
+        return Partial()
+
+    def scores(self, totals: Totals, partial: Partial) -> list[Score]:
+        """The scores at the cutoffs."""
+        names = dict.fromkeys(name.partition("@")[0] for name in partial.sums)
+        tally = {name: [partial.sums[f"{name}@{cutoff}"] for cutoff in self.cutoffs] for name in names}
+        return self.case.method.scores_of(totals, self.cutoffs, tally)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Called(_OfCase):
+    """The people whom claims at a cutoff are about.
+
+    >>> case = Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> Called(case=case, farthest=-1).before
+    14
+    """
+
+    def look(self, view: View) -> Found:
+        """One row for each person of a part: acts, own pairs, and other claims about their acts."""
+        rows = view.since(self.case.reach(self.farthest)) & view.looked_at
+        halo = rows & view.halo
+        people = np.concatenate([self._people(view, rows, 1), self._people(view, halo, -1)])
+        return Found(partial=Partial(), rows={"people": people})
+
+    def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
+        """How many people are called, and how the right claims are spread over them."""
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        begin = firsts(rows[:, 0])
+        if not len(begin):
+            return Partial()
+        acts, own, others = np.add.reduceat(rows[:, 1:], begin).T
+        # Claims about an act are met from it, so one about two acts of a person is met twice.
+        claims = others - own
+        about = claims > 0
+        sums = {
+            "called": int((own > 0).sum()),
+            "own": total(own),
+            "about": int(about.sum()),
+            "right": total(shares_in_parts(own[about], claims[about])),
+        }
+        for number, (least, most) in enumerate(SIZES):
+            inside = (acts >= least) & (acts <= (most or acts.max()))
+            sums[f"people{number}"] = int(inside.sum())
+            sums[f"called{number}"] = int((inside & (own > 0)).sum())
+        return Partial(sums=sums, tops={"own": tuple(np.sort(own)[::-1][:TOP].tolist())})
+
+    def calls(self, people: int, partial: Partial) -> Calls:
+        """As `calls_at` has them."""
+        sums, top = partial.sums, partial.tops.get("own", ())
+        right = sums.get("own", 0)
+        return Calls(
+            cutoff=self.farthest,
+            people=people,
+            called=sums.get("called", 0),
+            top_share=top[0] / right if right else None,
+            top_ten_share=sum(top) / right if right else None,
+            mean_right=sums["right"] / (sums["about"] * ONE) if sums.get("about") else None,
+            sizes=tuple(
+                SizeOfActivity(
+                    least=least,
+                    most=most,
+                    people=sums.get(f"people{number}", 0),
+                    called=sums.get(f"called{number}", 0),
+                )
+                for number, (least, most) in enumerate(SIZES)
+            ),
+        )
+
+    def _people(self, view: View, which: BoolArray, sign: int) -> IntArray:
+        table = view.table.keep(which)
+        seen = self.case.observed(view, table, which).seen
+        begin = firsts(table.actor)
+        if not len(begin):
+            return np.zeros((0, 4), dtype=np.int64)
+        acts = np.diff(np.append(begin, len(table)))
+        counts = (acts, own_pairs(table, seen, self.farthest), claims_about(table, seen, self.farthest))
+        return np.stack([table.actor[begin], *(sign * count for count in counts)], axis=1)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def attacked(
+    case: Case, cutoffs: Sequence[int], found: LedgerSums, unit: int, farthest: int | None
+) -> Program[tuple[list[Score], People]]:
+    """The scores of an attack, and its people if it looks for them, as far as `farthest`."""
+    searches: list[Seeking] = []
+    if farthest is not None:
+        searches.append(seek_best(unit, farthest))
+        if case.draw == 0:
+            searches.extend(seek_longest(unit, farthest, right) for right in CONFIDENCES)
+    scores, *answers = yield from _together(case, found.totals, [_given(cutoffs), *searches])
+    if farthest is None:
+        return scores, best_of(scores)
+    calls = yield from _called(case, found.people, answers[1:])
+    return scores, People(best=answers[0], calls=calls)
+
+
+def _given(cutoffs: Sequence[int]) -> Generator[Sequence[int], Sequence[Score], Sequence[Score]]:
+    scores = yield cutoffs
+    return scores
+
+
+def _together(
+    case: Case, totals: Totals, searches: Sequence[Generator[Sequence[int], Sequence[Score], Any]]
+) -> Program[list[Any]]:
+    """Searches side by side: all cutoffs that they want at one time are counted at once."""
+    answers: list[Any] = [None] * len(searches)
+    wanted = {number: next(search) for number, search in enumerate(searches)}
+    while wanted:
+        cutoffs = tuple(sorted({cutoff for each in wanted.values() for cutoff in each}))
+        ask = PairCounts(case=case, farthest=max(cutoffs, default=0), cutoffs=cutoffs)
+        [partial] = yield [ask]
+        scores = {score.cutoff: score for score in ask.scores(totals, partial)}
+        for number, mine in list(wanted.items()):
+            try:
+                wanted[number] = searches[number].send([scores[cutoff] for cutoff in mine])
+            except StopIteration as end:
+                answers[number] = end.value
+                del wanted[number]
+    return answers
+
+
+def _called(case: Case, people: int, longest: Sequence[Score | None]) -> Program[dict[float, Calls]]:
+    asks = [Called(case=case, farthest=-1 if one is None else one.cutoff) for one in longest]
+    if not asks:
+        return {}
+    partials = yield asks
+    return {
+        confidence: ask.calls(people, partial)
+        for confidence, ask, partial in zip(CONFIDENCES, asks, partials, strict=True)
+    }
