@@ -117,6 +117,7 @@ EXTRAS = {
     "fast": ("cryptography",),
     "postgres": ("psycopg",),
     "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
+    "stream": ("duckdb",),
     "paper": ("scipy",),
     "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),
 }

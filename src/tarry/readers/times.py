@@ -27,7 +27,9 @@ from tarry.readers.moments import (
 )
 
 __all__ = [
+    "FINE",
     "HINT",
+    "WHOLE_DAYS",
     "Counted",
     "Moments",
     "days_of",
@@ -39,6 +41,7 @@ __all__ = [
 HINT = (
     "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit, or give --time-format"
 )
+WHOLE_DAYS = "all times are whole days: nothing can be said about minutes"
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
 _REASONS = (
     "",
@@ -146,7 +149,7 @@ def _warnings(read: Moments) -> Iterator[str]:
     """What a person should know of any column of times."""
     good = read.arrival[read.fault == FINE]
     if len(good) and not (good % _DAY).any():
-        yield "all times are whole days: nothing can be said about minutes"
+        yield WHOLE_DAYS
     if (read.fault == NO_MOMENT).any():
         yield HINT
 

@@ -12,6 +12,7 @@ from tarry.core.history import row_order
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study import kernels
+from tarry.study.exact_sums import mean_share
 from tarry.study.table import EventTable
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "measure",
     "measure_batching",
     "null_gaps",
+    "overtaken_pairs",
     "people_around",
     "posteriors",
     "reordered_share",
@@ -246,6 +248,18 @@ def reordered_share(table: EventTable, release: IntArray) -> float | None:
     >>> reordered_share(table, np.array([5, 4, 9]))
     0.5
     """
+    overtaken, pairs, _ = overtaken_pairs(table, release)
+    return mean_share(overtaken, pairs) if len(pairs) else None
+
+
+def overtaken_pairs(table: EventTable, release: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """For neighbouring moments on one target: pairs that change places, all pairs, and the later moment.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "b", "c"], target=[1, 1, 1], time=[0, 1, 2])
+    >>> [column.tolist() for column in overtaken_pairs(table, np.array([5, 4, 9]))]
+    [[1, 0], [1, 1], [1, 2]]
+    """
     order = row_order(table.target, table.time, release)
     target, time = table.target[order], table.time[order]
     new = np.ones(len(order), dtype=np.bool_)
@@ -253,9 +267,9 @@ def reordered_share(table: EventTable, release: IntArray) -> float | None:
     first = np.flatnonzero(new)  # the first row of each moment
     follows = np.diff(target[first]) == 0  # whether the next moment is on the same target
     if not follows.any():
-        return None
+        return (np.zeros(0, dtype=np.int64),) * 3
     pairs = np.diff(first) * np.diff(np.append(first[1:], len(order)))
-    return float((_overtaken(first, release[order]) / pairs)[follows].mean())
+    return _overtaken(first, release[order])[follows], pairs[follows], time[first[1:]][follows]
 
 
 def reply_time(table: EventTable, release: IntArray) -> float | None:

@@ -1,18 +1,20 @@
 """The best cutoff of an attack, among all cutoffs there are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
 
 from tarry.core.lanes import IntArray
 from tarry.study.pairs import common_unit
 from tarry.study.score import RECALL, Score
 
-__all__ = ["Scoring", "best_score", "longest_score"]
+__all__ = ["Scoring", "Seeking", "best_score", "longest_score", "seek_best", "seek_longest"]
 
 #: A best cutoff is found to within this part of all claims.
 _CLOSE = 0.001
 _ROUNDS = 64
 Scoring = Callable[[Sequence[int]], list[Score]]
+#: A search that asks for the scores at some cutoffs, is given them, and in the end has an answer.
+Seeking = Generator[Sequence[int], Sequence[Score], Score | None]
 
 
 def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RECALL) -> Score | None:
@@ -31,7 +33,17 @@ def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RE
     >>> best.persons, best.counts.claims
     (1, 2)
     """
-    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
+    return _answered(seek_best(_unit(seen), farthest, recall), score)
+
+
+def seek_best(unit: int, farthest: int, recall: float = RECALL) -> Seeking:
+    """The search of `best_score` by itself, over cutoffs of whole units.
+
+    >>> next(seek_best(1, 5))
+    [0, 1, 2, 4, 8]
+    """
+    search = _Search(unit)
+    search.add((yield search.begin(farthest)))
     best: Score | None = None
     for _ in range(_ROUNDS):
         best = max(
@@ -45,8 +57,9 @@ def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RE
             for low, high in pairwise(search.scores)
             if (high.counts.recall or 0) >= recall and _bound(low, high) > least
         ]
-        if not search.split(open_ones):
+        if not (new := search.split(open_ones)):
             break
+        search.add((yield new))
     return best
 
 
@@ -63,7 +76,17 @@ def longest_score(score: Scoring, seen: IntArray, farthest: int, right: float) -
     ... ).cutoff
     119
     """
-    search = _Search(score, max(1, common_unit(seen)) if len(seen) else 1, farthest)
+    return _answered(seek_longest(_unit(seen), farthest, right), score)
+
+
+def seek_longest(unit: int, farthest: int, right: float) -> Seeking:
+    """The search of `longest_score` by itself, over cutoffs of whole units.
+
+    >>> next(seek_longest(60, 100, 0.5))
+    [0, 60, 120]
+    """
+    search = _Search(unit)
+    search.add((yield search.begin(farthest)))
     for _ in range(_ROUNDS):
         good = [each for each in search.scores if each.counts.claims and _right(each) >= right]
         beyond = -1 if not good else good[-1].cutoff
@@ -72,32 +95,53 @@ def longest_score(score: Scoring, seen: IntArray, farthest: int, right: float) -
             for low, high in pairwise(search.scores)
             if high.cutoff > beyond and _bound(low, high) >= right
         ]
-        if not search.split(open_ones[-8:]):
+        if not (new := search.split(open_ones[-8:])):
             return good[-1] if good else None
+        search.add((yield new))
     return good[-1] if good else None
 
 
 class _Search:
     """Scores at some cutoffs, in rising order; more are asked for where they could matter."""
 
-    def __init__(self, score: Scoring, unit: int, farthest: int) -> None:
-        self._score, self._unit = score, unit
+    def __init__(self, unit: int) -> None:
+        self._unit = unit
+        self.scores: list[Score] = []
+
+    def begin(self, farthest: int) -> list[int]:
+        """The first cutoffs: doublings."""
         cutoffs = [0]
         while cutoffs[-1] < farthest:
-            cutoffs.append(max(unit, 2 * cutoffs[-1]))
-        self.scores = score(cutoffs)
+            cutoffs.append(max(self._unit, 2 * cutoffs[-1]))
+        return cutoffs
 
-    def split(self, between: Sequence[tuple[Score, Score]]) -> bool:
-        """Look in the middle of these; whether anything was left to look at."""
+    def add(self, scores: Sequence[Score]) -> None:
+        """What was asked for."""
+        self.scores = sorted([*self.scores, *scores], key=lambda each: each.cutoff)
+
+    def split(self, between: Sequence[tuple[Score, Score]]) -> list[int]:
+        """The middles of these, where anything is left to look at."""
         middles = [(low.cutoff + high.cutoff) // (2 * self._unit) * self._unit for low, high in between]
-        new = [
+        return [
             middle
             for middle, (low, high) in zip(middles, between, strict=True)
             if low.cutoff < middle < high.cutoff and low.counts.claims < high.counts.claims
         ]
-        if new:
-            self.scores = sorted([*self.scores, *self._score(new)], key=lambda each: each.cutoff)
-        return bool(new)
+
+
+def _answered(search: Seeking, score: Scoring) -> Score | None:
+    """Give a search all that it asks for."""
+    cutoffs = next(search)
+    while True:
+        try:
+            cutoffs = search.send(score(cutoffs))
+        except StopIteration as end:
+            answer: Score | None = end.value
+            return answer
+
+
+def _unit(seen: IntArray) -> int:
+    return max(1, common_unit(seen)) if len(seen) else 1
 
 
 def _right(score: Score) -> float:

@@ -15,6 +15,7 @@ from tarry.study import kernels
 
 __all__ = [
     "LONGEST",
+    "UNITS",
     "Near",
     "common_unit",
     "near",
@@ -26,7 +27,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-_UNITS = (60_000_000, 1_000_000, 1_000)  # microseconds: whole minutes, seconds, milliseconds
+#: Microseconds: whole minutes, seconds, milliseconds.
+UNITS = (60_000_000, 1_000_000, 1_000)
 _DENSE = 2  # a table of counts pays while it is at most so many times as long as the events
 _FAR = 1 << 62
 #: No two times are further apart, in microseconds.
@@ -188,7 +190,7 @@ def common_unit(times: IntArray) -> int:
     (1000000, 1)
     """
     start = times[0]
-    for unit in _UNITS:
+    for unit in UNITS:
         # A look at a few spares one at all where the unit is wrong.
         if not ((times[:1000] - start) % unit).any() and not ((times - start) % unit).any():
             return unit

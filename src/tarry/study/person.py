@@ -17,6 +17,7 @@ from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
 from tarry.study.best_cutoff import Scoring, best_score, longest_score
+from tarry.study.exact_sums import mean_share
 from tarry.study.pairs import pairs_within, pairs_within_groups, side_by_side
 from tarry.study.score import Score
 from tarry.study.table import EventTable
@@ -24,6 +25,7 @@ from tarry.study.table import EventTable
 __all__ = [
     "CONFIDENCES",
     "NOBODY",
+    "SIZES",
     "Calls",
     "PairShare",
     "People",
@@ -33,6 +35,7 @@ __all__ = [
     "candidates_within",
     "claims_about",
     "own_pairs",
+    "pairs_of_day",
     "people_behind",
     "persons_within",
     "right_interval",
@@ -102,7 +105,7 @@ def yardsticks(table: EventTable, window: int, reach: int) -> Yardsticks:
         window=window,
         reach=reach,
         reference=PairShare(persons=far_own - near_own, pairs=far - near),
-        same_day=_same_day(table),
+        same_day=pairs_of_day(table),
         base=PairShare(persons=table.person_pairs, pairs=table.candidate_pairs),
     )
 
@@ -136,7 +139,13 @@ def candidates_within(table: EventTable, seen: IntArray, cutoffs: Sequence[int])
     return [every - same for every, same in zip(everywhere, on_one, strict=True)]
 
 
-def _same_day(table: EventTable) -> PairShare:
+def pairs_of_day(table: EventTable) -> PairShare:
+    """Pairs on different targets that arrive on one day of UTC.
+
+    >>> from tarry.study.table import event_table
+    >>> pairs_of_day(event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60, 61]))
+    PairShare(persons=1, pairs=3)
+    """
     day = table.time // _DAY
     return PairShare(
         persons=_alike(day, table.actor_rank) - _alike(day, table.pseudonym_rank),
@@ -210,7 +219,7 @@ def calls_at(table: EventTable, seen: IntArray, cutoff: int) -> Calls:
         called=int((own > 0).sum()),
         top_share=int(ranked[:1].sum()) / total if total else None,
         top_ten_share=int(ranked[:10].sum()) / total if total else None,
-        mean_right=float((own[about] / claims[about]).mean()) if about.any() else None,
+        mean_right=mean_share(own[about], claims[about]) if about.any() else None,
         sizes=tuple(
             SizeOfActivity(
                 least=least,
@@ -218,7 +227,7 @@ def calls_at(table: EventTable, seen: IntArray, cutoff: int) -> Calls:
                 people=int(((acts >= least) & (acts <= (most or acts.max()))).sum()),
                 called=int(((acts >= least) & (acts <= (most or acts.max())) & (own > 0)).sum()),
             )
-            for least, most in _SIZES
+            for least, most in SIZES
         ),
     )
 
@@ -311,7 +320,8 @@ NOBODY = People(best=None)
 #: A pair is called where claims as close are right this often.
 CONFIDENCES = (0.5, 0.9)
 _SAMPLES, _FEWEST_SAMPLES, _WORK = 200, 40, 100_000_000
-_SIZES: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 9), (10, 99), (100, 999), (1000, None))
+#: Sizes of activity: least and most acts.
+SIZES: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 9), (10, 99), (100, 999), (1000, None))
 
 
 def _neighbours(groups: IntArray, seen: IntArray, cutoff: int) -> tuple[IntArray, IntArray]:

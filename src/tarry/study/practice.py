@@ -1,6 +1,7 @@
 """What the world sees: practices (policies and the habits of other systems alike), and who watches them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
@@ -78,6 +79,7 @@ class Practice(ABC):
     """
 
     draws: ClassVar[bool] = True  # whether there is chance in it: one without is the same every time
+    alone: ClassVar[bool] = False  # whether each event is shown by itself, whatever others there are
 
     @property
     @abstractmethod
@@ -109,6 +111,17 @@ class Practice(ABC):
         """
         return None
 
+    def looks(self) -> int | None:
+        """How far around an event its release depends on others, in microseconds; None: on all of them.
+
+        What says how far can be replayed by parts of a history.
+
+        >>> from tarry.study.baselines import baseline
+        >>> baseline("jitter").looks(), baseline("pool").looks()
+        (0, None)
+        """
+        return 0 if self.alone else None
+
     def spent(self, table: EventTable, shown: Shown) -> Spent | None:  # noqa: ARG002 - likewise
         """What its promise has cost the people of a history; None where nothing adds up."""
         return None
@@ -117,9 +130,29 @@ class Practice(ABC):
         """How many events it would never have released by itself; a replay shows them all the same."""
         return 0
 
-    def notes(self, table: EventTable) -> list[str]:  # noqa: ARG002 - likewise
+    def notes(self, table: EventTable) -> list[str]:
         """What one should know before one believes its replay of this history."""
+        return self.notes_of(self.remarkable(table))
+
+    def remarkable(self, table: EventTable) -> dict[str, int]:  # noqa: ARG002 - likewise
+        """Counts that notes are made of. Those of the parts of a history add up to those of the whole."""
+        return {}
+
+    def notes_of(self, counts: Mapping[str, int]) -> list[str]:  # noqa: ARG002 - likewise
+        """The notes that such counts make."""
         return []
+
+    def check(self, counts: Mapping[str, int]) -> None:  # noqa: B027 - most replay anything
+        """Refuse a history with such counts, where it cannot be replayed."""
+
+    @property
+    def covers(self) -> int:
+        """How many batched events of an actor are inside what is promised; 0 where nothing is."""
+        return 0
+
+    def spent_by(self, most: int, beyond: int, batching: int) -> Spent | None:  # noqa: ARG002 - likewise
+        """As `spent`, from the batched events of one actor at most, and actors beyond that or with any."""
+        return None
 
 
 #: Every observer, and what it sees.

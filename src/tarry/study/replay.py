@@ -55,13 +55,7 @@ class Replay(Practice):
         """Every event at its release; the printed time is the release too."""
         tick = int(self.policy.tick * MICROSECONDS)  # a duration is a whole number of microseconds
         labelled = label(self.policy, history)
-        deadline = self.policy.deadline_tick
-        late = 0 if deadline is None else int((labelled.arrival > deadline).sum())
-        if late:
-            raise NotPossible(
-                f"{late:,} of {len(history):,} events come after the deadline of the policy: "
-                "end the history there, or leave the deadline out"
-            )
+        self.check({"events": len(history), "late": self._late(history)})
         if self.policy.track_gaps and history.tracks is None:
             raise NotPossible(
                 "a policy with gaps of tracks needs a history with tracks: say which column (--track)"
@@ -69,6 +63,27 @@ class Replay(Practice):
         plan = plan_release(numbered(self.policy), history, draw, labelled)
         release = plan.release * tick
         return Shown(release=release, printed=release, batched=plan.batched)
+
+    def looks(self) -> int:
+        """As far as labels do: the window, and the tick that a time is rounded up to."""
+        return int((self.policy.window_ticks + 1) * self.policy.tick * MICROSECONDS)
+
+    def check(self, counts: Mapping[str, int]) -> None:
+        """Refuse events that come after the deadline.
+
+        >>> replay(Policy(epsilon="1", gap="11m")).check({"events": 2, "late": 1})
+        Traceback (most recent call last):
+        tarry.core.errors.NotPossible: 1 of 2 events come after the deadline of the policy: end the ...
+        """
+        if counts["late"]:
+            raise NotPossible(
+                f"{counts['late']:,} of {counts['events']:,} events come after the deadline of the policy: "
+                "end the history there, or leave the deadline out"
+            )
+
+    def _late(self, history: History) -> int:
+        deadline = self.policy.deadline_tick
+        return 0 if deadline is None else int((label(self.policy, history).arrival > deadline).sum())
 
     def promise(self, gap: Fraction) -> str:  # noqa: ARG002 - a policy has a gap of its own
         """Epsilon and gap of the policy, and delta where there is one; of a season, what all acts cost.
@@ -98,15 +113,32 @@ class Replay(Practice):
         >>> practice.spent(table, practice.show(table.history, Seeded(1)))
         Spent(most_nats=4.0, actors=1, batching=1, season=None)
         """
-        if shown.batched is None or self.policy.labels == "none":
-            return None  # without labels every act that moves costs: there is no count of batched ones
+        if shown.batched is None:
+            return None
         batched = np.bincount(table.actor_rank[shown.batched], minlength=1)
+        beyond, batching = int((batched > self.covers).sum()), int((batched > 0).sum())
+        return self.spent_by(int(batched.max()), beyond, batching)
+
+    @property
+    def covers(self) -> int:
+        """How many batched events of an actor are inside what is promised.
+
+        >>> replay(Policy(epsilon="4", gap="11m")).covers
+        1
+        """
+        return promise(self.policy).covers
+
+    def spent_by(self, most: int, beyond: int, batching: int) -> Spent | None:
+        """As `spent`, from the batched events of one actor at most, and actors beyond that or with any.
+
+        >>> replay(Policy(epsilon="4", gap="11m")).spent_by(2, 0, 1).most_nats
+        4.0
+        """
+        if self.policy.labels == "none":
+            return None  # without labels every act that moves costs: there is no count of batched ones
         claim = promise(self.policy)
         return Spent(
-            most_nats=float(claim.loss(int(batched.max()))),
-            actors=int((batched > claim.covers).sum()),
-            batching=int((batched > 0).sum()),
-            season=claim.season,
+            most_nats=float(claim.loss(most)), actors=beyond, batching=batching, season=claim.season
         )
 
     def notes(self, table: EventTable) -> list[str]:
@@ -117,24 +149,37 @@ class Replay(Practice):
         >>> replay(Policy(epsilon="1", gap="11m", starts_at=5), "mine").notes(table)
         ['mine: 1 of 1 events lie outside the period of the policy; they are replayed all the same']
         """
-        if not len(table):
-            return []
-        notes = []
+        return super().notes(table)
+
+    def remarkable(self, table: EventTable) -> dict[str, int]:
+        """How many events lie outside its period, and how many are on targets with gaps of their own."""
         outside = np.zeros(len(table), dtype=np.bool_)
         if self.policy.starts_at is not None:
             outside |= table.time < int(self.policy.starts_at * MICROSECONDS)
         if self.policy.ends_at is not None:
             outside |= table.time >= int(self.policy.ends_at * MICROSECONDS)
-        if outside.any():
+        gaps = [int(name) for name in numbered(self.policy).target_gaps if name.lstrip("-").isdigit()]
+        return {
+            "events": len(table),
+            "late": self._late(table.history),
+            "outside": int(outside.sum()),
+            "with_gaps": int(np.isin(table.target, gaps).sum()) if gaps else 0,
+        }
+
+    def notes_of(self, counts: Mapping[str, int]) -> list[str]:
+        """The notes that such counts make.
+
+        >>> counts = {"events": 2, "outside": 1, "with_gaps": 0}
+        >>> replay(Policy(epsilon="1", gap="11m", starts_at=5), "mine").notes_of(counts)
+        ['mine: 1 of 2 events lie outside the period of the policy; they are replayed all the same']
+        """
+        notes = []
+        if counts["outside"]:
             notes.append(
-                f"{self.name}: {int(outside.sum()):,} of {len(table):,} events lie outside the period "
+                f"{self.name}: {counts['outside']:,} of {counts['events']:,} events lie outside the period "
                 "of the policy; they are replayed all the same"
             )
-        gaps = numbered(self.policy).target_gaps
-        if (
-            gaps
-            and not np.isin(table.target, [int(name) for name in gaps if name.lstrip("-").isdigit()]).any()
-        ):
+        if counts["events"] and self.policy.target_gaps and not counts["with_gaps"]:
             notes.append(f"{self.name}: none of the targets with gaps of their own is in this history")
         return notes
 

@@ -14,6 +14,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import NotPossible
 from tarry.study.attack import Attack, Observed, Truth
 from tarry.study.batching import reordered_share, reply_time
+from tarry.study.exact_sums import total
 from tarry.study.figures import percent
 from tarry.study.person import NOBODY, People, Yardsticks
 from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown, Spent
@@ -29,6 +30,7 @@ __all__ = [
     "Runs",
     "Spread",
     "compare",
+    "reaching",
     "run_attacks",
     "spread",
     "spread_percent",
@@ -193,15 +195,24 @@ def _attacked(
 
 
 def _cutoffs(question: Question, observed: Observed) -> Sequence[int]:
-    """Those asked for; if they may be stretched, also doublings until all linked pairs lie within.
-
-    A practice must not look private only because nobody looked far enough.
-    """
-    if not question.stretch or not len(observed.seen):
-        return question.cutoffs
+    """Those asked for, and what the practice makes of them."""
     moved = observed.seen - observed.truth.table.time
+    return reaching(question, int(np.ptp(moved))) if len(moved) else question.cutoffs
+
+
+def reaching(question: Question, spread: int) -> Sequence[int]:
+    """The cutoffs for a practice that moves some events so much further than others.
+
+    If they may be stretched, they double until all linked pairs lie within: no practice must look private
+    only because nobody looked far enough.
+
+    >>> list(reaching(Question(cutoffs=["1m"], stretch=True, window="1m"), 60_000_000))
+    [60000000, 120000000, 240000000]
+    """
+    if not question.stretch:
+        return question.cutoffs
     # Another draw may move some pair a little further than this one does.
-    needed = question.window + 2 * int(moved.max() - moved.min())
+    needed = question.window + 2 * spread
     cutoffs = list(question.cutoffs)
     while max(cutoffs) < needed:
         cutoffs.append(max(cutoffs) * 2 or MICROSECONDS)
@@ -209,12 +220,13 @@ def _cutoffs(question: Question, observed: Observed) -> Sequence[int]:
 
 
 def _cost(table: EventTable, practice: Practice, draw: int, shown: Shown) -> Cost:
-    delay = (shown.release - table.time) / MICROSECONDS
+    waits = shown.release - table.time
+    delay = waits / MICROSECONDS
     median, high = np.quantile(delay, [0.5, 0.95])
     return Cost(
         policy=practice.name,
         draw=draw,
-        mean_s=float(delay.mean()),
+        mean_s=total(waits) / (len(waits) * MICROSECONDS),
         median_s=float(median),
         high_s=float(high),
         longest_s=float(delay.max()),

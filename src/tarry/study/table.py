@@ -14,8 +14,19 @@ from tarry.core.history import History, row_order
 from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
 
-__all__ = ["EventTable", "bot_column", "event_table", "is_bot_row", "says_yes", "table_of"]
+__all__ = [
+    "LEAST_EVENTS",
+    "EventTable",
+    "bot_column",
+    "check_named",
+    "event_table",
+    "is_bot_row",
+    "is_named",
+    "says_yes",
+    "table_of",
+]
 
+#: Fewer have no pair.
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
 _BOT_COLUMNS = ("is_bot", "bot")
@@ -121,11 +132,8 @@ class EventTable:
         for what, names, column in (("an actor", actors, self.actor), ("a target", targets, self.target)):
             if names is None:
                 continue
-            there = np.isin(column, [code for name in names for code in _codes_of(name)])
-            if not there.any():
-                raise BadInput(
-                    f"none of the {len(names)} names is {what} of this history", "check their spelling"
-                )
+            there = is_named(column, names)
+            check_named(int(there.sum()), names, what)
             which &= there
         return which
 
@@ -178,7 +186,9 @@ def event_table(
         # So that no difference leaves 64 bits.
         far = max(int(columns["time"].max()), int(columns["time"].min()), key=abs)
         raise BadInput(f"times must lie within 2^60 microseconds of 1970, not {far}", "give microseconds")
-    order = row_order(columns["actor"], columns["time"], columns["target"])
+    # What else is known orders events of one actor, target and moment: the rows must not.
+    known = [columns[name] for name in ("declared", "track") if name in columns]
+    order = row_order(columns["actor"], columns["time"], columns["target"], *known)
     return EventTable(**{name: column[order] for name, column in columns.items()}, row=order)
 
 
@@ -325,6 +335,27 @@ def _column(frame: pl.DataFrame, name: str) -> object:
     return (
         texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")["code"].to_numpy()
     )
+
+
+def is_named(codes: IntArray, names: Sequence[str]) -> BoolArray:
+    """Which of these numbers are those of the names.
+
+    >>> is_named(np.array([7, 8]), ["8"]).tolist()
+    [False, True]
+    """
+    which: BoolArray = np.isin(codes, [code for name in names for code in _codes_of(name)])
+    return which
+
+
+def check_named(events: int, names: Sequence[str], what: str) -> None:
+    """Refuse names that no event has.
+
+    >>> check_named(0, ["8"], "a target")
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: none of the 1 names is a target of this history: check their spelling
+    """
+    if not events:
+        raise BadInput(f"none of the {len(names)} names is {what} of this history", "check their spelling")
 
 
 def _codes_of(name: str) -> list[int]:

@@ -4,7 +4,7 @@ Here is what every attack is given and has. Ours, and those of installed package
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,7 +18,45 @@ from tarry.study.practice import Observer, Practice
 from tarry.study.score import RECALL, Counts, Score
 from tarry.study.table import EventTable
 
-__all__ = ["Attack", "AttackKind", "Observed", "Truth", "attack", "attack_kind", "no_parameter"]
+__all__ = [
+    "Attack",
+    "AttackKind",
+    "Observed",
+    "PairTally",
+    "Totals",
+    "Truth",
+    "attack",
+    "attack_kind",
+    "best_of",
+    "no_parameter",
+]
+
+#: Counts by name, one for each cutoff.
+PairTally = Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """How many pairs of a table there are to claim.
+
+    >>> Totals(linked=1, candidates=3, persons=1).counts(1, 2).false_positives
+    1
+    """
+
+    linked: int  # one actor's, on different targets, arrivals at most the window apart
+    candidates: int  # on different targets
+    persons: int  # one actor's, on different targets
+
+    def counts(self, linked: int, flagged: int, candidates: int | None = None) -> Counts:
+        """The four counts, from the linked pairs among those flagged and all the pairs flagged."""
+        candidates = self.candidates if candidates is None else candidates
+        missed = self.linked - linked
+        return Counts(
+            true_positives=linked,
+            false_positives=flagged - linked,
+            false_negatives=missed,
+            true_negatives=candidates - flagged - missed,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,13 +97,13 @@ class Truth:
 
     def counts(self, linked: int, flagged: int, candidates: int | None = None) -> Counts:
         """The four counts, from the linked pairs among those flagged and all the pairs flagged."""
-        candidates = self.candidate_pairs if candidates is None else candidates
-        missed = self.linked_pairs - linked
-        return Counts(
-            true_positives=linked,
-            false_positives=flagged - linked,
-            false_negatives=missed,
-            true_negatives=candidates - flagged - missed,
+        return self.totals.counts(linked, flagged, candidates)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """How many pairs there are to claim."""
+        return Totals(
+            linked=self.linked_pairs, candidates=self.candidate_pairs, persons=self.table.person_pairs
         )
 
 
@@ -106,6 +144,8 @@ class Attack(ABC):
     name: str  # what tables and charts call it: the text that makes it
     needs: ClassVar[str] = ""  # where it applies, in words, if that is not everywhere
     seeks: ClassVar[str] = "linked pairs"  # what its counts are of
+    #: What it counts, pairs or events, where that can be done by parts; a pair counts where it is complete.
+    by_parts: ClassVar[str] = ""
 
     def applies_to(self, practice: Practice, watcher: Observer) -> bool:  # noqa: ARG002 - most do everywhere
         """Whether the method can be used there."""
@@ -115,13 +155,47 @@ class Attack(ABC):
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         """How right its claims are, at each cutoff in microseconds."""
 
+    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
+        """Counts of pairs at each cutoff, all that scores are made of; where it counts pairs by parts."""
+        raise NotImplementedError
+
+    def tally_events(self, observed: Observed, own: BoolArray, cutoffs: Sequence[int]) -> PairTally:
+        """Counts of the events that are `own`, with others around them; where it counts events by parts."""
+        raise NotImplementedError
+
+    def scores_of(
+        self, practice: Practice, totals: Totals, cutoffs: Sequence[int], counts: PairTally
+    ) -> list[Score]:
+        """The scores that such counts make."""
+        raise NotImplementedError
+
+    def looks(self, practice: Practice) -> int:  # noqa: ARG002 - likewise
+        """How far around an event it looks besides cutoff and window, in microseconds."""
+        return 0
+
+    def farthest(self, window: int, spread: int) -> int | None:  # noqa: ARG002 - likewise
+        """How far it looks for the best cutoff for claims about people; None: among its scores alone.
+
+        The spread is how much further some events are moved than others. All in microseconds.
+        """
+        return None
+
     def people(self, observed: Observed, scores: Sequence[Score], *, thorough: bool) -> People:  # noqa: ARG002 - some look again
         """The best of these scores: right about the person most often, of those that find a tenth.
 
         An attack that can be asked for other cutoffs may look among all, and for whom the claims are about.
         """
-        far = [score for score in scores if (score.counts.recall or 0) >= RECALL and score.right_person]
-        return People(best=max(far, key=lambda score: score.right_person or 0, default=None))
+        return best_of(scores)
+
+
+def best_of(scores: Sequence[Score]) -> People:
+    """The best of these scores: right about the person most often, of those that find a tenth.
+
+    >>> best_of([]).best is None
+    True
+    """
+    far = [score for score in scores if (score.counts.recall or 0) >= RECALL and score.right_person]
+    return People(best=max(far, key=lambda score: score.right_person or 0, default=None))
 
 
 @dataclass(frozen=True, kw_only=True)

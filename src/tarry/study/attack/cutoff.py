@@ -10,14 +10,13 @@ address is paid (informed).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
 from tarry.core.lanes import IntArray
-from tarry.study.attack import Attack, AttackKind, Observed, Truth, no_parameter
+from tarry.study.attack import Attack, AttackKind, Observed, PairTally, Totals, Truth, no_parameter
 from tarry.study.pairs import (
     LONGEST,
     pairs_within,
@@ -26,7 +25,7 @@ from tarry.study.pairs import (
     side_by_side,
 )
 from tarry.study.person import People, people_behind
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
@@ -40,7 +39,6 @@ __all__ = [
     "recipient_gaps",
 ]
 
-Claim = Callable[[Truth, IntArray, Sequence[int]], list[Score]]
 _DAY = 86_400 * MICROSECONDS
 _DEFAULT_GAP = 600 * MICROSECONDS  # the paper's, for addresses with too few payments
 
@@ -53,6 +51,11 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
     >>> cutoff_attack(Truth(table=table, window=60), table.time, [1, 60])[1].counts
     Counts(true_positives=1, false_positives=1, false_negatives=0, true_negatives=1)
     """
+    return _cutoff_scores(truth.totals, cutoffs, _close(truth, seen, cutoffs))
+
+
+def _close(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
+    """Pairs seen at most each cutoff apart: of all, on one target, of one person, of both, and linked."""
     table = truth.table
     counted = side_by_side(
         lambda: pairs_within(seen, cutoffs),
@@ -61,9 +64,14 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
         lambda: pairs_within_groups(table.pseudonym_rank, seen, cutoffs),
         lambda: truth.near.shown_within(seen, cutoffs),
     )
+    return dict(zip(("every", "on_one", "own", "twice", "linked"), counted, strict=True))
+
+
+def _cutoff_scores(totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
+    columns = (counts[name] for name in ("every", "on_one", "own", "twice", "linked"))
     return [
-        Score(cutoff=cutoff, counts=truth.counts(linked, every - on_one), persons=own - twice)
-        for cutoff, every, on_one, own, twice, linked in zip(cutoffs, *counted, strict=True)
+        Score(cutoff=cutoff, counts=totals.counts(linked, every - on_one), persons=own - twice)
+        for cutoff, every, on_one, own, twice, linked in zip(cutoffs, *columns, strict=True)
     ]
 
 
@@ -77,13 +85,23 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
     >>> recipient_attack(Truth(table=table, window=10), table.time, [60])[0].counts
     Counts(true_positives=1, false_positives=2, false_negatives=0, true_negatives=0)
     """
-    spender, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
-    close = pairs_within_groups(truth.table.actor_rank, seen, cutoffs)
-    not_candidates = pairs_within_groups(spender, seen, cutoffs)
-    linked_pairs = truth.near.shown_within(seen, cutoffs)
+    return _recipient_scores(truth.totals, cutoffs, _paid(truth, seen, cutoffs))
+
+
+def _paid(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
+    """Pairs with one recipient seen at most each cutoff apart: all, of one spender, and linked."""
+    return {
+        "own": pairs_within_groups(truth.table.actor_rank, seen, cutoffs),
+        "twice": pairs_within_groups(truth.table.pseudonym_rank, seen, cutoffs),
+        "linked": truth.near.shown_within(seen, cutoffs),
+    }
+
+
+def _recipient_scores(totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
+    columns = (counts[name] for name in ("own", "twice", "linked"))
     return [
-        Score(cutoff=cutoff, counts=truth.counts(linked, total - none, candidates))
-        for cutoff, linked, total, none in zip(cutoffs, linked_pairs, close, not_candidates, strict=True)
+        Score(cutoff=cutoff, counts=totals.counts(linked, own - twice, totals.persons))
+        for cutoff, own, twice, linked in zip(cutoffs, *columns, strict=True)
     ]
 
 
@@ -148,23 +166,41 @@ def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
 class _OneCutoff(Attack):
     """One cutoff for all, among all pairs or those of one recipient."""
 
+    by_parts = "pairs"
     name: str
-    claim: Claim
+    counting: Callable[[Truth, IntArray, Sequence[int]], PairTally]
+    scoring: Callable[[Totals, Sequence[int], PairTally], list[Score]]
+    about_people: bool
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        return self.claim(observed.truth, observed.seen, cutoffs)
+        return self.scoring(observed.truth.totals, cutoffs, self.tally(observed, cutoffs))
 
-    def people(self, observed: Observed, scores: Sequence[Score], *, thorough: bool) -> People:
+    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
+        return self.counting(observed.truth, observed.seen, cutoffs)
+
+    def scores_of(
+        self,
+        practice: Practice,  # noqa: ARG002 - claims know no policy
+        totals: Totals,
+        cutoffs: Sequence[int],
+        counts: PairTally,
+    ) -> list[Score]:
+        return self.scoring(totals, cutoffs, counts)
+
+    def farthest(self, window: int, spread: int) -> int | None:
+        return max(window + 2 * spread, _DAY) if self.about_people else None
+
+    def people(self, observed: Observed, scores: Sequence[Score], *, thorough: bool) -> People:  # noqa: ARG002 - it looks again
         """Among all cutoffs, where claims are about people at all: those of one recipient are not."""
-        if any(score.persons is None for score in scores):
-            return People(best=None)
         moved = observed.seen - observed.truth.table.time
-        reach = observed.truth.window + 2 * int(np.ptp(moved)) if len(moved) else 0
+        farthest = self.farthest(observed.truth.window, int(np.ptp(moved)) if len(moved) else 0)
+        if farthest is None:
+            return People(best=None)
         return people_behind(
             observed.truth.table,
             observed.seen,
             lambda cutoffs: self.score(observed, cutoffs),
-            max(reach, _DAY),
+            farthest,
             thorough=thorough,
         )
 
@@ -187,9 +223,14 @@ class _Informed(Attack):
         return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
 
 
-def _make_one(name: str, claim: Claim, parameter: str) -> Attack:
-    no_parameter(name, parameter)
-    return _OneCutoff(name, claim)
+def _make_cutoff(parameter: str) -> Attack:
+    no_parameter("cutoff", parameter)
+    return _OneCutoff("cutoff", _close, _cutoff_scores, about_people=True)
+
+
+def _make_recipient(parameter: str) -> Attack:
+    no_parameter("recipient", parameter)
+    return _OneCutoff("recipient", _paid, _recipient_scores, about_people=False)
 
 
 def _make_informed(parameter: str) -> Attack:
@@ -200,13 +241,13 @@ def _make_informed(parameter: str) -> Attack:
 CUTOFF = AttackKind(
     name="cutoff",
     what="claims pairs that appear at most a cutoff apart",
-    make=partial(_make_one, "cutoff", cutoff_attack),
+    make=_make_cutoff,
     examples=("cutoff",),
 )
 RECIPIENT = AttackKind(
     name="recipient",
     what="claims payments to one address (the actor) that appear at most a cutoff apart",
-    make=partial(_make_one, "recipient", recipient_attack),
+    make=_make_recipient,
     examples=("recipient",),
 )
 INFORMED = AttackKind(

@@ -47,6 +47,7 @@ class TimedMix(OneSpan):
     [60000000, 60000000, 120000000]
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     draws: ClassVar[bool] = False  # the same every time
     habit: ClassVar[str] = "mix"
     of_what: ClassVar[str] = "the interval of a mix"
@@ -128,6 +129,7 @@ class PoissonMix(Practice):
     True
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     mean: int  # microseconds, of each hop
     hops: int = 1  # delays in a row
 

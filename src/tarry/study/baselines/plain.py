@@ -39,6 +39,7 @@ class Nothing(Practice):
     [5]
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     draws: ClassVar[bool] = False  # the same every time
 
     @classmethod
@@ -129,6 +130,7 @@ class UniformJitter(Practice):
     True
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     low: int = 0  # microseconds: the shortest delay
     high: int  # microseconds: the longest delay
 

@@ -49,6 +49,7 @@ class HotcrpNoon(Practice):
     array([12])
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     draws: ClassVar[bool] = False  # the same every time
     zone: str = "UTC"  # UTC, an offset such as +02:00, or a name such as Europe/Berlin
 
@@ -82,6 +83,7 @@ class Rounding(OneSpan):
     [0, 60000000]
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     draws: ClassVar[bool] = False  # the same every time
     habit: ClassVar[str] = "rounding"
     of_what: ClassVar[str] = "the unit of rounding"
@@ -102,6 +104,7 @@ class Backdated(OneSpan):
     (0, True)
     """
 
+    alone: ClassVar[bool] = True  # each event by itself
     habit: ClassVar[str] = "backdated"
     of_what: ClassVar[str] = "the span of backdating"
     usual: ClassVar[int] = 2 * _DAY * MICROSECONDS

@@ -1,0 +1,176 @@
+"""An audit by parts, from the first pass to the report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from tarry.study.audit import Report, Stages
+from tarry.study.parts.asking import Program, drive
+from tarry.study.parts.claims import Attempt, attacked
+from tarry.study.parts.costs import Replayed, replayed
+from tarry.study.parts.engine import Engine
+from tarry.study.parts.ledger import LedgerSums, ledger
+from tarry.study.parts.refusals import NO_ADVICE, NO_INTERVAL, NO_WATCH, check_by_parts
+from tarry.study.parts.survey import Surveyed, survey
+from tarry.study.parts.view import Setting
+from tarry.study.practice import MICROSECONDS, Practice
+from tarry.study.question import Question
+from tarry.study.runs import AttackRun, reaching
+from tarry.study.source import SourceAccount
+
+__all__ = ["audit_by_parts", "setting_of"]
+
+
+def audit_by_parts(engine: Engine, question: Question, progress: Stages | None = None) -> Report:
+    """The report of a history that an engine has in slices; what cannot be done by parts is said in it.
+
+    >>> from tarry.study.parts.engine import InMemory
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> report = audit_by_parts(InMemory(table=table, cuts=[5]), Question(practices=["nothing"]))
+    >>> report.linked_pairs, report.runs[0].scores[1].counts.precision
+    (1, 0.5)
+    """
+    check_by_parts(question)
+    setting = setting_of(question)
+    passed = _passes(progress)
+    [surveyed] = drive(engine, setting, [survey(setting)], passed)
+    reaches = {practice.name: _reach(question, practice) for practice in question.practices}
+    draws = _draws(question)
+    programs: list[Program[Replayed]] = [replayed(setting, practice, draw) for practice, draw in draws]
+    found, *answers = drive(
+        engine, setting, [ledger(question.window, [*reaches.values()]), *programs], passed
+    )
+    seen = dict(zip(draws, answers, strict=True))
+    runs = _attacked(engine, question, found, seen, passed)
+    report = _report(question, surveyed, found, runs, reaches)
+    return replace(
+        report,
+        costs=tuple(each.cost for each in seen.values()),
+        reading=engine.reading,
+        remarks=tuple(dict.fromkeys([*engine.notes, *report.remarks])),
+    )
+
+
+def setting_of(question: Question) -> Setting:
+    """What all asks have in common.
+
+    >>> setting_of(Question(window="1m", seed=7)).seed
+    7
+    """
+    return Setting(
+        practices=tuple(question.practices),
+        observers=tuple(question.observers),
+        seed=question.seed,
+        window=question.window,
+        suspects=question.suspects,
+        among=question.among,
+    )
+
+
+def _draws(question: Question) -> list[tuple[int, int]]:
+    """Each draw of each practice, both by number."""
+    return [
+        (number, draw)
+        for number, practice in enumerate(question.practices)
+        for draw in range(question.draws if practice.draws else 1)
+    ]
+
+
+def _reach(question: Question, practice: Practice) -> int:
+    gap = question.gap if practice.policy is None else min(practice.policy.gaps)
+    return question.window + int(gap * MICROSECONDS)
+
+
+def _attacked(
+    engine: Engine,
+    question: Question,
+    found: LedgerSums,
+    seen: Mapping[tuple[int, int], Replayed],
+    passed: Callable[[], None],
+) -> list[AttackRun]:
+    """Every attack on every draw through every observer's eyes."""
+    setting = setting_of(question)
+    programs, runs = [], []
+    for (number, draw), watcher, method in product(seen, range(len(question.observers)), question.attacks):
+        practice, observer = question.practices[number], question.observers[watcher]
+        if not method.applies_to(practice, observer):
+            continue
+        moved, first = seen[number, draw].moved[watcher], seen[number, 0].moved[watcher]
+        spread = 0 if moved is None else moved.spread
+        case = Attempt(
+            practice=number,
+            draw=draw,
+            observer=watcher,
+            method=method,
+            looks=practice.looks() or 0,
+            spread=spread,
+        )
+        cutoffs = question.cutoffs if first is None else reaching(question, first.spread)
+        unit = 1 if moved is None else moved.unit
+        programs.append(
+            attacked(
+                case, setting, cutoffs, found, unit=unit, farthest=method.farthest(question.window, spread)
+            )
+        )
+        runs.append(
+            AttackRun(
+                attack=method.name,
+                observer=observer.name,
+                policy=practice.name,
+                draw=draw,
+                scores=(),
+                seeks=method.seeks,
+            )
+        )
+    answers = drive(engine, setting, programs, passed)
+    return [
+        replace(run, scores=tuple(scores), people=people)
+        for run, (scores, people) in zip(runs, answers, strict=True)
+    ]
+
+
+def _report(
+    question: Question,
+    surveyed: Surveyed,
+    found: LedgerSums,
+    runs: Sequence[AttackRun],
+    reaches: Mapping[str, int],
+) -> Report:
+    practices = question.practices
+    notes = [
+        note
+        for number, practice in enumerate(practices)
+        for note in practice.notes_of(surveyed.remarkable(number))
+    ]
+    if any(run.people.calls for run in runs):
+        notes.append(NO_INTERVAL)
+    return Report(
+        question=question,
+        measures=surveyed.measures,
+        linked_pairs=found.linked,
+        candidate_pairs=found.totals.candidates,
+        runs=tuple(runs),
+        costs=(),
+        promises={practice.name: practice.promise(question.gap) for practice in practices},
+        yardsticks={name: found.yardsticks(question.window, reach) for name, reach in reaches.items()},
+        stranded={practice.name: surveyed.stranded(number) for number, practice in enumerate(practices)},
+        reading=SourceAccount(),
+        remarks=tuple(notes),
+        no_advice=NO_ADVICE if question.recommend else "",
+        no_watch=NO_WATCH if question.watch else "",
+        no_comparison=NO_ADVICE if question.compared else "",
+    )
+
+
+def _passes(progress: Stages | None) -> Callable[[], None]:
+    """Count the passes for whoever is told."""
+    done = 0
+
+    def passed() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress("measuring", done, done + 1)
+
+    return passed

@@ -1,0 +1,130 @@
+"""How often each value occurs: exact while there are few values, then by bins that a later pass opens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tarry.core.lanes import IntArray
+
+__all__ = ["EXACT", "ValueBin", "ValueTally", "tally_of"]
+
+#: All bits of a value are kept: every bin is one value.
+EXACT = 63
+_MOST_BINS = 1 << 16
+_POWERS = np.array([1 << bit for bit in range(63)], dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueBin:
+    """Where a rank lies: among the values low..high, with so many values below them.
+
+    >>> tally_of(np.array([3, 5, 5])).at(2)
+    ValueBin(low=5, high=5, before=1)
+    """
+
+    low: int
+    high: int
+    before: int  # values below the bin
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one value."""
+        return self.low == self.high
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ValueTally:
+    """Counts of values, in bins that keep the first bits of each value.
+
+    With few distinct values a bin is one value. With many, bits are dropped until there are few bins. How
+    many is decided by all values together, so the order of merging changes nothing.
+
+    >>> tally_of(np.array([3, 5, 5])).plus(tally_of(np.array([3]))).as_dict()
+    {'bits': 63, 'low': [3, 5], 'count': [2, 2]}
+    """
+
+    bits: int  # of each value, counted from its first
+    low: IntArray  # the least value of each bin, rising
+    count: "np.ndarray[Any, np.dtype[Any]]"  # how many, of Python's whole numbers once parts were added
+
+    @property
+    def total(self) -> int:
+        """How many values there are."""
+        return sum(self.count.tolist())
+
+    def plus(self, other: "ValueTally") -> "ValueTally":
+        """Both together."""
+        bits = min(self.bits, other.bits)
+        low = np.concatenate((_low(self.low, bits), _low(other.low, bits)))
+        return _fitting(low, np.concatenate((self.count.astype(object), other.count.astype(object))), bits)
+
+    def at(self, rank: int) -> ValueBin:
+        """The bin of the value with so many values before it, in rising order.
+
+        >>> tally_of(np.array([9, 2])).at(0).low
+        2
+        """
+        before = 0
+        for low, count in zip(self.low.tolist(), self.count.tolist(), strict=True):
+            if rank < before + count:
+                return ValueBin(low=low, high=low + _width(low, self.bits) - 1, before=before)
+            before += count
+        raise IndexError(rank)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"bits": self.bits, "low": self.low.tolist(), "count": self.count.tolist()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "ValueTally":
+        """What `as_dict` gave.
+
+        >>> ValueTally.from_dict(tally_of(np.array([3, 5])).as_dict()).at(1).low
+        5
+        """
+        return cls(
+            bits=plain["bits"],
+            low=np.array(plain["low"], dtype=np.int64),
+            count=np.array(plain["count"], dtype=object),
+        )
+
+
+def tally_of(values: IntArray) -> ValueTally:
+    """The tally of some values.
+
+    >>> tally_of(np.array([], dtype=np.int64)).total
+    0
+    """
+    low, count = np.unique(values, return_counts=True)
+    return _fitting(low, count, EXACT)
+
+
+def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> ValueTally:
+    """With as many bits as leave few enough bins, of at most so many and at least one."""
+    least, most = 1, bits
+    while least < most:  # the most bits with few enough bins
+        middle = (least + most + 1) // 2
+        fits = len(np.unique(_low(low, middle))) <= _MOST_BINS
+        least, most = (middle, most) if fits else (least, middle - 1)
+    order = np.argsort(low, kind="stable")
+    bins, first = np.unique(_low(low[order], least), return_index=True)
+    return ValueTally(
+        bits=least, low=bins, count=np.add.reduceat(count[order], first) if len(bins) else count
+    )
+
+
+def _low(values: IntArray, bits: int) -> IntArray:
+    """The least value of the bin of each; below 0 bins are those of ~value, turned round."""
+    if bits == EXACT:
+        return values
+    size = np.where(values < 0, ~values, values)
+    drop = np.maximum(np.searchsorted(_POWERS, size, side="right") - bits, 0)
+    first = size >> drop << drop
+    return np.where(values < 0, ~(first + (np.int64(1) << drop) - 1), first)
+
+
+def _width(low: int, bits: int) -> int:
+    size = ~low if low < 0 else low
+    return 1 << max(size.bit_length() - bits, 0)
