@@ -28,6 +28,7 @@ MARKS = {
     "acceptance/test_pages_desk.py": "browser",
     "acceptance/test_pages_workbench.py": "browser",
     "acceptance/test_report.py": "browser",
+    "cli/test_bounded.py": "server",
     "cli/test_extras.py": "server",
     "cli/test_keeper.py": "server",
     "cli/test_reproduce.py": "slow",

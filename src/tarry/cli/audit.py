@@ -29,6 +29,7 @@ from tarry.cli.outputs import add_report, check_report, print_notes, write_repor
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
 from tarry.study.figures import days, percent, seconds
+from tarry.study.memory import work_of
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
     question = question_from(
         arguments, recommend=recommend, different=arguments.different or None, watch=arguments.watch
     )
-    columns = open_columns(arguments)
+    columns = open_columns(arguments, work_of(question))
     with progress_on_terminal("replays") as progress:
         report = audit(columns, question, progress=any_stage(progress))
     print_notes(report.notes)
@@ -234,7 +235,7 @@ class Compare:
         from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
 
         question = question_from(arguments, observers=("notified", "archive"), different=False)
-        columns = open_columns(arguments)
+        columns = open_columns(arguments, work_of(question))
         with progress_on_terminal("replays") as progress:
             report = audit(columns, question, progress=any_stage(progress))
         print_notes(report.notes)

@@ -11,6 +11,7 @@ from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import chosen_policy
+from tarry.study.memory import Work, check_file, check_memory
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
@@ -264,10 +265,11 @@ def any_stage(progress: "Progress | None") -> "Callable[[str, int, int], None] |
     return tell
 
 
-def open_columns(arguments: argparse.Namespace) -> "Columns":
+def open_columns(arguments: argparse.Namespace, work: Work) -> "Columns":
     """The columns of the history; what could not be read is said on standard error."""
     from tarry.readers.files import read_history  # noqa: PLC0415 - only where the study is installed
 
+    check_file(arguments.history, work)
     columns = read_history(
         arguments.history,
         actor=arguments.actor,
@@ -277,6 +279,7 @@ def open_columns(arguments: argparse.Namespace) -> "Columns":
         time_format=arguments.time_format,
         time_zone=arguments.time_zone,
     )
+    check_memory(len(columns), 0, work)
     for note in columns.notes:
         print(f"note: {note}", file=sys.stderr)
     if columns.unreadable_count:

@@ -23,6 +23,7 @@ from tarry.cli.history import (
 from tarry.cli.main import need_study
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration
+from tarry.study.memory import watching
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.watch import WatchQuestion
@@ -66,7 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
     from tarry.study.watch.section import watch_section  # noqa: PLC0415 - likewise
 
     question = _question(arguments)
-    table = open_table(arguments, open_columns(arguments))
+    replays = len(question.practices) * question.draws + question.splits + 1
+    table = open_table(arguments, open_columns(arguments, watching(replays)))
     with progress_on_terminal("searches") as progress:
         found = watch(table, question, progress)
     for note in (*table.notes, *found.notes):
