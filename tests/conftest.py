@@ -53,6 +53,7 @@ MARKS = {
     "statistical": "slow",
     "study/test_charts.py": "slow",
     "study/test_report.py": "slow",
+    "study/test_watch_pages.py": "slow",
     "test_deploy.py": "server",
     "test_docs.py": "slow",
     "test_scripts.py": "server",
