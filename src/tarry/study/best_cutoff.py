@@ -7,12 +7,30 @@ from tarry.core.lanes import IntArray
 from tarry.study.pairs import common_unit
 from tarry.study.score import RECALL, Score
 
-__all__ = ["Scoring", "best_score", "longest_score"]
+__all__ = ["Scoring", "best_score", "longest_score", "remembering"]
 
 #: A best cutoff is found to within this part of all claims.
 _CLOSE = 0.001
 _ROUNDS = 64
 Scoring = Callable[[Sequence[int]], list[Score]]
+
+
+def remembering(score: Scoring) -> Scoring:
+    """The same scores; those of a cutoff are counted once, whoever asks how often.
+
+    >>> counted = []
+    >>> score = remembering(lambda cutoffs: counted.extend(cutoffs) or list(cutoffs))
+    >>> score([1, 2]), score([2, 3]), counted
+    ([1, 2], [2, 3], [1, 2, 3])
+    """
+    known: dict[int, Score] = {}
+
+    def remembered(cutoffs: Sequence[int]) -> list[Score]:
+        new = [cutoff for cutoff in dict.fromkeys(cutoffs) if cutoff not in known]
+        known.update(zip(new, score(new) if new else [], strict=True))
+        return [known[cutoff] for cutoff in cutoffs]
+
+    return remembered
 
 
 def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RECALL) -> Score | None:
