@@ -116,7 +116,10 @@ def write_report(arguments: argparse.Namespace, report: "Report") -> None:
 def write_pages(
     arguments: argparse.Namespace, html: Callable[[], str], charts: "Callable[[], dict[str, LayerChart]]"
 ) -> None:
-    """The same of anything that has a page and charts; neither is made where nobody asked for it."""
+    """The same of anything that has a page and charts; neither is made where nobody asked for it.
+
+    >>> write_pages(argparse.Namespace(html=None, charts=None), html=str, charts=dict)
+    """
     if arguments.html is not None:
         Path(arguments.html).write_text(html(), encoding="utf-8")
         print(f"report: {arguments.html}", file=sys.stderr)
