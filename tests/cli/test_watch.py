@@ -98,3 +98,19 @@ def test_what_is_left_out_is_told(history, capsys):
 )
 def test_a_watch_that_cannot_be_is_refused(history, capsys, words, sentence):
     assert sentence in refusal(capsys, history, *words)
+
+
+def test_a_page_and_charts_are_written_where_asked_for(history, tmp_path, capsys):
+    """As those of an audit; standard error says where."""
+    page, folder = tmp_path / "watch.html", tmp_path / "charts"
+    assert main(["watch", str(history), "--splits", "1", "--html", str(page), "--charts", str(folder)]) == 0
+
+    assert page.read_text().startswith("<!doctype html>")
+    assert sorted(path.name for path in folder.glob("*.png")) == ["watch-sessions.png", "watch-weeks.png"]
+    assert f"report: {page}\ncharts: {folder}\n" in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_work(history, tmp_path, capsys):
+    """A folder is no file."""
+    assert main(["watch", str(history), "--html", str(tmp_path)]) == 2
+    assert "--html must name a file" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration, parse_number
 from tarry.study.figures import percent
+from tarry.study.memory import ATTACK
 
 __all__ = ["add_arguments", "run"]
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     shares = [parse_number(part, "--shares") / 100 for part in arguments.shares.split(",") if part.strip()]
     practice = replay(named_policy(arguments.policy), Path(arguments.policy).name)
-    table = open_table(arguments, open_columns(arguments))
+    table = open_table(arguments, open_columns(arguments, ATTACK))
     with progress_on_terminal("shares") as progress:
         found = adoption(
             table,

@@ -12,6 +12,7 @@ from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import chosen_policy
+from tarry.study.memory import Work, check_file, check_memory, work_of
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
@@ -292,10 +293,11 @@ def any_stage(progress: "Progress | None") -> "Callable[[str, int, int], None] |
     return tell
 
 
-def open_columns(arguments: argparse.Namespace) -> "Columns":
+def open_columns(arguments: argparse.Namespace, work: Work) -> "Columns":
     """The columns of the history; what could not be read is said on standard error."""
     from tarry.readers.files import read_history  # noqa: PLC0415 - only where the study is installed
 
+    check_file(arguments.history, work)
     columns = read_history(
         arguments.history,
         actor=arguments.actor,
@@ -305,6 +307,7 @@ def open_columns(arguments: argparse.Namespace) -> "Columns":
         time_format=arguments.time_format,
         time_zone=arguments.time_zone,
     )
+    check_memory(len(columns), 0, work)
     _say_how_read(columns)
     return columns
 
@@ -334,7 +337,7 @@ def audit_history(
         say=lambda estimate: print(estimate, file=sys.stderr),
     )
     if resources.chosen(events_of(arguments.history)) == "memory":
-        return audit(open_columns(arguments), question, progress=any_stage(progress))
+        return audit(open_columns(arguments, work_of(question)), question, progress=any_stage(progress))
     names = ("actor", "target", "time", "time_unit", "time_format", "time_zone")
     asked = replace(question, **{name: getattr(arguments, name) for name in names})
     by_parts = replace(resources, engine="stream")

@@ -24,6 +24,7 @@ from tarry.cli.show import print_json, print_sentences, progress_on_terminal
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.exact import parse_duration, parse_number
 from tarry.core.policy_file import write_policy
+from tarry.study.memory import ADVISE
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.season import LearnedSeason
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     path = unless_there(arguments.output, force=arguments.force)
     mean = None if arguments.mean_delay is None else parse_duration(arguments.mean_delay, "--mean-delay")
-    table = open_table(arguments, open_columns(arguments))
+    table = open_table(arguments, open_columns(arguments, ADVISE))
     print_notes(table.notes)
     learned = _learned_season(arguments, table)
     with progress_on_terminal("replays") as progress:

@@ -22,6 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from tarry.cli.bounded import CAN_SUPERVISE, TOO_LITTLE, supervised
+
 if TYPE_CHECKING:  # loaded where an installed package's command may be meant
     from importlib.metadata import EntryPoint
 
@@ -109,6 +111,8 @@ COMMANDS = {
         "tarry.cli.reproduce", "the paper's figures: as printed, as coded, corrected"
     ),
 }
+#: What holds a whole history in memory.
+STUDIES = ("audit", "simulate", "compare", "watch", "adoption", "learn")
 WRONG = 2
 STOPPED = 130  # as the shell calls it
 _LARGEST_FILE = 1 << 20
@@ -134,6 +138,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = [*words[1:2], "--help"]
     if sys.stdin is None or sys.stdout is None:
         return WRONG  # closed by the caller: there is nothing to read from, or nowhere to answer
+    if argv is None and CAN_SUPERVISE and words[:1] and words[0] in STUDIES:
+        return supervised(lambda: _main(words))
+    return _main(words)
+
+
+def _main(words: list[str]) -> int:
     code = 0
     try:
         code = _run(words)
@@ -149,15 +159,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"tarry: the answer cannot be written: {error.strerror}", file=sys.stderr)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
-    except MemoryError:
-        print(
-            "tarry: there is too little memory for this: leave out busy actors (--busy-limit), take a part "
-            "of the history, or use a machine with more memory",
-            file=sys.stderr,
-        )
-        return WRONG
     except KeyboardInterrupt:
         return STOPPED
+    except BaseException as error:  # a panic of a library is not even an Exception
+        from tarry.readers.memory import is_short  # noqa: PLC0415 - hardly ever needed
+
+        if not (isinstance(error, MemoryError) or is_short()):
+            raise
+        print(f"tarry: {TOO_LITTLE}", file=sys.stderr)
+        return WRONG
     return code
 
 
@@ -183,9 +193,13 @@ def _run(words: list[str]) -> int:
 def _run_command(name: str, place: str, words: list[str]) -> int:
     parser = parser_of(name, place)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
+    from tarry.study.memory import check_base  # noqa: PLC0415 - likewise
 
     try:
-        return int(_command(place).run(parser.read(words)) or 0)
+        chosen = parser.read(words)
+        if name in STUDIES:
+            check_base()
+        return int(_command(place).run(chosen) or 0)
     except (TarryError, UsageError) as error:
         print(f"tarry {name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return WRONG

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from tarry.core.errors import BadInput
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     import polars as pl
+    from altair import LayerChart
 
     from tarry.study.audit import Report
 
@@ -23,6 +24,7 @@ __all__ = [
     "print_notes",
     "unless_there",
     "write_frame",
+    "write_pages",
     "write_report",
 ]
 
@@ -113,13 +115,23 @@ def check_report(arguments: argparse.Namespace) -> None:
 
 def write_report(arguments: argparse.Namespace, report: "Report") -> None:
     """Write what --html and --charts ask for, and say on standard error where it is."""
+    write_pages(arguments, report.html, lambda: report.charts)
+
+
+def write_pages(
+    arguments: argparse.Namespace, html: Callable[[], str], charts: "Callable[[], dict[str, LayerChart]]"
+) -> None:
+    """The same of anything that has a page and charts; neither is made where nobody asked for it.
+
+    >>> write_pages(argparse.Namespace(html=None, charts=None), html=str, charts=dict)
+    """
     if arguments.html is not None:
-        Path(arguments.html).write_text(report.html(), encoding="utf-8")
+        Path(arguments.html).write_text(html(), encoding="utf-8")
         print(f"report: {arguments.html}", file=sys.stderr)
     if arguments.charts is not None:
-        from tarry.study.charts import audit_charts, write_charts  # noqa: PLC0415 - slow to load
+        from tarry.study.charts import write_charts  # noqa: PLC0415 - slow to load
 
-        write_charts(audit_charts(report), arguments.charts)
+        write_charts(charts(), arguments.charts)
         print(f"charts: {arguments.charts}", file=sys.stderr)
 
 

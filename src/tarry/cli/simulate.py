@@ -16,6 +16,7 @@ from tarry.cli.options import FORCE
 from tarry.cli.outputs import free_path, print_notes, write_frame
 from tarry.cli.show import print_answer
 from tarry.study.figures import percent, seconds
+from tarry.study.memory import SIMULATE
 
 __all__ = ["add_arguments", "run"]
 
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     policy = named_policy(arguments.policy)
     path = free_path(arguments.output, force=arguments.force)
     made = simulate(
-        open_columns(arguments),
+        open_columns(arguments, SIMULATE),
         policy,
         seed=arguments.seed,
         draw=arguments.draw,

@@ -5,11 +5,12 @@ one name and then the other. An observer sees names and releases, and looks for 
 among all. Beside each practice stands what dates alone tell, and the months of activity.
 
   tarry watch month.parquet
-  tarry watch votes.csv --policy epsilon=0.5,gap=11m --policy season.toml --splits 5
+  tarry watch votes.csv --policy epsilon=0.5,gap=11m --policy season.toml --splits 5 --html watch.html
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tarry.cli.history import (
@@ -21,11 +22,13 @@ from tarry.cli.history import (
     practices_from,
 )
 from tarry.cli.main import need_study
+from tarry.cli.outputs import add_report, check_report, write_pages
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.exact import parse_duration
+from tarry.study.memory import watching
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.watch import WatchQuestion
+    from tarry.study.watch import Watch, WatchQuestion
     from tarry.study.watch.section import WatchSection
 
 __all__ = ["add_arguments", "run"]
@@ -57,16 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{flag}", metavar="N", type=int, default=default, help=f"{text} (default {default})"
         )
+    add_report(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Watch a history and print how often other names are found."""
     need_study()
+    check_report(arguments)
     from tarry.study.watch import watch  # noqa: PLC0415 - only where the study is installed
     from tarry.study.watch.section import watch_section  # noqa: PLC0415 - likewise
 
     question = _question(arguments)
-    table = open_table(arguments, open_columns(arguments))
+    replays = len(question.practices) * question.draws + question.splits + 1
+    table = open_table(arguments, open_columns(arguments, watching(replays)))
     with progress_on_terminal("searches") as progress:
         found = watch(table, question, progress)
     for note in (*table.notes, *found.notes):
@@ -75,6 +81,17 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(found.as_dict())
     else:
         _print(watch_section(found))
+    _write(arguments, found, table.notes)
+
+
+def _write(arguments: argparse.Namespace, found: "Watch", notes: Sequence[str]) -> None:
+    """The page and the pictures, where asked for: charts are slow to load."""
+    if arguments.html is None and arguments.charts is None:
+        return
+    from tarry.study.charts import watch_charts  # noqa: PLC0415 - as said above
+    from tarry.study.report.long_watch import watch_html  # noqa: PLC0415 - likewise
+
+    write_pages(arguments, lambda: watch_html(found, notes), lambda: watch_charts(found))
 
 
 def _question(arguments: argparse.Namespace) -> "WatchQuestion":

@@ -16,6 +16,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.faults import Faults, Unreadable, clip
+from tarry.readers.memory import is_short
 
 __all__ = [
     "TROUBLE",
@@ -31,13 +32,13 @@ __all__ = [
     "unnest",
 ]
 
-# All that a damaged file makes the table library raise; a panic is not even an Exception.
+# All that a damaged file makes the table library raise; a panic is not even an Exception. Too little memory
+# is not among them: the file is not to blame.
 TROUBLE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,
     ArithmeticError,
     EOFError,
-    MemoryError,
     OSError,
     RuntimeError,
     TypeError,
@@ -115,6 +116,8 @@ def refusing(problem: str, fix: str, *also: type[Exception]) -> Iterator[None]:
     except BadInput:
         raise
     except trouble:
+        if is_short():
+            raise MemoryError from None
         raise BadInput(problem, fix) from None
 
 

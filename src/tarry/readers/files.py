@@ -1,7 +1,9 @@
 """Histories in files: which kind a file is, what is none, and tables that are read as they are."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -15,7 +17,16 @@ from tarry.readers.moments import UNITS
 from tarry.readers.separated import read_separated
 from tarry.readers.sources import HEAD, TextFile, check_readable
 
-__all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet", "stated_unit"]
+__all__ = [
+    "Weight",
+    "check_start",
+    "check_text",
+    "read_arrow",
+    "read_history",
+    "read_parquet",
+    "stated_unit",
+    "weigh",
+]
 
 _KINDS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -37,6 +48,11 @@ _OTHERS = {
 }
 _PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _STARTS = {_PARQUET: "parquet", _ARROW: "arrow", _STREAM: "arrow", b"{": "jsonl"}
+# Bytes that reading takes, as measured: for each row and character of a text, for each cell of a table.
+_ROW, _OF_A_LINE = 200, 2.5
+_NUMBER, _TRUTH, _TEXT = 16, 2, 100
+_FEWEST_BYTES = 24  # of a row of three numbers
+_SAMPLE = 1 << 16
 
 
 def read_history(
@@ -128,6 +144,54 @@ def check_text(head: bytes, text: TextFile) -> None:
         raise BadInput(f"{text.what} is a JSON array", "give one object a line (JSONL)")
     if len(head) == HEAD and b"\n" not in head and text.packing:  # it may unpack to anything
         raise BadInput(f"the first line of {text.what} has no end", "give a table, or a JSON object a line")
+
+
+class Weight(NamedTuple):
+    """About how much there is to read.
+
+    >>> Weight(rows=1000, row=116).mapped
+    0
+    """
+
+    rows: int = 0  # 0: not known before it is read
+    row: int = 0  # bytes of memory that reading takes for each
+    mapped: int = 0  # bytes of the file that get addresses, but no memory
+
+
+def weigh(path: str | Path) -> Weight:
+    """About how many rows a file has, and what reading them takes; nothing is refused here.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.parquet"
+    ...     pl.DataFrame({"actor": [1, 2], "target": ["p", "q"]}).write_parquet(path)
+    ...     weigh(path)
+    Weight(rows=2, row=116, mapped=0)
+    """
+    file = Path(path)
+    with suppress(*TROUBLE, BadInput):  # reading it will say what is wrong
+        text = TextFile(path=file, what="the history")
+        with file.open("rb") as raw:
+            head = raw.read(_SAMPLE)
+        kind, size = _kind(file, head), file.stat().st_size
+        if kind == "parquet":
+            return _weight_of_table(pl.scan_parquet(file))
+        if kind == "arrow":  # not packed, as a rule
+            return Weight(rows=size // _FEWEST_BYTES, row=3 * _NUMBER)
+        if not text.packing:
+            line = len(head) / max(1, head.count(b"\n"))
+            return Weight(rows=int(size / line), row=int(_ROW + _OF_A_LINE * line), mapped=size)
+    return Weight()
+
+
+def _weight_of_table(table: pl.LazyFrame) -> Weight:
+    kinds = table.collect_schema().dtypes()
+    return Weight(rows=table.select(pl.len()).collect().item(), row=sum(map(_cell, kinds)))
+
+
+def _cell(kind: pl.DataType) -> int:
+    number = kind.is_numeric() or kind.is_temporal()
+    return _NUMBER if number else _TRUTH if isinstance(kind, pl.Boolean) else _TEXT
 
 
 def read_parquet(path: Path, what: str) -> Rows:

@@ -18,6 +18,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import Truth
 from tarry.study.attack.cutoff import cutoff_attack
 from tarry.study.best_cutoff import best_score
+from tarry.study.busy import check_crowds
 from tarry.study.figures import percent
 from tarry.study.person import claims_about, own_pairs
 from tarry.study.practice import MICROSECONDS, Practice
@@ -26,6 +27,7 @@ from tarry.study.table import EventTable
 
 __all__ = ["SHARES", "Adoption", "AdoptionPoint", "adoption"]
 
+_SEARCHED = 60  # cutoffs that are looked at for the best one
 #: Of people who take part, where none are asked for.
 SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
 
@@ -110,6 +112,7 @@ def adoption(
     if wrong := [share for share in shares if not 0 <= share <= 1]:
         raise BadInput(f"a share of people must lie between 0 and 1, not {float(wrong[0]):g}")
     truth = Truth(table=table, window=window)
+    check_crowds(truth.near, _SEARCHED * draws * sum(share > 0 for share in shares), table.actor_rank)
     shown = [practice.show(table.history, Seeded(seed, draw)).release for draw in range(draws)]
     orders = [np.random.default_rng([seed, draw]).permutation(table.actors) for draw in range(draws)]
     points = []

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import TarryError
@@ -13,6 +14,7 @@ from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.frames import report_frame
 from tarry.study.headline import headlines, sizes
+from tarry.study.memory import check_file, check_memory, work_of
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
@@ -241,7 +243,11 @@ def audit(
     question = Question() if question is None else question
     if engine != "memory":
         return _by_engine(source, question, engine, progress)
+    work = work_of(question)
+    if isinstance(source, str | Path):
+        check_file(source, work)
     reading, table = read_source(source, question)
+    check_memory(len(table), 0, work)
     report = _measured(table, question, reading, _stage(progress, "measuring"))
     if question.recommend:
         report = _advised(report, table, progress)

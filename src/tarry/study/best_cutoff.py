@@ -7,7 +7,7 @@ from tarry.core.lanes import IntArray
 from tarry.study.pairs import common_unit
 from tarry.study.score import RECALL, Score
 
-__all__ = ["Scoring", "Seeking", "best_score", "longest_score", "seek_best", "seek_longest"]
+__all__ = ["Scoring", "Seeking", "best_score", "longest_score", "remembering", "seek_best", "seek_longest"]
 
 #: A best cutoff is found to within this part of all claims.
 _CLOSE = 0.001
@@ -15,6 +15,24 @@ _ROUNDS = 64
 Scoring = Callable[[Sequence[int]], list[Score]]
 #: A search that asks for the scores at some cutoffs, is given them, and in the end has an answer.
 Seeking = Generator[Sequence[int], Sequence[Score], Score | None]
+
+
+def remembering(score: Scoring) -> Scoring:
+    """The same scores; those of a cutoff are counted once, whoever asks how often.
+
+    >>> counted = []
+    >>> score = remembering(lambda cutoffs: counted.extend(cutoffs) or list(cutoffs))
+    >>> score([1, 2]), score([2, 3]), counted
+    ([1, 2], [2, 3], [1, 2, 3])
+    """
+    known: dict[int, Score] = {}
+
+    def remembered(cutoffs: Sequence[int]) -> list[Score]:
+        new = [cutoff for cutoff in dict.fromkeys(cutoffs) if cutoff not in known]
+        known.update(zip(new, score(new) if new else [], strict=True))
+        return [known[cutoff] for cutoff in cutoffs]
+
+    return remembered
 
 
 def best_score(score: Scoring, seen: IntArray, farthest: int, recall: float = RECALL) -> Score | None:

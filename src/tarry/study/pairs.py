@@ -106,6 +106,8 @@ class Near:
     target: IntArray  # rows sorted by actor and time
     ends: IntArray  # for each row, the first later one outside its actor or window
     starts: IntArray  # the first row of each actor, and one past the last row
+    time: IntArray  # arrivals
+    window: int
 
     @cached_property
     def total(self) -> int:
@@ -123,14 +125,16 @@ class Near:
             return []
         bounds = np.array(sorted(set(limits)), dtype=np.int64)
         totals = np.zeros(len(bounds), dtype=np.int64)
+        alike = self._waits_alike(shown)
+        crowds = self._crowded(1 if alike else len(bounds))
         first = 0
-        for start, end in self._crowded(len(bounds)):
+        for start, end in crowds:
             kernels.add_near(self.target, shown, self.ends, first, start, bounds, totals)
             first = end
         kernels.add_near(self.target, shown, self.ends, first, len(shown), bounds, totals)
         totals = np.cumsum(totals)
-        for start, end in self._crowded(len(bounds)):
-            totals += [self._in_crowd(shown, start, end, int(limit)) for limit in bounds]
+        for start, end in crowds:
+            totals += self._in_crowd_within(shown, start, end, bounds)
         by_limit = dict(zip(bounds.tolist(), totals.tolist(), strict=True))
         return [by_limit[limit] for limit in limits]
 
@@ -148,6 +152,12 @@ class Near:
             first = end
         return total + kernels.near_own(self.target, shown, self.ends, first, len(shown), limits)
 
+    @cached_property
+    def crowd_steps(self) -> int:
+        """What it costs to count the pairs of crowded actors once, in steps down a tree."""
+        sizes = np.array([end - start for start, end in self._crowded(1)], dtype=np.float64)
+        return int((sizes * np.log2(sizes + 1)).sum())
+
     def _crowded(self, limits: int) -> list[tuple[int, int]]:
         """The actors with so many close pairs that the tree is quicker than one look at each."""
         sizes = np.diff(self.starts)
@@ -157,6 +167,23 @@ class Near:
         steps = sizes * limits * np.log2(sizes + 1) * _LOOKS_A_STEP
         which = np.flatnonzero(looks > steps)
         return list(zip(self.starts[which].tolist(), self.starts[which + 1].tolist(), strict=True))
+
+    def _waits_alike(self, shown: IntArray) -> bool:
+        """Whether all wait equally long, as where nothing is done."""
+        return bool(len(shown)) and bool((shown - self.time == shown[0] - self.time[0]).all())
+
+    def _in_crowd_within(self, shown: IntArray, start: int, end: int, limits: IntArray) -> list[int]:
+        """Pairs of one actor within each limit; beyond what delays can do, all are."""
+        delay = shown[start:end] - self.time[start:end]
+        reach = self.window + int(delay.max() - delay.min())
+        if reach == self.window:  # all wait alike: what was close appears close, and nothing else
+            nearest, rows = [min(int(limit), reach) for limit in limits], slice(start, end)
+            targets = np.unique(self.target[rows], return_inverse=True)[1]
+            on_one = pairs_within_groups(targets, self.time[rows], nearest)
+            return [a - b for a, b in zip(pairs_within(self.time[rows], nearest), on_one, strict=True)]
+        within = [self._in_crowd(shown, start, end, int(limit)) for limit in limits[limits < reach]]
+        beyond = len(limits) - len(within)
+        return within + [self._in_crowd(shown, start, end, reach)] * beyond if beyond else within
 
     def _in_crowd(self, shown: IntArray, start: int, end: int, limit: int) -> int:
         """All pairs of one actor, without those on one target."""
@@ -177,10 +204,10 @@ def near(actor: IntArray, target: IntArray, time: IntArray, window: int) -> Near
     """
     if not len(actor):
         empty = np.zeros(0, dtype=np.int64)
-        return Near(target=target, ends=empty, starts=np.zeros(1, dtype=np.int64))
+        return Near(target=target, ends=empty, starts=np.zeros(1, dtype=np.int64), time=time, window=window)
     ends = kernels.reaches(actor, time, window)
     starts = np.flatnonzero(np.concatenate(([True], actor[1:] != actor[:-1], [True])))
-    return Near(target=target, ends=ends, starts=starts)
+    return Near(target=target, ends=ends, starts=starts, time=time, window=window)
 
 
 def common_unit(times: IntArray) -> int:

@@ -16,7 +16,7 @@ from tarry.core.errors import BadInput
 from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
-from tarry.study.best_cutoff import Scoring, best_score, longest_score
+from tarry.study.best_cutoff import Scoring, best_score, longest_score, remembering
 from tarry.study.exact_sums import mean_share
 from tarry.study.pairs import pairs_within, pairs_within_groups, side_by_side
 from tarry.study.score import Score
@@ -301,6 +301,7 @@ def people_behind(
     >>> people_behind(table, table.time, score, 100, thorough=True).called_at(0.5)
     1
     """
+    score = remembering(score)
     best = best_score(score, seen, farthest)
     if not thorough:
         return People(best=best)

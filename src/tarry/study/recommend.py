@@ -16,7 +16,9 @@ from tarry.core.policy import Policy
 from tarry.study.advice import HELPS, Advice, Mix
 from tarry.study.baselines.mixes import ThresholdMix
 from tarry.study.batching import measure_batching, null_gaps, people_around, reply_time
+from tarry.study.busy import check_crowds
 from tarry.study.limits import AdviceLimits
+from tarry.study.pairs import near
 from tarry.study.person import right_interval, yardsticks
 from tarry.study.practice import MICROSECONDS, Observer, Shown
 from tarry.study.question import EPSILONS, Question
@@ -102,7 +104,8 @@ def candidates(
     if len(gaps) < _LEAST_GAPS:
         raise NotPossible(
             f"{len(gaps)} gaps between different people are too few to learn from "
-            f"({_LEAST_GAPS} are needed): give a longer history, or choose a gap yourself"
+            f"({_LEAST_GAPS} are needed): give a longer history, leave out busy actors (--busy-limit), or "
+            "choose a gap yourself"
         )
     reach, unit = parse_duration(window, "the window"), parse_duration(tick, "the tick")
     batched = measure_batching(table, int(reach * MICROSECONDS)).batched_share
@@ -190,6 +193,8 @@ def advise(
         seed=seed,
         draws=draws,
     )
+    looks = 2 * _DOUBLINGS * len(epsilons) * len(percentiles) * draws
+    check_crowds(near(table.actor, table.target, table.time, asked.window), looks, table.actor_rank)
     parts: list[_Part] = []
     for early, late in splits(table, share):
         try:

@@ -14,6 +14,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import NotPossible
 from tarry.study.attack import Attack, Observed, Truth
 from tarry.study.batching import reordered_share, reply_time
+from tarry.study.busy import check_crowds
 from tarry.study.exact_sums import total
 from tarry.study.figures import percent
 from tarry.study.person import NOBODY, People, Yardsticks
@@ -36,6 +37,7 @@ __all__ = [
     "spread_percent",
 ]
 
+_SEARCHED = 60  # cutoffs that are looked at for the best one
 #: Is told (done, all) after each replay.
 Progress = Callable[[int, int], None]
 
@@ -150,6 +152,9 @@ def run_attacks(
         for practice in question.practices
         for draw in range(question.draws if practice.draws else 1)
     ]
+    looks = (len(question.cutoffs) + _SEARCHED * search) * len(question.observers) * len(question.attacks)
+    delayed = sum(practice.name != "nothing" for practice, _ in replays)
+    check_crowds(result.truth.near, delayed * looks, result.truth.table.actor_rank)
     for done, (practice, draw) in enumerate(replays, start=1):
         shown = practice.show(table.history, Seeded(question.seed, draw))
         result.costs.append(_cost(table, practice, draw, shown))

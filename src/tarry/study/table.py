@@ -13,6 +13,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.history import History, row_order
 from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
+from tarry.study.busy import busy_note
 
 __all__ = [
     "LEAST_EVENTS",
@@ -236,7 +237,8 @@ def table_of(
             f"{'is' if len(table) == 1 else 'are'} left of {len(frame)} rows: "
             "give a longer history, or filter less"
         )
-    return table
+    note = busy_note(table.actor_rank)
+    return _noted(table, note) if note else table
 
 
 def _without_bots(table: EventTable, columns: Columns, *, bots: bool | None) -> EventTable:

@@ -27,6 +27,7 @@ from tarry.study.charts.style import (
     styled,
     write_charts,
 )
+from tarry.study.charts.watch import watch_charts
 from tarry.study.figures import seconds, shown_names
 from tarry.study.runs import AttackRun
 
@@ -44,6 +45,7 @@ __all__ = [
     "threats_of",
     "trade_chart",
     "trades",
+    "watch_charts",
     "write_charts",
 ]
 
@@ -94,7 +96,7 @@ def audit_charts(report: Report) -> dict[str, alt.LayerChart]:
         charts["advice"] = trade_chart(advice)
     if report.after is not None:
         charts |= _of_threats(report.after, "after-")
-    return charts
+    return charts if report.watch is None else charts | watch_charts(report.watch)
 
 
 def _of_threats(report: Report, when: str) -> dict[str, alt.LayerChart]:

@@ -16,13 +16,13 @@ from tarry.study.audit import Report
 from tarry.study.charts import audit_charts, threats_of
 from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.practice import MICROSECONDS, Spent
+from tarry.study.report.long_watch import long_watch
 from tarry.study.report.markup import Html, el, items, join, table, whole_page
 from tarry.study.report.sections import (
     Charts,
     batching,
     curves,
     linking,
-    long_watch,
     measured,
     picture,
     section,
@@ -72,7 +72,7 @@ def report_html(report: Report, *, title: str = TITLE) -> str:
         suspects(report, charts),
         linking(report, charts),
         recommendation(report, charts),
-        long_watch(report),
+        long_watch(report, charts),
         promises(report),
         glossary(),
     )

@@ -11,7 +11,7 @@ from tarry.study.charts import chart_svg, threat_name, threats_of
 from tarry.study.charts.curves import sought
 from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.practice import OBSERVERS
-from tarry.study.report.markup import Html, el, figure, inline_svg, items, join, table
+from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
     costs_table,
     gaps_table,
@@ -21,14 +21,12 @@ from tarry.study.report.tables import (
     scores_table,
 )
 from tarry.study.runs import AttackRun
-from tarry.study.watch.section import watch_section
 
 __all__ = [
     "Charts",
     "batching",
     "curves",
     "linking",
-    "long_watch",
     "measured",
     "picture",
     "section",
@@ -201,35 +199,6 @@ def linking(report: Report, charts: Charts) -> Html:
     several = len({cost.policy for cost in report.costs}) > 1
     costs = [el("h3", "What waiting costs"), costs_table(report)] if several else []
     return section(title, el("p", _HOW_TO_READ), *(Html(part) for part in parts), *costs)
-
-
-def long_watch(report: Report) -> Html:
-    """How often somebody who adds up over months finds a person's other name; nothing where nobody asked.
-
-    >>> from tarry.study.audit import Question, audit
-    >>> from tarry.study.table import event_table
-    >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])
-    >>> long_watch(audit(table, Question(practices=["nothing"])))
-    ''
-    """
-    title = "After months: who is whose other name"
-    if report.no_watch:
-        return section(title, el("p", f"Not measured: {report.no_watch}."))
-    if report.watch is None:
-        return Html()
-    found = watch_section(report.watch)
-    return section(
-        title,
-        el(
-            "p",
-            "Each person's targets are dealt out to two names, and the other one of each is looked for.",
-        ),
-        items("ul", found.sentences),
-        items("ul", found.lead),
-        *(table(one.title, one.header, one.rows) for one in (*found.found, *found.growth)),
-        items("ul", found.legend),
-        *(el("p", f"Note: {note}", class_="small") for note in report.watch.notes),
-    )
 
 
 def curves(
