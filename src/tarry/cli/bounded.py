@@ -72,7 +72,9 @@ def _wait(child: int) -> tuple[int, bool]:
 def _outcome(code: int, stopped: bool, noise: IO[bytes]) -> int:  # noqa: FBT001 - as it was waited for
     # A library that gets no thread interrupts its own process.
     if code in _GAVE_UP or (code == _STOPPED and not stopped):
-        print(f"tarry: {TOO_LITTLE}", file=sys.stderr)
+        print(
+            f"tarry: a library or the system ended this, most likely because {TOO_LITTLE}", file=sys.stderr
+        )
         return _WRONG
     if code != _WRONG:  # then something has been said already
         noise.seek(0)

@@ -193,11 +193,12 @@ def _run(words: list[str]) -> int:
 def _run_command(name: str, place: str, words: list[str]) -> int:
     parser = parser_of(name, place)
     from tarry.core.errors import TarryError  # noqa: PLC0415 - `tarry --help` does not need it
-    from tarry.study.memory import check_base  # noqa: PLC0415 - likewise
 
     try:
         chosen = parser.read(words)
         if name in STUDIES:
+            from tarry.study.memory import check_base  # noqa: PLC0415 - only where a history is held
+
             check_base()
         return int(_command(place).run(chosen) or 0)
     except (TarryError, UsageError) as error:

@@ -3,17 +3,18 @@
 import os
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
+from tarry.readers.memory import rooms
+from tarry.study.memory import ADVISE, needed
 
 __all__ = ["RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
 
 _GIGABYTE = 10**9
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": _GIGABYTE, "TB": 10**12}
-# Measured with bench/slices.py, and rounded up:
-_WHOLE = 200  # bytes an event that the engine memory takes
+_READ = 3 * 16 + 66  # bytes an event while it is read: numbers, or short names
+# Estimates on the safe side; bench/slices.py shows what was taken.
 _PART = 400  # bytes an event of a part
 _PROCESS = 300 * 10**6  # of each process before it has any event
 _SORTED, _RAW, _ROWS = 24, 48, 60  # bytes an event on disk: sorted, before that, and rows by key
@@ -69,26 +70,22 @@ def budget_for(events: int, *, memory: int, jobs: int) -> RunSize:
 
 
 def memory_needed(events: int) -> int:
-    """About how many bytes the engine memory takes for so many events.
+    """About how many bytes the engine memory takes for so many events, a recommendation included.
 
-    >>> memory_needed(10**6)
-    200000000
+    >>> memory_needed(10**6) < 10**9
+    True
     """
-    return events * _WHOLE
+    return needed(events, _READ, ADVISE)
 
 
 def free_memory() -> int:
-    """What the machine has free, in bytes.
+    """What this process may use, in bytes: limits of its control groups count.
 
     >>> free_memory() > 0
     True
     """
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    found = {line.partition(":")[0]: line for line in lines}
-    return int(found["MemAvailable"].split()[1]) * 1024
+    sizes = [room.size for room in rooms() if not room.addresses]
+    return min(sizes, default=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
 
 
 def read_size(text: str) -> int:
