@@ -51,6 +51,7 @@ MARKS = {
     "places/git/test_outlet.py": "slow",
     "statistical": "slow",
     "study/parts/test_equal.py": "slow",
+    "study/parts/test_stream.py": "server",
     "study/test_charts.py": "slow",
     "study/test_report.py": "slow",
     "test_deploy.py": "server",

@@ -224,8 +224,8 @@ def test_every_form_of_a_history_gives_the_same_report(kind, tmp_path):
 def test_what_is_no_history_is_refused():
     with pytest.raises(BadInput, match="a history must be a path, a frame, a table or events, not int"):
         audit(5)
-    with pytest.raises(BadInput, match="unknown engine 'spark': use memory"):
-        audit(ACTS, engine="spark")
+    with pytest.raises(BadInput, match="unknown engine 'dask': use memory, stream, auto"):
+        audit(ACTS, engine="dask")
 
 
 def test_a_stream_brings_its_account_of_what_could_not_be_read():

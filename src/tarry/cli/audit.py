@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from tarry.cli.history import (
     add_columns,
+    add_engine,
     add_filters,
     add_limits,
     add_practices,
     add_question,
-    any_stage,
+    audit_history,
     limits_from,
-    open_columns,
     question_from,
 )
 from tarry.cli.main import need_study
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-advice", action="store_true", help="measure only, recommend nothing")
     add_limits(parser)
+    add_engine(parser)
     add_report(parser)
 
 
@@ -72,7 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Audit a history and print the report."""
     need_study()
     check_report(arguments)
-    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
 
     recommend = not (arguments.no_advice or arguments.policy or arguments.baseline)
     if not recommend and any(vars(limits_from(arguments)).values()):
@@ -83,9 +83,8 @@ def run(arguments: argparse.Namespace) -> None:
     question = question_from(
         arguments, recommend=recommend, different=arguments.different or None, watch=arguments.watch
     )
-    columns = open_columns(arguments)
     with progress_on_terminal("replays") as progress:
-        report = audit(columns, question, progress=any_stage(progress))
+        report = audit_history(arguments, question, progress)
     print_notes(report.notes)
     if arguments.json:
         print_json(report.as_dict())
@@ -224,6 +223,7 @@ class Compare:
         add_filters(parser)
         add_practices(parser)
         add_question(parser, cutoffs=CUTOFFS, observers="notified and archive")
+        add_engine(parser)
         add_report(parser)
 
     @staticmethod
@@ -231,12 +231,9 @@ class Compare:
         """Replay every practice, attack it, and print one line for each."""
         need_study()
         check_report(arguments)
-        from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
-
         question = question_from(arguments, observers=("notified", "archive"), different=False)
-        columns = open_columns(arguments)
         with progress_on_terminal("replays") as progress:
-            report = audit(columns, question, progress=any_stage(progress))
+            report = audit_history(arguments, question, progress)
         print_notes(report.notes)
         if arguments.json:
             print_json(

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +15,24 @@ from tarry.core.policy_file import chosen_policy
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
+    from tarry.study.audit import Report
     from tarry.study.limits import AdviceLimits
     from tarry.study.practice import Practice
     from tarry.study.question import Question
     from tarry.study.runs import Progress
+    from tarry.study.source import SourceAccount
     from tarry.study.table import EventTable
 
 __all__ = [
     "add_bots",
     "add_columns",
+    "add_engine",
     "add_filters",
     "add_limits",
     "add_practices",
     "add_question",
     "any_stage",
+    "audit_history",
     "bots_left_out",
     "limits_from",
     "named_policy",
@@ -83,6 +88,29 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--collapse", action="store_true", help="count events that share actor, target and time once"
+    )
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """What counts, and what it may take."""
+    parser.add_argument(
+        "--engine",
+        metavar="NAME",
+        default="auto",
+        help="memory; stream, by parts, for a Parquet file that does not fit; or auto (default auto)",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="what all processes may take together, such as 8GB (else half of the free)",
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=int, help="processes of the engine stream (else one a processor)"
+    )
+    parser.add_argument(
+        "--scratch",
+        metavar="DIR",
+        help="where the engine stream keeps its files (else the system's folder)",
     )
 
 
@@ -277,13 +305,42 @@ def open_columns(arguments: argparse.Namespace) -> "Columns":
         time_format=arguments.time_format,
         time_zone=arguments.time_zone,
     )
-    for note in columns.notes:
-        print(f"note: {note}", file=sys.stderr)
-    if columns.unreadable_count:
-        print(f"{columns.unreadable_count} rows cannot be read and are left out:", file=sys.stderr)
-        for row in columns.unreadable[:_SHOWN_ROWS]:
-            print(f"  line {row.line}: {row.reason}", file=sys.stderr)
+    _say_how_read(columns)
     return columns
+
+
+def _say_how_read(account: "Columns | SourceAccount") -> None:
+    for note in account.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if account.unreadable_count:
+        print(f"{account.unreadable_count} rows cannot be read and are left out:", file=sys.stderr)
+        for row in account.unreadable[:_SHOWN_ROWS]:
+            print(f"  line {row.line}: {row.reason}", file=sys.stderr)
+
+
+def audit_history(
+    arguments: argparse.Namespace, question: "Question", progress: "Progress | None"
+) -> "Report":
+    """The report of the history, by the engine that is named or that fits."""
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.parts.budget import read_size  # noqa: PLC0415 - likewise
+    from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - likewise
+
+    resources = Resources(
+        engine=arguments.engine,
+        memory=None if arguments.memory is None else read_size(arguments.memory),
+        jobs=arguments.jobs,
+        scratch=None if arguments.scratch is None else Path(arguments.scratch),
+        say=lambda estimate: print(estimate, file=sys.stderr),
+    )
+    if resources.chosen(events_of(arguments.history)) == "memory":
+        return audit(open_columns(arguments), question, progress=any_stage(progress))
+    names = ("actor", "target", "time", "time_unit", "time_format", "time_zone")
+    asked = replace(question, **{name: getattr(arguments, name) for name in names})
+    by_parts = replace(resources, engine="stream")
+    report = audit(arguments.history, asked, engine=by_parts, progress=any_stage(progress))
+    _say_how_read(report.reading)
+    return report
 
 
 def open_table(arguments: argparse.Namespace, columns: "Columns") -> "EventTable":

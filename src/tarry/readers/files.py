@@ -15,7 +15,7 @@ from tarry.readers.separated import read_separated
 from tarry.readers.sources import HEAD, TextFile, check_readable
 from tarry.readers.times import UNITS, check_unit
 
-__all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet"]
+__all__ = ["check_start", "check_text", "read_arrow", "read_history", "read_parquet", "stated_unit"]
 
 _PACKED = {".gz", ".zst"}
 _KINDS = {
@@ -151,7 +151,7 @@ def read_parquet(path: Path, what: str) -> Rows:
         raise BadInput(f"the end of {what} is missing", "copy it again, to its end")
     with refusing(f"{what} is damaged inside", "copy it again"), path.open("rb") as file:
         frame = pl.read_parquet(file)
-    return Rows(frame=frame, faults=Faults(what), unit=_stated_unit(path))
+    return Rows(frame=frame, faults=Faults(what), unit=stated_unit(path))
 
 
 def read_arrow(path: Path, what: str) -> Rows:
@@ -181,7 +181,16 @@ def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
         return start, file.read(size)
 
 
-def _stated_unit(path: Path) -> str | None:
+def stated_unit(path: Path) -> str | None:
+    """The unit of time that the metadata of a Parquet file states, if it does.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "votes.parquet"
+    ...     pl.DataFrame({"actor": [1]}).write_parquet(path)
+    ...     stated_unit(path) is None
+    True
+    """
     try:
         with path.open("rb") as file:
             stated = pl.read_parquet_metadata(file).get("time_unit")

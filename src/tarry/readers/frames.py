@@ -25,7 +25,7 @@ from tarry.readers.events import Event, EventStream
 from tarry.readers.faults import CONVERT, SHOWN, Faults, clip
 from tarry.readers.times import HINT, Moments, check_unit, moments
 
-__all__ = ["read_events", "read_frame", "take_columns"]
+__all__ = ["faults_among", "notes_of", "read_events", "read_frame", "take_columns"]
 
 _MANY = 0.1  # the share of unreadable rows from which on it is told
 _AT_ONCE = 50_000  # events that are held as Python tuples
@@ -128,7 +128,11 @@ def take_columns(
         arrival=when.arrival[~bad],
         unreadable=tuple(faults.first),
         unreadable_count=faults.count,
-        notes=(*_notes(rows, chosen, wanted, faults.count), *rows.notes, *when.notes),
+        notes=(
+            *notes_of(rows, chosen, wanted, faults.count, rows.frame.height + rows.faults.count),
+            *rows.notes,
+            *when.notes,
+        ),
     )
 
 
@@ -166,18 +170,35 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
 
 def _account(rows: Rows, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments) -> Faults:
     """The faults of the whole file, by line: those of the parser and those found here."""
-    found = Faults(rows.faults.what)
+    lines = np.arange(1, len(bad) + 1) if rows.lines is None else rows.lines
+    return rows.faults.joined(faults_among(lines, bad, reasons, when))
+
+
+def faults_among(
+    lines: IntArray, bad: BoolArray, reasons: list[tuple[BoolArray, str]], when: Moments
+) -> Faults:
+    """What is wrong with bad rows: the first few one by one, the others counted.
+
+    >>> when = moments(pl.Series(["soon"]))
+    >>> faults_among(np.array([7]), np.array([True]), [], when).first[0].line
+    7
+    """
+    found = Faults()
     for row in np.flatnonzero(bad)[:SHOWN].tolist():
-        line = row + 1 if rows.lines is None else int(rows.lines[row])
         of_names = [reason for mask, reason in reasons if mask[row]]
-        found.add(line, of_names[0] if of_names else when.reason(row))
+        found.add(int(lines[row]), of_names[0] if of_names else when.reason(row))
     found.count = int(bad.sum())
-    return rows.faults.joined(found)
+    return found
 
 
-def _notes(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int) -> list[str]:
-    """What a person should know of a history, besides how its times were read."""
-    notes, total = [], rows.frame.height + rows.faults.count
+def notes_of(rows: Rows, chosen: dict[str, str], wanted: Wanted, unreadable: int, total: int) -> list[str]:
+    """What a person should know of a history of so many rows, besides how its times were read.
+
+    >>> rows = Rows(frame=pl.DataFrame({"user": ["a"], "page": ["p"], "ts": [1]}))
+    >>> notes_of(rows, {"actor": "user", "target": "page", "time": "ts"}, Wanted(), 0, 1)
+    ['actor: user, target: page, time: ts']
+    """
+    notes = []
     guessed = [role for role in chosen if getattr(wanted, role) is None and chosen[role] != role]
     if guessed:
         notes.append(", ".join(f"{role}: {clip(name)}" for role, name in chosen.items()))

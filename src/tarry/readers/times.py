@@ -17,8 +17,10 @@ from tarry.readers.faults import clip, shown
 from tarry.readers.moments import END_S, FIRST_S, LIMITS, PER_SECOND, own_clock
 
 __all__ = [
+    "FINE",
     "HINT",
     "UNITS",
+    "WHOLE_DAYS",
     "Counted",
     "Moments",
     "check_unit",
@@ -31,6 +33,7 @@ __all__ = [
 HINT = (
     "write times as ISO 8601 (2024-05-01T10:00:00Z), or as numbers with --time-unit, or give --time-format"
 )
+WHOLE_DAYS = "all times are whole days: nothing can be said about minutes"
 UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
 _REASONS = (
@@ -141,7 +144,7 @@ def _warnings(read: Moments) -> list[str]:
     good = read.arrival[read.fault == FINE]
     warnings = []
     if len(good) and not (good % _DAY).any():
-        warnings.append("all times are whole days: nothing can be said about minutes")
+        warnings.append(WHOLE_DAYS)
     if (read.fault == NO_MOMENT).any():
         warnings.append(HINT)
     return warnings

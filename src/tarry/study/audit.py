@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tarry.core.errors import BadInput, TarryError
+from tarry.core.errors import TarryError
 from tarry.core.exact import json_number
 from tarry.study.advice import Advice
 from tarry.study.baselines import baseline
@@ -27,6 +27,8 @@ from tarry.study.watch import NOTIFIED, Watch, WatchQuestion, watch
 if TYPE_CHECKING:  # a chart library is slow to load, and not always asked for
     import altair as alt
     import polars as pl
+
+    from tarry.study.parts.resources import Resources
 
 __all__ = ["SUSPECTS", "Question", "Report", "Stages", "audit"]
 
@@ -220,14 +222,15 @@ def audit(
     source: Source,
     question: Question | None = None,
     *,
-    engine: str = "memory",
+    engine: "str | Resources" = "memory",
     progress: Stages | None = None,
 ) -> Report:
     """Read a history, measure how linkable its people are, and say what a delay would change.
 
     The source is a file, a frame of polars, pandas, DuckDB or Arrow, an `EventTable` or events of a reader;
     the question says which practices, observers and attacks, and how to read it. The same source and
-    question give the same report.
+    question give the same report. The engine is memory, stream (by parts, for a Parquet file that does not
+    fit), auto, or `Resources` that say what it may take.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"user": ["ann", "ann", "bob"], "page": [1, 2, 3], "ts": [0, 60, 61]})
@@ -235,9 +238,9 @@ def audit(
     >>> report.linked_pairs, report.runs[0].scores[1].counts.precision
     (1, 0.5)
     """
-    if engine != "memory":
-        raise BadInput(f"unknown engine {engine!r}", "use memory")
     question = Question() if question is None else question
+    if engine != "memory":
+        return _by_engine(source, question, engine, progress)
     reading, table = read_source(source, question)
     report = _measured(table, question, reading, _stage(progress, "measuring"))
     if question.recommend:
@@ -247,6 +250,20 @@ def audit(
     if report.advice is not None and report.advice.best is not None and question.before_after:
         report = replace(report, after=_after(report.advice.best, report, table, progress))
     return _watched(report, table, progress) if question.watch else report
+
+
+def _by_engine(
+    source: Source, question: Question, engine: "str | Resources", progress: Stages | None
+) -> Report:
+    """By the engine that is named, or that fits."""
+    from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - it needs this file
+
+    resources = Resources(engine=engine) if isinstance(engine, str) else engine
+    if resources.chosen(events_of(source)) == "memory":
+        return audit(source, question, progress=progress)
+    from tarry.study.parts.streamed import audit_streamed  # noqa: PLC0415 - likewise
+
+    return audit_streamed(source, question, resources, progress)
 
 
 def _measured(

@@ -195,17 +195,16 @@ def _attacked(
 
 
 def _cutoffs(question: Question, observed: Observed) -> Sequence[int]:
-    """Those asked for; if they may be stretched, also doublings until all linked pairs lie within.
-
-    A practice must not look private only because nobody looked far enough.
-    """
-    if not len(observed.seen):
-        return question.cutoffs
-    return reaching(question, int(np.ptp(observed.seen - observed.truth.table.time)))
+    """Those asked for, and what the practice makes of them."""
+    moved = observed.seen - observed.truth.table.time
+    return reaching(question, int(np.ptp(moved))) if len(moved) else question.cutoffs
 
 
 def reaching(question: Question, spread: int) -> Sequence[int]:
     """The cutoffs for a practice that moves some events so much further than others.
+
+    If they may be stretched, they double until all linked pairs lie within: no practice must look private
+    only because nobody looked far enough.
 
     >>> list(reaching(Question(cutoffs=["1m"], stretch=True, window="1m"), 60_000_000))
     [60000000, 120000000, 240000000]

@@ -15,6 +15,7 @@ from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
 
 __all__ = [
+    "LEAST_EVENTS",
     "EventTable",
     "bot_column",
     "check_named",
@@ -25,6 +26,7 @@ __all__ = [
     "table_of",
 ]
 
+#: Fewer have no pair.
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
 _BOT_COLUMNS = ("is_bot", "bot")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tarry.study.parts import tally
 from tarry.study.parts.partial import Partial, merged
-from tarry.study.parts.tally import EXACT, Tally, tally_of
+from tarry.study.parts.tally import EXACT, ValueTally, tally_of
 
 whole = st.integers(min_value=-(1 << 70), max_value=1 << 70)
 figures = st.dictionaries(st.sampled_from("abc"), whole, max_size=3)
@@ -59,7 +59,7 @@ def test_sums_pass_the_range_of_a_machine_word():
 
 def test_a_tally_counts_past_the_range_of_a_machine_word():
     """A value may occur more often than 2^63 times."""
-    often = Tally.from_dict({"bits": EXACT, "low": [7], "count": [1 << 63]})
+    often = ValueTally.from_dict({"bits": EXACT, "low": [7], "count": [1 << 63]})
 
     assert often.plus(often).total == 1 << 64
     assert often.plus(often).at((1 << 64) - 1).low == 7

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from study.parts.histories import QUESTIONS, START, figures, named_history
 from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import audit
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.report import audit_by_parts
 from tarry.study.parts.spark import workers
@@ -181,7 +181,7 @@ def test_a_refusal_of_a_worker_is_raised_where_one_reads_it(error):
     with pytest.raises(type(error), match=str(error)):
         workers.raised(next(workers.reduce(iter(looked), job.task)).to_dicts())
 
-    given = Found(partial=Partial(), rows={"people": np.array([[1, 2]])})
+    given = Looked(partial=Partial(), rows={"people": np.array([[1, 2]])})
     with pytest.raises(type(error), match=str(error)):
         workers.raised(next(workers.reduce(iter([workers._answers(given, 0, 1)]), job.task)).to_dicts())
 

@@ -2,3 +2,5 @@
 
 `partial` is what adds up, `engine` what an engine must do, and the other files say what is counted.
 """
+
+__all__: list[str] = []

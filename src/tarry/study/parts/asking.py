@@ -5,18 +5,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from tarry.core.lanes import IntArray
-from tarry.study.parts.engine import Engine, Found, Part
+from tarry.study.parts.engine import Engine, Looked, SlicePart
 from tarry.study.parts.partial import Partial
-from tarry.study.parts.tally import Tally, tally_of
+from tarry.study.parts.tally import ValueTally, tally_of
 from tarry.study.parts.view import Setting, View
 
-__all__ = ["Ask", "Asked", "Opened", "Program", "Tallied", "drive", "select", "tallied"]
+__all__ = ["Asked", "Inquiry", "Opened", "Program", "Tallied", "drive", "select", "tallied"]
 
 T = TypeVar("T")
 
 
-class Ask(Protocol):
-    """One thing to count."""
+class Inquiry(Protocol):
+    """One thing to count.
+
+    >>> from tarry.study.parts.survey import Survey
+    >>> asked: Inquiry = Survey(window=5)
+    >>> asked.before, asked.after
+    (5, 5)
+    """
 
     @property
     def before(self) -> int:
@@ -28,7 +34,7 @@ class Ask(Protocol):
         """How far after its slice it looks, in microseconds."""
         ...
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part."""
         ...
 
@@ -50,7 +56,7 @@ class Asked:
     """
 
     setting: Setting
-    asks: Sequence[Ask]
+    asks: Sequence[Inquiry]
 
     @property
     def before(self) -> int:
@@ -62,7 +68,7 @@ class Asked:
         """As far as the one that looks farthest."""
         return max((ask.after for ask in self.asks), default=0)
 
-    def look(self, part: Part) -> Found:
+    def look(self, part: SlicePart) -> Looked:
         """Every answer, with the number of its question in front of its names."""
         view = View(part, self.setting)
         found = [(f"{number}/", ask.look(view)) for number, ask in enumerate(self.asks)]
@@ -70,7 +76,7 @@ class Asked:
         for prefix, one in found:
             partial = partial.plus(one.partial.under(prefix))
         rows = {prefix + family: rows for prefix, one in found for family, rows in one.rows.items()}
-        return Found(partial=partial, rows=rows)
+        return Looked(partial=partial, rows=rows)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
         """As the question does whose rows they are."""
@@ -99,7 +105,7 @@ def drive(
     [42]
     """
     answers: list[Any] = [None] * len(programs)
-    waiting: dict[int, Sequence[Ask]] = {}
+    waiting: dict[int, Sequence[Inquiry]] = {}
     for number, program in enumerate(programs):
         _advance(program, None, number, waiting, answers)
     while waiting:
@@ -116,7 +122,7 @@ def _advance(
     program: Program[Any],
     given: Sequence[Partial] | None,
     number: int,
-    waiting: dict[int, Sequence[Ask]],
+    waiting: dict[int, Sequence[Inquiry]],
     answers: list[Any],
 ) -> None:
     try:
@@ -132,7 +138,7 @@ def _advance(
 Opened = Sequence[tuple[str, int, int]] | None
 
 
-def tallied(name: str, values: IntArray, opened: Opened) -> dict[str, Tally]:
+def tallied(name: str, values: IntArray, opened: Opened) -> dict[str, ValueTally]:
     """The tally of values, or of those in the bins of this name that are looked into.
 
     >>> import numpy as np
@@ -168,6 +174,15 @@ def select(
     """The exact values at some ranks of the tallies of an ask, by name and rank.
 
     Bins of several values are asked for again, by themselves.
+
+    >>> import numpy as np
+    >>> partial = Partial(tallies={"gaps": tally_of(np.array([4, 9]))})
+    >>> program = select(Tallied(), partial, {"gaps": [1]})
+    >>> try:
+    ...     next(program)
+    ... except StopIteration as end:
+    ...     print(end.value)
+    {'gaps': {1: 9}}
     """
     found: dict[str, dict[int, int]] = {name: {} for name in wanted}
     places = [(name, rank, partial.tallies[name], rank) for name, ranks in wanted.items() for rank in ranks]

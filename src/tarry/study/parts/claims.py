@@ -11,7 +11,7 @@ from tarry.study.attack import Attack, Observed, Totals, Truth, best_of
 from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
 from tarry.study.exact_sums import ONE, shares_in_parts, total
 from tarry.study.parts.asking import Program
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
 from tarry.study.parts.partial import TOP, Partial
 from tarry.study.parts.view import View, firsts
@@ -27,14 +27,14 @@ from tarry.study.person import (
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
-__all__ = ["Called", "Case", "PairCounts", "attacked"]
+__all__ = ["Attempt", "Called", "PairCounts", "attacked"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class Attempt:
     """One attack on one draw of one practice, through one observer's eyes.
 
-    >>> Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9).reach(100)
+    >>> Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9).reach(100)
     109
     """
 
@@ -64,7 +64,7 @@ class Case:
 class _OfCase:
     """What looks as far as the pairs of a case at a cutoff."""
 
-    case: Case
+    case: Attempt
     farthest: int  # microseconds: the longest cutoff
 
     @property
@@ -82,14 +82,14 @@ class _OfCase:
 class PairCounts(_OfCase):
     """The pairs that a method counts, at some cutoffs.
 
-    >>> case = Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
     >>> PairCounts(case=case, farthest=60, cutoffs=(10, 60)).before
     74
     """
 
     cutoffs: Sequence[int]  # microseconds
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part."""
 
         def count(table: EventTable, rows: BoolArray) -> Mapping[str, int]:
@@ -100,7 +100,7 @@ class PairCounts(_OfCase):
                 for cutoff, number in zip(self.cutoffs, numbers, strict=True)
             }
 
-        return Found(partial=Partial(sums=slice_counts(view, self.case.reach(self.farthest), count)))
+        return Looked(partial=Partial(sums=slice_counts(view, self.case.reach(self.farthest), count)))
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - it has no rows
         """Nothing: there are no rows."""
@@ -117,17 +117,17 @@ class PairCounts(_OfCase):
 class Called(_OfCase):
     """The people whom claims at a cutoff are about.
 
-    >>> case = Case(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
     >>> Called(case=case, farthest=-1).before
     14
     """
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """One row for each person of a part: acts, own pairs, and other claims about their acts."""
         rows = view.since(self.case.reach(self.farthest)) & view.looked_at
         halo = rows & view.halo
         people = np.concatenate([self._people(view, rows, 1), self._people(view, halo, -1)])
-        return Found(partial=Partial(), rows={"people": people})
+        return Looked(partial=Partial(), rows={"people": people})
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
         """How many people are called, and how the right claims are spread over them."""
@@ -188,9 +188,16 @@ class Called(_OfCase):
 
 
 def attacked(
-    case: Case, cutoffs: Sequence[int], found: LedgerSums, unit: int, farthest: int | None
+    case: Attempt, cutoffs: Sequence[int], found: LedgerSums, unit: int, farthest: int | None
 ) -> Program[tuple[list[Score], People]]:
-    """The scores of an attack, and its people if it looks for them, as far as `farthest`."""
+    """The scores of an attack, and its people if it looks for them, as far as `farthest`.
+
+    >>> from tarry.study.attack import attack
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=attack("cutoff"), looks=0, spread=0)
+    >>> [counts] = next(attacked(case, [60], LedgerSums(sums={"linked": 1, "events": 3}), 1, None))
+    >>> counts.cutoffs
+    (60,)
+    """
     searches: list[Seeking] = []
     if farthest is not None:
         searches.append(seek_best(unit, farthest))
@@ -209,7 +216,7 @@ def _given(cutoffs: Sequence[int]) -> Generator[Sequence[int], Sequence[Score], 
 
 
 def _together(
-    case: Case, totals: Totals, searches: Sequence[Generator[Sequence[int], Sequence[Score], Any]]
+    case: Attempt, totals: Totals, searches: Sequence[Generator[Sequence[int], Sequence[Score], Any]]
 ) -> Program[list[Any]]:
     """Searches side by side: all cutoffs that they want at one time are counted at once."""
     answers: list[Any] = [None] * len(searches)
@@ -228,7 +235,7 @@ def _together(
     return answers
 
 
-def _called(case: Case, people: int, longest: Sequence[Score | None]) -> Program[dict[float, Calls]]:
+def _called(case: Attempt, people: int, longest: Sequence[Score | None]) -> Program[dict[float, Calls]]:
     asks = [Called(case=case, farthest=-1 if one is None else one.cutoff) for one in longest]
     if not asks:
         return {}

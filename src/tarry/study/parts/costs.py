@@ -12,20 +12,20 @@ from tarry.study.batching import overtaken_pairs
 from tarry.study.exact_sums import ONE, shares_in_parts, total
 from tarry.study.pairs import UNITS
 from tarry.study.parts.asking import Program, Tallied, select, tallied
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
 from tarry.study.practice import MICROSECONDS, Shown
 from tarry.study.runs import Cost
 
-__all__ = ["Delays", "Moved", "Overtaking", "Replayed", "replayed"]
+__all__ = ["DelayCounts", "Moved", "Overtaking", "Replayed", "replayed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Delays(Tallied):
-    """Delays, replies and labels of one draw, and what each observer sees of it.
+class DelayCounts(Tallied):
+    """DelayCounts, replies and labels of one draw, and what each observer sees of it.
 
-    >>> Delays(practice=0, draw=0, looks=5, covers=1).before
+    >>> DelayCounts(practice=0, draw=0, looks=5, covers=1).before
     5
     """
 
@@ -44,10 +44,10 @@ class Delays(Tallied):
         """Likewise."""
         return self.looks
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part."""
         if not view.own.any():
-            return Found(partial=Partial())
+            return Looked(partial=Partial())
         shown, own = view.shown(self.practice, self.draw), view.own
         table, release = view.table.keep(own), shown.release[own]
         waits = release - table.time
@@ -61,7 +61,7 @@ class Delays(Tallied):
             begin = firsts(table.actor)
             labels = shown.batched[own].astype(np.int64)
             rows["actor"] = np.stack([table.actor[begin], np.add.reduceat(labels, begin)], axis=1)
-        return Found(
+        return Looked(
             partial=Partial(
                 sums={"events": len(waits), "wait": total(waits)},
                 least={"wait": int(waits.min()), **least},
@@ -142,14 +142,14 @@ class Overtaking:
         """Labels."""
         return self.looks
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part: each moment with the one before it on its target."""
         rows = view.since(self.spread)
         release = view.shown(self.practice, self.draw).release[rows]
         table = view.table.keep(rows)
         overtaken, pairs, moment = overtaken_pairs(table, release)
         mine = moment >= view.start
-        return Found(
+        return Looked(
             partial=Partial(sums={"overtaken": total(shares_in_parts(overtaken[mine], pairs[mine]))})
         )
 
@@ -189,9 +189,15 @@ class Replayed:
 
 
 def replayed(setting: Setting, practice: int, draw: int) -> Program[Replayed]:
-    """What a draw costs, and how far it moves events."""
+    """What a draw costs, and how far it moves events.
+
+    >>> from tarry.study.baselines import baseline
+    >>> [asked] = next(replayed(Setting(practices=(baseline("jitter"),)), 0, 2))
+    >>> asked.practice, asked.draw
+    (0, 2)
+    """
     what = setting.practices[practice]
-    ask = Delays(practice=practice, draw=draw, looks=what.looks() or 0, covers=what.covers)
+    ask = DelayCounts(practice=practice, draw=draw, looks=what.looks() or 0, covers=what.covers)
     [partial] = yield [ask]
     count, replies = partial.sums["events"], partial.tallies["reply"].total
     ranks = {"wait": _around(count, 0.5) + _around(count, 0.95), "reply": _middle(replies)}

@@ -4,10 +4,10 @@ An engine does four things, and knows nothing of what is counted:
 
 1. It brings a source into slices: numbers for actor and target (`table_of` says which), times in
    microseconds, and the columns `track` and `declared` where the question names them. Cuts are moments.
-2. `run(task)` makes every slice a `Part`: its own events, those up to `task.before` microseconds earlier
+2. `run(task)` makes every slice a `SlicePart`: its events, those up to `task.before` microseconds earlier
    and those up to `task.after` later. It calls `task.look(part)` once for each slice, anywhere, in any
    order, again after a failure: equal parts give equal answers. A task is small and can be pickled.
-3. `look` gives a `Found`: a partial result, and rows of whole numbers by family. The first column of rows
+3. `look` gives a `Looked`: a partial result, and rows of whole numbers by family. The first column of rows
    is a key. All rows of a family with one key must come together: an engine deals them into buckets
    (`bucket_of`), and calls `task.reduce(family, rows)` once for each bucket, or for several whole buckets
    at once. Rows come in any order. A bucket has all rows of its keys, and so few keys that it fits.
@@ -28,14 +28,14 @@ from tarry.study.parts.partial import Partial, merged
 from tarry.study.source import SourceAccount
 from tarry.study.table import EventTable
 
-__all__ = ["Engine", "Found", "InMemory", "Part", "Task", "bucket_of", "part_of"]
+__all__ = ["Engine", "InMemory", "Looked", "SlicePart", "Task", "bucket_of", "part_of"]
 
 
 _FIRST, _LAST = -(1 << 62), 1 << 62  # before and after every moment
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part:
+class SlicePart:
     """A slice and its halo.
 
     >>> from tarry.study.table import event_table
@@ -56,10 +56,10 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
+class Looked:
     """What a task found in one part.
 
-    >>> Found(partial=Partial(sums={"events": 2})).rows
+    >>> Looked(partial=Partial(sums={"events": 2})).rows
     {}
     """
 
@@ -68,7 +68,15 @@ class Found:
 
 
 class Task(Protocol):
-    """What is counted in one pass."""
+    """What is counted in one pass.
+
+    >>> from tarry.study.parts.asking import Asked
+    >>> from tarry.study.parts.survey import Survey
+    >>> from tarry.study.parts.view import Setting
+    >>> task: Task = Asked(setting=Setting(practices=()), asks=[Survey(window=5)])
+    >>> task.before, task.after
+    (5, 5)
+    """
 
     @property
     def before(self) -> int:
@@ -80,7 +88,7 @@ class Task(Protocol):
         """How much later than its slice a part ends, in microseconds."""
         ...
 
-    def look(self, part: Part) -> Found:
+    def look(self, part: SlicePart) -> Looked:
         """Count one part."""
         ...
 
@@ -90,7 +98,13 @@ class Task(Protocol):
 
 
 class Engine(Protocol):
-    """Brings a history in slices before a task."""
+    """Brings a history in slices before a task.
+
+    >>> from tarry.study.table import event_table
+    >>> engine: Engine = InMemory(table=event_table(actor=[1], target=[2], time=[3]))
+    >>> engine.reading.rows, list(engine.notes)
+    (0, [])
+    """
 
     @property
     def reading(self) -> SourceAccount:
@@ -107,14 +121,14 @@ class Engine(Protocol):
         ...
 
 
-def part_of(table: EventTable, start: int, end: int, *, before: int, after: int) -> Part:
+def part_of(table: EventTable, start: int, end: int, *, before: int, after: int) -> SlicePart:
     """The part of a table in memory.
 
     >>> from tarry.study.table import event_table
     >>> len(part_of(event_table(actor=[1], target=[1], time=[7]), 0, 5, before=0, after=3).table)
     1
     """
-    return Part(table=table.between(start - before, end + after), start=start, end=end)
+    return SlicePart(table=table.between(start - before, end + after), start=start, end=end)
 
 
 def bucket_of(keys: IntArray, buckets: int) -> IntArray:
@@ -137,7 +151,7 @@ class InMemory:
     ...     before, after = 0, 0
     ...
     ...     def look(self, part):
-    ...         return Found(partial=Partial(sums={"events": len(part.table)}))
+    ...         return Looked(partial=Partial(sums={"events": len(part.table)}))
     >>> table = event_table(actor=[1, 1, 1], target=[1, 2, 3], time=[0, 5, 9])
     >>> InMemory(table=table, cuts=(5, 7)).run(Count()).sums
     {'events': 3}
@@ -162,7 +176,7 @@ class InMemory:
         ]
         return merged([*(each.partial for each in found), *self._reduced(task, found)])
 
-    def _reduced(self, task: Task, found: Sequence[Found]) -> list[Partial]:
+    def _reduced(self, task: Task, found: Sequence[Looked]) -> list[Partial]:
         partials: list[Partial] = []
         for family in dict.fromkeys(family for each in found for family in each.rows):
             rows = np.concatenate([each.rows[family] for each in found if family in each.rows])

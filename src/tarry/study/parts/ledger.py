@@ -9,7 +9,7 @@ import numpy as np
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import Totals, Truth
 from tarry.study.parts.asking import Program
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import View, firsts, pair_sum
 from tarry.study.person import PairShare, Yardsticks, candidates_within, pairs_of_day, persons_within
@@ -25,6 +25,16 @@ def slice_counts(view: View, before: int, count: Counting) -> dict[str, int]:
     """F(slice + halo) - F(halo): pairs whose later event is of the slice, of those that claims are about.
 
     `count` is given events, and which events of the part they are.
+
+    >>> from tarry.study.parts.engine import part_of
+    >>> from tarry.study.parts.view import Setting
+    >>> from tarry.study.table import event_table
+    >>> part = part_of(
+    ...     event_table(actor=[1, 1, 1], target=[1, 2, 3], time=[0, 5, 9]), 5, 10, before=9, after=0
+    ... )
+    >>> view = View(part, Setting(practices=()))
+    >>> slice_counts(view, 9, lambda table, rows: {"pairs": pair_sum([len(table)])})
+    {'pairs': 3}
     """
     rows = view.since(before) & view.looked_at
     halo = rows & view.halo
@@ -52,10 +62,10 @@ class Ledger:
         """A day, the window and every reach lie inside."""
         return max(_DAY, self.window, *self.reaches)
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part."""
         own = view.table.keep(view.own & view.looked_at)
-        return Found(
+        return Looked(
             partial=Partial(
                 sums={
                     "events": len(own),
@@ -155,6 +165,11 @@ class LedgerSums:
 
 
 def ledger(window: int, reaches: Sequence[int]) -> Program[Any]:
-    """Count all pairs."""
+    """Count all pairs.
+
+    >>> [asked] = next(ledger(5, [60]))
+    >>> asked.reaches
+    (5, 60)
+    """
     [partial] = yield [Ledger(window=window, reaches=tuple(sorted({window, *reaches})))]
     return LedgerSums(sums=partial.sums)

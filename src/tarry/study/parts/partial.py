@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, TypeVar
 
-from tarry.study.parts.tally import Tally
+from tarry.study.parts.tally import ValueTally
 
 __all__ = ["TOP", "Partial", "merged"]
 
@@ -28,7 +28,7 @@ class Partial:
     least: Mapping[str, int] = field(default_factory=dict)  # the smallest of all
     most: Mapping[str, int] = field(default_factory=dict)  # the largest of all
     tops: Mapping[str, Sequence[int]] = field(default_factory=dict)  # the ten largest, largest first
-    tallies: Mapping[str, Tally] = field(default_factory=dict)  # how often each value occurs
+    tallies: Mapping[str, ValueTally] = field(default_factory=dict)  # how often each value occurs
 
     def plus(self, other: "Partial") -> "Partial":
         """Both together. The order in which parts are added changes nothing."""
@@ -37,7 +37,7 @@ class Partial:
             least=_joined(self.least, other.least, min),
             most=_joined(self.most, other.most, max),
             tops=_joined(self.tops, other.tops, _largest),
-            tallies=_joined(self.tallies, other.tallies, Tally.plus),
+            tallies=_joined(self.tallies, other.tallies, ValueTally.plus),
         )
 
     def within(self, prefix: str) -> "Partial":
@@ -75,7 +75,7 @@ class Partial:
         True
         """
         plain = json.loads(text)
-        tallies = {name: Tally.from_dict(each) for name, each in plain.pop("tallies").items()}
+        tallies = {name: ValueTally.from_dict(each) for name, each in plain.pop("tallies").items()}
         tops = {name: tuple(each) for name, each in plain.pop("tops").items()}
         return cls(**plain, tops=tops, tallies=tallies)
 

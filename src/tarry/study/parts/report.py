@@ -6,7 +6,7 @@ from itertools import product
 
 from tarry.study.audit import Report, Stages
 from tarry.study.parts.asking import Program, drive
-from tarry.study.parts.claims import Case, attacked
+from tarry.study.parts.claims import Attempt, attacked
 from tarry.study.parts.costs import Replayed, replayed
 from tarry.study.parts.engine import Engine
 from tarry.study.parts.ledger import LedgerSums, ledger
@@ -97,7 +97,7 @@ def _attacked(
             continue
         moved, first = seen[number, draw].moved[watcher], seen[number, 0].moved[watcher]
         spread = 0 if moved is None else moved.spread
-        case = Case(
+        case = Attempt(
             practice=number,
             draw=draw,
             observer=watcher,

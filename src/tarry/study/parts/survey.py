@@ -11,7 +11,7 @@ from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
 from tarry.study.batching import FINE, PERCENTILES, Batching, Measures
 from tarry.study.parts.asking import Opened, Program, Tallied, select, tallied
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
 from tarry.study.table import EventTable, check_named, is_named
@@ -39,11 +39,11 @@ class Survey(Tallied):
         """Likewise."""
         return self.window
 
-    def look(self, view: View) -> Found:
+    def look(self, view: View) -> Looked:
         """Count one part; what reaches over its edges is left to the rows."""
         own = view.table.keep(view.own)
         if not len(own):
-            return Found(partial=Partial())
+            return Looked(partial=Partial())
         before, after = partner_distance(view.table.history, view.table.time)
         partners = (np.minimum(before, after) <= self.window) & view.own
         moved = (np.diff(own.actor) == 0) & (np.diff(own.target) != 0)
@@ -52,7 +52,7 @@ class Survey(Tallied):
         by_time = row_order(own.time, own.actor, own.target)
         tallies |= tallied("null", _null_gaps(own, by_time), self.opened)
         sums = {"events": len(own), "partners": int(partners.sum()), **_remarkable(view.setting, own)}
-        return Found(
+        return Looked(
             partial=Partial(
                 sums=sums,
                 least={"time": int(own.time.min())},
@@ -177,7 +177,12 @@ class Surveyed:
 
 
 def survey(setting: Setting) -> Program[Surveyed]:
-    """Measure a history, as `measure` does, and check what can be checked before a replay."""
+    """Measure a history, as `measure` does, and check what can be checked before a replay.
+
+    >>> [asked] = next(survey(Setting(practices=(), window=5)))
+    >>> asked.window
+    5
+    """
     ask = Survey(window=setting.window)
     [partial] = yield [ask]
     sums = dict(partial.sums)

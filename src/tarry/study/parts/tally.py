@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.core.lanes import IntArray
 
-__all__ = ["EXACT", "Bin", "Tally", "tally_of"]
+__all__ = ["EXACT", "ValueBin", "ValueTally", "tally_of"]
 
 #: All bits of a value are kept: every bin is one value.
 EXACT = 63
@@ -17,11 +17,11 @@ _POWERS = np.array([1 << bit for bit in range(63)], dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bin:
+class ValueBin:
     """Where a rank lies: among the values low..high, with so many values below them.
 
     >>> tally_of(np.array([3, 5, 5])).at(2)
-    Bin(low=5, high=5, before=1)
+    ValueBin(low=5, high=5, before=1)
     """
 
     low: int
@@ -35,7 +35,7 @@ class Bin:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tally:
+class ValueTally:
     """Counts of values, in bins that keep the first bits of each value.
 
     With few distinct values a bin is one value. With many, bits are dropped until there are few bins. How
@@ -54,13 +54,13 @@ class Tally:
         """How many values there are."""
         return sum(self.count.tolist())
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: "ValueTally") -> "ValueTally":
         """Both together."""
         bits = min(self.bits, other.bits)
         low = np.concatenate((_low(self.low, bits), _low(other.low, bits)))
         return _fitting(low, np.concatenate((self.count.astype(object), other.count.astype(object))), bits)
 
-    def at(self, rank: int) -> Bin:
+    def at(self, rank: int) -> ValueBin:
         """The bin of the value with so many values before it, in rising order.
 
         >>> tally_of(np.array([9, 2])).at(0).low
@@ -69,7 +69,7 @@ class Tally:
         before = 0
         for low, count in zip(self.low.tolist(), self.count.tolist(), strict=True):
             if rank < before + count:
-                return Bin(low=low, high=low + _width(low, self.bits) - 1, before=before)
+                return ValueBin(low=low, high=low + _width(low, self.bits) - 1, before=before)
             before += count
         raise IndexError(rank)
 
@@ -78,10 +78,10 @@ class Tally:
         return {"bits": self.bits, "low": self.low.tolist(), "count": self.count.tolist()}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Tally":
+    def from_dict(cls, plain: Mapping[str, Any]) -> "ValueTally":
         """What `as_dict` gave.
 
-        >>> Tally.from_dict(tally_of(np.array([3, 5])).as_dict()).at(1).low
+        >>> ValueTally.from_dict(tally_of(np.array([3, 5])).as_dict()).at(1).low
         5
         """
         return cls(
@@ -91,7 +91,7 @@ class Tally:
         )
 
 
-def tally_of(values: IntArray) -> Tally:
+def tally_of(values: IntArray) -> ValueTally:
     """The tally of some values.
 
     >>> tally_of(np.array([], dtype=np.int64)).total
@@ -101,7 +101,7 @@ def tally_of(values: IntArray) -> Tally:
     return _fitting(low, count, EXACT)
 
 
-def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> Tally:
+def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> ValueTally:
     """With as many bits as leave few enough bins, of at most so many and at least one."""
     least, most = 1, bits
     while least < most:  # the most bits with few enough bins
@@ -110,7 +110,9 @@ def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) 
         least, most = (middle, most) if fits else (least, middle - 1)
     order = np.argsort(low, kind="stable")
     bins, first = np.unique(_low(low[order], least), return_index=True)
-    return Tally(bits=least, low=bins, count=np.add.reduceat(count[order], first) if len(bins) else count)
+    return ValueTally(
+        bits=least, low=bins, count=np.add.reduceat(count[order], first) if len(bins) else count
+    )
 
 
 def _low(values: IntArray, bits: int) -> IntArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tarry.core.entropy import Seeded
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.parts.engine import Part
+from tarry.study.parts.engine import SlicePart
 from tarry.study.practice import Observer, Practice, Shown
 from tarry.study.table import EventTable, is_named
 
@@ -32,9 +32,16 @@ class Setting:
 
 
 class View:
-    """One part, for all asks of one pass."""
+    """One part, for all asks of one pass.
 
-    def __init__(self, part: Part, setting: Setting) -> None:
+    >>> from tarry.study.parts.engine import part_of
+    >>> from tarry.study.table import event_table
+    >>> part = part_of(event_table(actor=[1, 1], target=[1, 2], time=[0, 5]), 5, 9, before=5, after=0)
+    >>> View(part, Setting(practices=())).halo.tolist()
+    [True, False]
+    """
+
+    def __init__(self, part: SlicePart, setting: Setting) -> None:
         self.setting, self.start, self.end = setting, part.start, part.end
         self.table: EventTable = part.table
         self._shown: tuple[tuple[int, int], Shown] | None = None

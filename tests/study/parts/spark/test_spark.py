@@ -15,7 +15,7 @@ from study.parts.histories import QUESTIONS, figures, named_history, skewed_hist
 from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import audit
 from tarry.study.parts import report
-from tarry.study.parts.engine import Found
+from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.spark import engine, rows, workers
 from tarry.study.parts.spark.engine import Spark, audit_on_spark
@@ -105,7 +105,7 @@ class Sizes:
     before = after = 10_000_000
 
     def look(self, part):
-        return Found(partial=Partial(tallies={"events": tally_of(np.array([len(part.table)]))}))
+        return Looked(partial=Partial(tallies={"events": tally_of(np.array([len(part.table)]))}))
 
     def reduce(self, family, rows):
         raise AssertionError(family)
@@ -122,7 +122,7 @@ class Keys:
     def look(self, part):
         own = part.table.actor[part.own]
         partial = Partial(sums={"events": len(own)}, most={"huge": 1 << 70})
-        return Found(partial=partial, rows={"people": np.stack([own, np.ones_like(own)], axis=1)})
+        return Looked(partial=partial, rows={"people": np.stack([own, np.ones_like(own)], axis=1)})
 
     def reduce(self, family, rows):
         if self.refuses is not None:

@@ -17,7 +17,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import IntArray
 from tarry.readers.columns import Columns, Wanted, choose_columns
 from tarry.readers.faults import clip
-from tarry.readers.files import _stated_unit as _unit_of
+from tarry.readers.files import stated_unit as unit_of_file
 from tarry.readers.times import check_unit
 from tarry.study.parts.cuts import Rhythm
 from tarry.study.parts.spark import rows, workers
@@ -106,7 +106,7 @@ def stated_unit(source: str | Path) -> str | None:
     True
     """
     path = Path(source)
-    return _unit_of(path) if path.is_file() else None
+    return unit_of_file(path) if path.is_file() else None
 
 
 def mapped(frame: Frame, run: Callable[..., Any], schema: str) -> Frame:

@@ -20,7 +20,7 @@ import polars as pl
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.lanes import IntArray
 from tarry.study.parts.cuts import slice_numbers
-from tarry.study.parts.engine import Found, Part, Task, bucket_of
+from tarry.study.parts.engine import Looked, SlicePart, Task, bucket_of
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.table import event_table
 
@@ -107,7 +107,7 @@ def look(frames: Frames, job: Job) -> Frames:
     ...     before, after = 0, 0
     ...
     ...     def look(self, part):
-    ...         return Found(partial=Partial(sums={"events": len(part.table)}))
+    ...         return Looked(partial=Partial(sums={"events": len(part.table)}))
     >>> frame = pl.DataFrame({"slice": [0, 1, 1], "actor": [1] * 3, "target": [1, 2, 3], "time": [3, 9, 9]})
     >>> answers = look(iter([frame]), Job(task=Count(), cuts=np.array([5])))
     >>> [Partial.from_json(row["data"].decode()).sums for each in answers for row in each.to_dicts()]
@@ -125,12 +125,12 @@ def look(frames: Frames, job: Job) -> Frames:
             return
 
 
-def _part(rows: pl.DataFrame, start: int, end: int) -> Part:
+def _part(rows: pl.DataFrame, start: int, end: int) -> SlicePart:
     columns = {name: rows[name].to_numpy() for name in rows.columns if name != "slice"}
-    return Part(table=event_table(**columns), start=start, end=end)
+    return SlicePart(table=event_table(**columns), start=start, end=end)
 
 
-def _answers(found: Found, number: int, buckets: int) -> pl.DataFrame:
+def _answers(found: Looked, number: int, buckets: int) -> pl.DataFrame:
     """A partial result, and the rows of each family by bucket.
 
     One bucket of each family is there though it has no rows, so that its task hears of every family.

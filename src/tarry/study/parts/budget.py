@@ -1,0 +1,103 @@
+"""How much memory and disk an audit by parts takes, and what fits into what is given."""
+
+import os
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from tarry.core.errors import BadInput
+from tarry.core.exact import parse_number
+
+__all__ = ["RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
+
+_GIGABYTE = 10**9
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": _GIGABYTE, "TB": 10**12}
+# Measured with bench/slices.py, and rounded up:
+_WHOLE = 200  # bytes an event that the engine memory takes
+_PART = 400  # bytes an event of a part
+_PROCESS = 300 * 10**6  # of each process before it has any event
+_SORTED, _RAW, _ROWS = 24, 48, 60  # bytes an event on disk: sorted, before that, and rows by key
+_LEAST_PART = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSize:
+    """What a run may take.
+
+    >>> budget_for(10**8, memory=4 * 10**9, jobs=2).rows < 5 * 10**6
+    True
+    """
+
+    memory: int  # bytes, of all processes together
+    jobs: int  # processes
+    rows: int  # of one slice
+    most_rows: int  # of one part: a slice and its halo
+    disk: int  # bytes, at the most
+
+    @property
+    def sentence(self) -> str:
+        """The estimate, for people."""
+        return (
+            f"by parts: {self.jobs} processes with at most {self.memory / _GIGABYTE:.1f} GB of memory in "
+            f"all, about {self.disk / _GIGABYTE:.1f} GB of disk"
+        )
+
+
+def budget_for(events: int, *, memory: int, jobs: int) -> RunSize:
+    """Slices of such a size that all processes fit together.
+
+    >>> budget_for(10**8, memory=10**6, jobs=2)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: --memory must be at least 0.94 GB for 2 processes, not 0.001 GB: give ...
+    """
+    left = memory - (jobs + 1) * _PROCESS
+    most = left // jobs // _PART
+    least = (jobs + 1) * _PROCESS + 2 * _LEAST_PART * _PART * jobs
+    if most < 2 * _LEAST_PART:
+        raise BadInput(
+            f"--memory must be at least {ceil(least / 10**7) / 100:g} GB for {jobs} processes, "
+            f"not {memory / _GIGABYTE:.2g} GB",
+            "give more, or fewer --jobs",
+        )
+    return RunSize(
+        memory=memory,
+        jobs=jobs,
+        rows=min(most // 2, max(ceil(events / jobs), _LEAST_PART)),
+        most_rows=most,
+        disk=events * (_SORTED + _RAW + _ROWS),
+    )
+
+
+def memory_needed(events: int) -> int:
+    """About how many bytes the engine memory takes for so many events.
+
+    >>> memory_needed(10**6)
+    200000000
+    """
+    return events * _WHOLE
+
+
+def free_memory() -> int:
+    """What the machine has free, in bytes.
+
+    >>> free_memory() > 0
+    True
+    """
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    found = {line.partition(":")[0]: line for line in lines}
+    return int(found["MemAvailable"].split()[1]) * 1024
+
+
+def read_size(text: str) -> int:
+    """The bytes of a size such as 8GB or 500MB.
+
+    >>> read_size("1.5GB")
+    1500000000
+    """
+    unit = text.strip()[-2:].upper()
+    if unit not in _UNITS:
+        raise BadInput(f"a size of memory must end in MB or GB, not {text!r}", "write it like 8GB")
+    return int(parse_number(text.strip()[:-2], "the size of memory") * _UNITS[unit])

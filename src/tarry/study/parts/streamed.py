@@ -1,0 +1,106 @@
+"""An audit by the engine `stream`, from a Parquet file or a table to the report."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tarry.core.errors import BadInput
+from tarry.readers.faults import Unreadable
+from tarry.study.audit import Report, Stages
+from tarry.study.parts.budget import RunSize, budget_for
+from tarry.study.parts.ordering import Ordered, open_batches, ordered
+from tarry.study.parts.refusals import check_by_parts
+from tarry.study.parts.report import audit_by_parts
+from tarry.study.parts.resources import Resources, events_of
+from tarry.study.parts.scratch import Scratch, scratch_for
+from tarry.study.parts.slices import Slices, frame_of
+from tarry.study.parts.stream import Streaming
+from tarry.study.question import Question
+from tarry.study.source import SourceAccount, read_source
+from tarry.study.table import EventTable
+
+__all__ = ["audit_streamed"]
+
+
+def audit_streamed(
+    source: Any, question: Question, resources: Resources, progress: Stages | None = None
+) -> Report:
+    """The report, within the given memory.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> question = Question(practices=["nothing"], different=False)
+    >>> audit_streamed(table, question, Resources(engine="stream", jobs=1)).linked_pairs
+    1
+    """
+    check_by_parts(question)
+    events = events_of(source)
+    if isinstance(source, str | Path):
+        if events is None:
+            raise BadInput(
+                f"the engine stream reads Parquet files (.parquet), and {Path(source).name!r} is none",
+                "write the history as Parquet first, or use the engine memory",
+            )
+        name = _file_name(Path(source))
+    else:
+        account, source = read_source(source, question)
+        events, name = len(source), f"table {uuid4()}"
+    budget = budget_for(events, memory=resources.bytes, jobs=resources.processes)
+    if resources.say is not None:
+        resources.say(f"{events:,} rows {budget.sentence}")
+    with scratch_for(f"{version('tarry')} {name} {_question_name(question)}", resources.scratch) as scratch:
+        if isinstance(source, EventTable):
+            _write(source, scratch)
+            notes = source.notes
+        else:
+            found = ordered(open_batches(Path(source), question), question, scratch, budget.memory // 2)
+            account, notes = _account(found), found.left_out
+        with Streaming(
+            slices=_slices(scratch, budget),
+            scratch=scratch,
+            jobs=budget.jobs,
+            most_rows=budget.most_rows,
+            reading=account,
+            notes=notes,
+        ) as engine:
+            return audit_by_parts(engine, question, progress)
+
+
+def _write(table: EventTable, scratch: Scratch) -> None:
+    with scratch.whole("sorted.parquet") as draft:
+        frame_of(table).write_parquet(draft)
+
+
+def _account(found: Ordered) -> SourceAccount:
+    return SourceAccount(
+        rows=found.rows,
+        unreadable=tuple(Unreadable(line, reason) for line, reason in found.unreadable),
+        unreadable_count=found.unreadable_count,
+        notes=found.notes,
+    )
+
+
+def _slices(scratch: Scratch, budget: RunSize) -> Slices:
+    """Where the first run of these cut, so that what is finished still fits."""
+    path = scratch.path("sorted.parquet")
+    if (kept := scratch.read("cuts.json")) is not None:
+        return Slices(path=path, cuts=tuple(kept["cuts"]))
+    slices = Slices.cut(path, budget.rows)
+    scratch.write("cuts.json", {"cuts": list(slices.cuts)})
+    return slices
+
+
+def _file_name(path: Path) -> str:
+    """Which file it is, and in which state."""
+    try:
+        state = path.stat()
+    except OSError:
+        return str(path)
+    return f"{path.resolve()} {state.st_size} {state.st_mtime_ns}"
+
+
+def _question_name(question: Question) -> str:
+    """All that an answer depends on: another question is another run."""
+    plain = {name: value for name, value in vars(question).items() if name not in ("attacks", "limits")}
+    return f"{plain} {[method.name for method in question.attacks]}"

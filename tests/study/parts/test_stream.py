@@ -1,0 +1,243 @@
+"""The engine stream: from a Parquet file, within a memory, and on from where a run was killed."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tarry.core.errors import BadInput, NotPossible
+from tarry.study.audit import Question, audit
+from tarry.study.parts.refusals import NO_INTERVAL
+from tarry.study.parts.resources import Resources
+from tarry.study.parts.scratch import scratch_for
+
+GB = 10**9
+
+
+def history(size=4_000, seed=1):
+    """Texts and numbers, ties and duplicates, rows that cannot be read, bots, busy people, tracks."""
+    rng = np.random.default_rng(seed)
+    actor = rng.integers(0, 60, size)
+    return pl.DataFrame(
+        {
+            "user": [None if place % 500 == 7 else f"u{each}" for place, each in enumerate(actor)],
+            "page": rng.integers(0, 40, size),
+            "when": pl.Series(rng.integers(0, 400_000, size) * 1_000_000 + 1_700_000_000_000_000).cast(
+                pl.Datetime("us")
+            ),
+            "kind": rng.integers(0, 2, size),
+            "more": rng.integers(0, 2, size).astype(bool),
+            "is_bot": actor == 3,
+        }
+    )
+
+
+def figures(report):
+    """All figures but the intervals over people."""
+    runs = tuple(replace(run, people=replace(run.people, interval=None)) for run in report.runs)
+    plain = json.loads(replace(report, runs=runs).to_json())
+    plain["notes"] = [note for note in plain["notes"] if note != NO_INTERVAL]
+    return plain
+
+
+def small_parts(monkeypatch, rows=700):
+    """As if so little memory were given that there are several slices."""
+    from tarry.study.parts import streamed
+
+    whole = streamed.budget_for
+    monkeypatch.setattr(
+        streamed, "budget_for", lambda events, **limits: replace(whole(events, **limits), rows=rows)
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"collapse": True, "busy_limit": 75, "without_bots": False},
+        {"without_bots": True, "suspects": ["u1", "u2", "u5"]},
+        {"practices": ["nothing", "jitter:1h"], "observers": ["notified", "archive"], "draws": 2},
+    ],
+    ids=["plain", "filters", "suspects", "habits"],
+)
+def test_a_parquet_file_by_parts_says_what_it_says_as_a_whole(tmp_path, monkeypatch, options):
+    """The same figures, the same notes, the same account of what could not be read; and nothing stays."""
+    path, scratch = tmp_path / "acts.parquet", tmp_path / "scratch"
+    scratch.mkdir()
+    history().write_parquet(path)
+    small_parts(monkeypatch)
+    question = Question(
+        **{"practices": ["nothing", policy()], "different": False, **options},
+        track="kind",
+        declared="more",
+        time="when",
+    )
+    by_parts = audit(
+        path, question, engine=Resources(engine="stream", memory=2 * GB, jobs=1, scratch=scratch)
+    )
+    whole = audit(path, question)
+
+    assert figures(by_parts) == figures(whole)
+    assert by_parts.reading == whole.reading
+    assert by_parts.measures == replace(whole.measures, different=None)
+    assert list(scratch.iterdir()) == []
+
+
+def policy():
+    from tarry.core.policy import Policy
+
+    return Policy(epsilon="1", gap="11m", labels="declared", track_gaps={"1": "20m"})
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tarry.study.audit import Question, audit
+from tarry.study.parts import streamed
+from tarry.study.parts.resources import Resources
+from dataclasses import replace
+whole = streamed.budget_for
+streamed.budget_for = lambda events, **limits: replace(whole(events, **limits), rows=700)
+if __name__ == "__main__":
+    question = Question(practices=["nothing", "jitter:1h"], time="when", different=False)
+    resources = Resources(engine="stream", memory=2 * 10**9, jobs=2, scratch=Path(sys.argv[2]))
+    print(audit(sys.argv[1], question, engine=resources).to_json())
+"""
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    """Killed while it sorts, and after some passes: the next run ends with the same answer."""
+    path, scratch, code = tmp_path / "acts.parquet", tmp_path / "scratch", tmp_path / "run.py"
+    scratch.mkdir()
+    history().write_parquet(path)
+    code.write_text(RUN, encoding="utf-8")
+    for sign in ("raw-*", "pass-0000-*", "pass-0003-*", "pass-0006*"):
+        killed_at(code, path, scratch, sign)
+    [folder] = scratch.iterdir()
+    kept = {file.name: file.stat().st_mtime_ns for file in folder.glob("pass-????.json")}
+    assert kept
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    done = subprocess.run(
+        [sys.executable, str(code), str(path), str(scratch)], capture_output=True, text=True, check=True
+    )
+    question = Question(practices=["nothing", "jitter:1h"], time="when", different=False)
+    last, whole = json.loads(done.stdout), figures(audit(path, question))
+    for run in last["attacks"]:
+        run["best_interval"] = None
+
+    assert last["attacks"] == whole["attacks"]
+    assert last["costs"] == whole["costs"]
+    assert list(scratch.iterdir()) == []
+
+
+def killed_at(code, path, scratch, sign):
+    """Start a run, and kill it and its processes as soon as there is such a file."""
+    with subprocess.Popen(
+        [sys.executable, str(code), str(path), str(scratch)],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as run:
+        while not any(scratch.glob(f"*/{sign}")):
+            assert run.poll() is None, f"the run ended before {sign}"
+            time.sleep(0.01)
+        os.killpg(run.pid, signal.SIGKILL)
+
+
+def test_two_runs_of_one_audit_do_not_share_a_folder(tmp_path):
+    """The second is refused while the first is at work."""
+    with (
+        scratch_for("one", tmp_path),
+        pytest.raises(BadInput, match="another run of the same audit uses the scratch folder"),
+        scratch_for("one", tmp_path),
+    ):
+        pass
+
+
+def test_a_folder_that_others_may_read_is_not_used(tmp_path):
+    """Somebody else may have put it there."""
+    with scratch_for("one", tmp_path) as scratch:
+        name = scratch.folder
+    name.mkdir(mode=0o755)
+    with pytest.raises(BadInput, match="is not private to this user"), scratch_for("one", tmp_path):
+        pass
+
+
+def test_what_cannot_be_done_by_parts_is_refused():
+    """Each in a sentence that says what to use."""
+    table = history()
+    for options, refused in (
+        ({"practices": ["pool"]}, "the practice pool looks at a whole history"),
+        ({"practices": ["threshold:5"]}, "the practice threshold:5 looks at a whole history"),
+        ({"different": True}, "--different"),
+        ({"attacks": ["informed"]}, "the attack informed cannot be done by parts of a history: use the"),
+    ):
+        with pytest.raises(BadInput, match=refused):
+            audit(table, Question(**{"practices": ["nothing"], **options}), engine="stream")
+
+
+def test_what_is_asked_besides_is_left_out_with_a_reason(tmp_path):
+    """The audit stands without a recommendation and without the long watch."""
+    report = audit(
+        history(300),
+        Question(time="when", watch=True),
+        engine=Resources(engine="stream", jobs=1, scratch=tmp_path),
+    )
+
+    assert report.no_advice.startswith("a recommendation cannot be made by parts")
+    assert report.no_watch.startswith("the long watch cannot be done by parts")
+    assert NO_INTERVAL in report.notes
+
+
+def test_auto_takes_what_fits():
+    """By the number of events and the memory that is given."""
+    auto = Resources(engine="auto", memory=GB)
+
+    assert auto.chosen(10**4) == "memory"
+    assert auto.chosen(10**9) == "stream"
+    assert auto.chosen(None) == "memory"
+
+
+def test_only_parquet_is_read_by_parts(tmp_path):
+    """Texts have no index of times."""
+    path = tmp_path / "acts.csv"
+    history(300).write_csv(path)
+    with pytest.raises(
+        BadInput, match=r"the engine stream reads Parquet files \(.parquet\), and 'acts.csv'"
+    ):
+        audit(path, Question(practices=["nothing"]), engine="stream")
+
+
+def test_times_must_say_what_they_are(tmp_path):
+    """A unit is guessed from a whole column, and a part is none."""
+    path = Path(tmp_path / "acts.parquet")
+    pl.DataFrame({"user": [1, 2], "page": [1, 2], "time": [5, 6]}).write_parquet(path)
+    with pytest.raises(BadInput, match="give --time-unit s, ms, us or ns"):
+        audit(path, Question(practices=["nothing"]), engine="stream")
+
+
+def test_parts_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    """Delays so long that a part would be the whole history."""
+    from tarry.study.parts import streamed
+
+    whole = streamed.budget_for
+    monkeypatch.setattr(
+        streamed,
+        "budget_for",
+        lambda events, **limits: replace(whole(events, **limits), rows=50, most_rows=90),
+    )
+    with pytest.raises(NotPossible, match="and 90 fit: give more --memory"):
+        audit(
+            history(300),
+            Question(practices=["nothing"], time="when"),
+            engine=Resources(engine="stream", jobs=1, scratch=tmp_path),
+        )
