@@ -8,3 +8,5 @@
 Only calls are made that Spark Connect knows, so that the same job runs on one computer, on a cluster, on a
 service, and on other servers that speak its protocol.
 """
+
+__all__: list[str] = []
