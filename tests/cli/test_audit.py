@@ -355,3 +355,46 @@ def test_what_is_wrong_is_said_in_one_sentence(words, told, history):
 def test_a_missing_history_is_said_in_one_sentence(tmp_path):
     assert "no such file" in refusal(tmp_path / "nowhere.parquet")
     assert "a history needs at least 2 events" in refusal(write(tmp_path / "one.csv", [("a", "p", 0)]))
+
+
+def test_by_parts_it_says_the_same(tmp_path):
+    """Another engine, the same figures; the estimate stands on standard error before the work."""
+    path = tmp_path / "acts.parquet"
+    FRAME.write_parquet(path)
+    asked = [path, "--baseline", "jitter:1h", "--json"]
+    parts = ["--engine", "stream", "--memory", "2GB", "--jobs", "1", "--scratch", tmp_path]
+    code, out, err = run(*asked, *parts)
+    by_parts, whole = json.loads(out), answer(*asked[:-1], "--engine", "memory")
+
+    assert code == 0
+    assert "1,500 rows by parts: 1 processes with at most 2.0 GB of memory in all" in err
+    for each in (*by_parts["attacks"], *whole["attacks"]):
+        each["best_interval"] = None
+    for name in ("attacks", "costs", "yardsticks", "linked_pairs", "actor_rates", "null_gaps_s"):
+        assert by_parts[name] == whole[name], name
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--engine", "dask"], "unknown engine 'dask': use memory, stream, auto"),
+        (["--memory", "8"], "a size of memory must end in MB or GB, not '8': write it like 8GB"),
+        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (
+            ["--engine", "stream", "--memory", "1MB", "--jobs", "2"],
+            "--memory must be at least 0.94 GB for 2",
+        ),
+        (
+            ["--engine", "stream", "--scratch", "/no/such"],
+            "the scratch folder '/no/such' cannot be written",
+        ),
+        (["--engine", "stream", "--baseline", "kloak"], "the practice kloak looks at a whole history"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_said_in_one_sentence(words, told, tmp_path):
+    path = tmp_path / "acts.parquet"
+    FRAME.write_parquet(path)
+    code, out, err = run(path, *words)
+
+    assert (code, out) == (2, "")
+    assert told in err

@@ -75,7 +75,7 @@ def questions(draw):
     return Question(
         practices=["nothing", *practices],
         observers=observers,
-        attacks=draw(st.sampled_from([["cutoff"], ["recipient"], ["cutoff", "recipient"]])),
+        attacks=draw(st.sampled_from([["cutoff"], ["recipient", "cutoff"], ["nearest"], ["nearest:0.3"]])),
         window=draw(st.sampled_from(["0s", "7s", "5m"])),
         cutoffs=draw(st.sampled_from([None, ["1m"], ["0s", "10s", "2h"]])),
         seed=draw(st.integers(min_value=0, max_value=9)),

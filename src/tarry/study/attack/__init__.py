@@ -144,7 +144,8 @@ class Attack(ABC):
     name: str  # what tables and charts call it: the text that makes it
     needs: ClassVar[str] = ""  # where it applies, in words, if that is not everywhere
     seeks: ClassVar[str] = "linked pairs"  # what its counts are of
-    by_parts: ClassVar[bool] = False  # whether `tally` says all that its scores are made of
+    #: What it counts, pairs or events, where that can be done by parts; a pair counts where it is complete.
+    by_parts: ClassVar[str] = ""
 
     def applies_to(self, practice: Practice, watcher: Observer) -> bool:  # noqa: ARG002 - most do everywhere
         """Whether the method can be used there."""
@@ -154,16 +155,23 @@ class Attack(ABC):
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
         """How right its claims are, at each cutoff in microseconds."""
 
-    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally | None:  # noqa: ARG002 - likewise
-        """Counts of pairs at each cutoff, where scores are made of nothing else; None: they are not.
+    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
+        """Counts of pairs at each cutoff, all that scores are made of; where it counts pairs by parts."""
+        raise NotImplementedError
 
-        Such an attack can be done by parts of a history: a pair counts where its later arrival is.
-        """
-        return None
+    def tally_events(self, observed: Observed, own: BoolArray, cutoffs: Sequence[int]) -> PairTally:
+        """Counts of the events that are `own`, with others around them; where it counts events by parts."""
+        raise NotImplementedError
 
-    def scores_of(self, totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
+    def scores_of(
+        self, practice: Practice, totals: Totals, cutoffs: Sequence[int], counts: PairTally
+    ) -> list[Score]:
         """The scores that such counts make."""
         raise NotImplementedError
+
+    def looks(self, practice: Practice) -> int:  # noqa: ARG002 - likewise
+        """How far around an event it looks besides cutoff and window, in microseconds."""
+        return 0
 
     def farthest(self, window: int, spread: int) -> int | None:  # noqa: ARG002 - likewise
         """How far it looks for the best cutoff for claims about people; None: among its scores alone.

@@ -25,7 +25,7 @@ from tarry.study.pairs import (
     side_by_side,
 )
 from tarry.study.person import People, people_behind
-from tarry.study.practice import MICROSECONDS
+from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
@@ -166,19 +166,25 @@ def _limits(multiple: Fraction, gaps: IntArray) -> IntArray:
 class _OneCutoff(Attack):
     """One cutoff for all, among all pairs or those of one recipient."""
 
-    by_parts = True
+    by_parts = "pairs"
     name: str
     counting: Callable[[Truth, IntArray, Sequence[int]], PairTally]
     scoring: Callable[[Totals, Sequence[int], PairTally], list[Score]]
     about_people: bool
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        return self.scores_of(observed.truth.totals, cutoffs, self.tally(observed, cutoffs))
+        return self.scoring(observed.truth.totals, cutoffs, self.tally(observed, cutoffs))
 
     def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
         return self.counting(observed.truth, observed.seen, cutoffs)
 
-    def scores_of(self, totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
+    def scores_of(
+        self,
+        practice: Practice,  # noqa: ARG002 - claims know no policy
+        totals: Totals,
+        cutoffs: Sequence[int],
+        counts: PairTally,
+    ) -> list[Score]:
         return self.scoring(totals, cutoffs, counts)
 
     def farthest(self, window: int, spread: int) -> int | None:

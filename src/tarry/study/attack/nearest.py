@@ -8,6 +8,7 @@ batched events they flag, type-I error the share of the others.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeGuard
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from tarry.core.calibrate import power_bound
 from tarry.core.errors import BadInput
 from tarry.core.exact import Number, parse_number
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attack import Attack, AttackKind, Observed
-from tarry.study.practice import MICROSECONDS
+from tarry.core.policy import Policy
+from tarry.study.attack import Attack, AttackKind, Observed, PairTally, Totals
+from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.replay import label
 from tarry.study.score import Counts, Score
 
@@ -24,6 +26,7 @@ __all__ = ["NEAREST", "nearest_bound", "nearest_mass", "nearest_test"]
 
 _FAR = np.iinfo(np.int64).max
 _HALF = Fraction(1, 2)
+_COUNTS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
 
 def nearest_bound(counts: Counts, epsilon: Number, mass: Fraction, *, flips: int = 1) -> float:
@@ -118,16 +121,27 @@ def nearest_mass(
     """
     _check((arrival, actor, labels), target, own, watched)
     _check_lengths(window_us, gap_us)
+    close, rest = _mass((arrival, actor), labels, own, watched, (window_us, gap_us))
+    return Fraction(close, rest) if rest else Fraction(0)
+
+
+def _mass(
+    columns: tuple[IntArray, IntArray],
+    labels: BoolArray,
+    own: BoolArray,
+    watched: BoolArray,
+    lengths: tuple[int, int],
+) -> tuple[int, int]:
+    """Own events that are not batched with a watched one: those that count for P0, and all."""
+    (arrival, actor), (window_us, gap_us) = columns, lengths
     rest = np.flatnonzero(own)[~_batched(arrival, actor, own, watched, window_us)]
-    if not len(rest):
-        return Fraction(0)
     at = arrival[rest]
     nearest = _distances(at, np.sort(arrival[watched]))
     close = nearest <= gap_us
     step = np.where(close, nearest, 0)
     watched_later = np.isin(at + step, arrival[watched & ~labels])
     own_later = ~labels[rest] & np.isin(at - step, arrival[watched])
-    return Fraction(int((close & (watched_later | own_later)).sum()), len(rest))
+    return int((close & (watched_later | own_later)).sum()), len(rest)
 
 
 def _batched(
@@ -187,27 +201,66 @@ class _Nearest(Attack):
     share: Fraction  # of the targets, which are watched
     seeks = "batched events"
 
+    by_parts = "events"
+
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
+        own = np.ones(len(observed.seen), dtype=np.bool_)
+        return self._scores(observed.practice.policy, cutoffs, self.tally_events(observed, own, cutoffs))
+
+    def tally_events(self, observed: Observed, own: BoolArray, cutoffs: Sequence[int]) -> PairTally:
         table, policy = observed.truth.table, observed.practice.policy
         watched = _lots(table.target) < float(self.share)
+        mine, window = own & ~watched, observed.truth.window
         columns = (table.time, table.actor, table.target)
-        window = observed.truth.window
         scores = nearest_test(
-            observed.seen, *columns, own=~watched, watched=watched, window_us=window, cutoffs_us=cutoffs
+            observed.seen, *columns, own=mine, watched=watched, window_us=window, cutoffs_us=cutoffs
         )
-        # The bound is about one gap, and no chance of failing.
-        if policy is None or policy.delta or len(policy.gaps) > 1:
+        close, rest = 0, 0
+        if _is_bounded(policy):
+            labels = label(policy, table.history).batched if observed.labels is None else observed.labels
+            lengths = (window, self.looks(observed.practice))
+            close, rest = _mass((table.time, table.actor), labels, mine, watched, lengths)
+        counts = {name: [vars(score.counts)[name] for score in scores] for name in _COUNTS}
+        counts["persons"] = [score.persons or 0 for score in scores]
+        return {**counts, "close": [close] * len(scores), "rest": [rest] * len(scores)}
+
+    def scores_of(
+        self,
+        practice: Practice,
+        totals: Totals,  # noqa: ARG002 - it counts events and not pairs
+        cutoffs: Sequence[int],
+        counts: PairTally,
+    ) -> list[Score]:
+        return self._scores(practice.policy, cutoffs, counts)
+
+    def looks(self, practice: Practice) -> int:
+        """As far as its bound does: the gap of the policy."""
+        policy = practice.policy
+        if not _is_bounded(policy):
+            return 0
+        return int(policy.start_ticks(policy.gap) * policy.tick * MICROSECONDS)
+
+    @staticmethod
+    def _scores(policy: Policy | None, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
+        scores = [
+            Score(
+                cutoff=cutoff,
+                counts=Counts(**{name: counts[name][place] for name in _COUNTS}),
+                persons=counts["persons"][place],
+            )
+            for place, cutoff in enumerate(cutoffs)
+        ]
+        if not _is_bounded(policy):
             return scores
-        mass = nearest_mass(
-            *columns,
-            label(policy, table.history).batched if observed.labels is None else observed.labels,
-            own=~watched,
-            watched=watched,
-            window_us=window,
-            gap_us=int(policy.start_ticks(policy.gap) * policy.tick * MICROSECONDS),
-        )
+        close, rest = counts["close"][0], counts["rest"][0]
+        mass = Fraction(close, rest) if rest else Fraction(0)
         bounds = [nearest_bound(score.counts, policy.epsilon, mass) for score in scores]
         return [replace(score, power_bound=bound) for score, bound in zip(scores, bounds, strict=True)]
+
+
+def _is_bounded(policy: Policy | None) -> TypeGuard[Policy]:
+    """The bound is about one gap, and no chance of failing."""
+    return policy is not None and not policy.delta and len(policy.gaps) == 1
 
 
 def _lots(

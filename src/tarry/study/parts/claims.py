@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attack import Attack, Observed, Totals, Truth, best_of
+from tarry.study.attack import Attack, Observed, PairTally, Totals, Truth, best_of
 from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
 from tarry.study.exact_sums import ONE, shares_in_parts, total
-from tarry.study.parts.asking import Program
+from tarry.study.parts.asking import Inquiry, Program
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
 from tarry.study.parts.partial import TOP, Partial
-from tarry.study.parts.view import View, firsts
+from tarry.study.parts.view import Setting, View, firsts
 from tarry.study.person import (
     CONFIDENCES,
     SIZES,
@@ -27,7 +27,7 @@ from tarry.study.person import (
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
-__all__ = ["Attempt", "Called", "PairCounts", "attacked"]
+__all__ = ["Attempt", "Called", "EventCounts", "PairCounts", "attacked"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +93,9 @@ class PairCounts(_OfCase):
         """Count one part."""
 
         def count(table: EventTable, rows: BoolArray) -> Mapping[str, int]:
-            tally = self.case.method.tally(self.case.observed(view, table, rows), self.cutoffs) or {}
-            return {
-                f"{name}@{cutoff}": number
-                for name, numbers in tally.items()
-                for cutoff, number in zip(self.cutoffs, numbers, strict=True)
-            }
+            return _named(
+                self.case.method.tally(self.case.observed(view, table, rows), self.cutoffs), self.cutoffs
+            )
 
         return Looked(partial=Partial(sums=slice_counts(view, self.case.reach(self.farthest), count)))
 
@@ -106,11 +103,61 @@ class PairCounts(_OfCase):
         """Nothing: there are no rows."""
         return Partial()
 
-    def scores(self, totals: Totals, partial: Partial) -> list[Score]:
-        """The scores at the cutoffs."""
-        names = dict.fromkeys(name.partition("@")[0] for name in partial.sums)
-        tally = {name: [partial.sums[f"{name}@{cutoff}"] for cutoff in self.cutoffs] for name in names}
-        return self.case.method.scores_of(totals, self.cutoffs, tally)
+
+@dataclass(frozen=True, kw_only=True)
+class EventCounts(_OfCase):
+    """The events that a method counts, at some cutoffs, with others around them on both sides.
+
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> EventCounts(case=case, farthest=60, cutoffs=(10, 60), least=300).after
+    305
+    """
+
+    cutoffs: Sequence[int]  # microseconds
+    least: int  # microseconds: it looks so far, however short the cutoffs are
+
+    @property
+    def around(self) -> int:
+        """How far from an event those lie that it looks at."""
+        return max(self.case.reach(self.farthest), self.least)
+
+    @property
+    def before(self) -> int:
+        """All that is around the first events, and what their releases depend on."""
+        return self.around + self.case.looks
+
+    @property
+    def after(self) -> int:
+        """Likewise after the last events."""
+        return self.around + self.case.looks
+
+    def look(self, view: View) -> Looked:
+        """Count one part."""
+        time = view.table.time
+        near = (time >= view.start - self.around) & (time < view.end + self.around)
+        rows = near & view.looked_at
+        observed = self.case.observed(view, view.table.keep(rows), rows)
+        tally = self.case.method.tally_events(observed, view.own[rows], self.cutoffs)
+        return Looked(partial=Partial(sums=_named(tally, self.cutoffs)))
+
+    def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - it has no rows
+        """Nothing: there are no rows."""
+        return Partial()
+
+
+def _named(tally: PairTally, cutoffs: Sequence[int]) -> dict[str, int]:
+    """Each count of each cutoff under a name of its own."""
+    return {
+        f"{name}@{cutoff}": number
+        for name, numbers in tally.items()
+        for cutoff, number in zip(cutoffs, numbers, strict=True)
+    }
+
+
+def _tally(partial: Partial, cutoffs: Sequence[int]) -> PairTally:
+    """The counts by name again."""
+    names = dict.fromkeys(name.partition("@")[0] for name in partial.sums)
+    return {name: [partial.sums[f"{name}@{cutoff}"] for cutoff in cutoffs] for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,13 +235,20 @@ class Called(_OfCase):
 
 
 def attacked(
-    case: Attempt, cutoffs: Sequence[int], found: LedgerSums, unit: int, farthest: int | None
+    case: Attempt,
+    setting: Setting,
+    cutoffs: Sequence[int],
+    found: LedgerSums,
+    *,
+    unit: int,
+    farthest: int | None,
 ) -> Program[tuple[list[Score], People]]:
     """The scores of an attack, and its people if it looks for them, as far as `farthest`.
 
     >>> from tarry.study.attack import attack
     >>> case = Attempt(practice=0, draw=0, observer=0, method=attack("cutoff"), looks=0, spread=0)
-    >>> [counts] = next(attacked(case, [60], LedgerSums(sums={"linked": 1, "events": 3}), 1, None))
+    >>> found = LedgerSums(sums={"linked": 1, "events": 3})
+    >>> [counts] = next(attacked(case, Setting(practices=()), [60], found, unit=1, farthest=None))
     >>> counts.cutoffs
     (60,)
     """
@@ -203,7 +257,7 @@ def attacked(
         searches.append(seek_best(unit, farthest))
         if case.draw == 0:
             searches.extend(seek_longest(unit, farthest, right) for right in CONFIDENCES)
-    scores, *answers = yield from _together(case, found.totals, [_given(cutoffs), *searches])
+    scores, *answers = yield from _together(case, setting, found.totals, [_given(cutoffs), *searches])
     if farthest is None:
         return scores, best_of(scores)
     calls = yield from _called(case, found.people, answers[1:])
@@ -216,16 +270,20 @@ def _given(cutoffs: Sequence[int]) -> Generator[Sequence[int], Sequence[Score], 
 
 
 def _together(
-    case: Attempt, totals: Totals, searches: Sequence[Generator[Sequence[int], Sequence[Score], Any]]
+    case: Attempt,
+    setting: Setting,
+    totals: Totals,
+    searches: Sequence[Generator[Sequence[int], Sequence[Score], Any]],
 ) -> Program[list[Any]]:
     """Searches side by side: all cutoffs that they want at one time are counted at once."""
     answers: list[Any] = [None] * len(searches)
     wanted = {number: next(search) for number, search in enumerate(searches)}
     while wanted:
         cutoffs = tuple(sorted({cutoff for each in wanted.values() for cutoff in each}))
-        ask = PairCounts(case=case, farthest=max(cutoffs, default=0), cutoffs=cutoffs)
-        [partial] = yield [ask]
-        scores = {score.cutoff: score for score in ask.scores(totals, partial)}
+        [partial] = yield [_counts(case, setting, cutoffs)]
+        tally = _tally(partial, cutoffs)
+        practice = setting.practices[case.practice]
+        scores = {score.cutoff: score for score in case.method.scores_of(practice, totals, cutoffs, tally)}
         for number, mine in list(wanted.items()):
             try:
                 wanted[number] = searches[number].send([scores[cutoff] for cutoff in mine])
@@ -233,6 +291,14 @@ def _together(
                 answers[number] = end.value
                 del wanted[number]
     return answers
+
+
+def _counts(case: Attempt, setting: Setting, cutoffs: Sequence[int]) -> Inquiry:
+    farthest = max(cutoffs, default=0)
+    if case.method.by_parts == "pairs":
+        return PairCounts(case=case, farthest=farthest, cutoffs=cutoffs)
+    least = max(setting.window, case.method.looks(setting.practices[case.practice]))
+    return EventCounts(case=case, farthest=farthest, cutoffs=cutoffs, least=least)
 
 
 def _called(case: Attempt, people: int, longest: Sequence[Score | None]) -> Program[dict[float, Calls]]:

@@ -90,6 +90,7 @@ def _attacked(
     passed: Callable[[], None],
 ) -> list[AttackRun]:
     """Every attack on every draw through every observer's eyes."""
+    setting = setting_of(question)
     programs, runs = [], []
     for (number, draw), watcher, method in product(seen, range(len(question.observers)), question.attacks):
         practice, observer = question.practices[number], question.observers[watcher]
@@ -107,7 +108,11 @@ def _attacked(
         )
         cutoffs = question.cutoffs if first is None else reaching(question, first.spread)
         unit = 1 if moved is None else moved.unit
-        programs.append(attacked(case, cutoffs, found, unit, method.farthest(question.window, spread)))
+        programs.append(
+            attacked(
+                case, setting, cutoffs, found, unit=unit, farthest=method.farthest(question.window, spread)
+            )
+        )
         runs.append(
             AttackRun(
                 attack=method.name,
@@ -118,7 +123,7 @@ def _attacked(
                 seeks=method.seeks,
             )
         )
-    answers = drive(engine, setting_of(question), programs, passed)
+    answers = drive(engine, setting, programs, passed)
     return [
         replace(run, scores=tuple(scores), people=people)
         for run, (scores, people) in zip(runs, answers, strict=True)

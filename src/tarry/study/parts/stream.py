@@ -12,6 +12,7 @@ import numpy as np
 
 from tarry.core.errors import NotPossible
 from tarry.core.lanes import IntArray
+from tarry.study.audit import Stages
 from tarry.study.parts.engine import Looked, Task, bucket_of
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.scratch import Scratch
@@ -38,7 +39,7 @@ class Streaming:
     most_rows: int = 1 << 62  # of one part
     reading: SourceAccount = field(default_factory=SourceAccount)
     notes: Sequence[str] = ()
-    told: Callable[[int, int], None] | None = None  # slices of this pass: done, all
+    told: Stages | None = None  # is told the pass, and its slices: done, all
     _pass: int = 0
     _pool: ProcessPoolExecutor | None = None
 
@@ -92,7 +93,7 @@ class Streaming:
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()
             if self.told is not None and not quiet:
-                self.told(done, len(futures))
+                self.told(f"pass {self._pass}", done, len(futures))
         return [future.result() for future in futures]
 
 

@@ -63,8 +63,9 @@ def audit_streamed(
             most_rows=budget.most_rows,
             reading=account,
             notes=notes,
+            told=progress,
         ) as engine:
-            return audit_by_parts(engine, question, progress)
+            return audit_by_parts(engine, question)
 
 
 def _write(table: EventTable, scratch: Scratch) -> None:
