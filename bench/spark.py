@@ -139,10 +139,10 @@ def main() -> None:
             made_up(events, path)
             for engine in ("memory", "spark"):
                 seconds, processor, peak = measured(engine, path, given.spark_master)
-                each = processor / events * 1e6
-                print(
-                    f"{events:>12,} {engine:<8} {seconds:>9.1f} {processor:>12.1f} {each:>12.1f} {peak:>7.0f}"
+                figures = (
+                    f"{seconds:>9.1f} {processor:>12.1f} {processor / events * 1e6:>12.1f} {peak:>7.0f}"
                 )
+                print(f"{events:>12,} {engine:<8} {figures}", flush=True)
 
 
 if __name__ == "__main__":

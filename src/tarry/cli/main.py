@@ -115,6 +115,7 @@ EXTRAS = {
     "fast": ("cryptography",),
     "postgres": ("psycopg",),
     "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
+    "stream": ("duckdb",),
     "spark": ("pyspark", "pyarrow", "pandas"),
     "paper": ("scipy",),
     "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),

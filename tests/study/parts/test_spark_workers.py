@@ -51,9 +51,11 @@ class ByHand:
 
     def run(self, task):
         cuts = np.array(sorted(set(self.cuts)), dtype=np.int64)
-        job = workers.Job(task=task, cuts=cuts, buckets=self.buckets, mark=workers.code_mark())
-        dealt = pl.concat(workers.deal(batches(self.events, self.size), job)).sort("slice")
-        looked = pl.concat(workers.look(batches(dealt, self.size), job)).sort("bucket", "family", "width")
+        sliced = workers.SlicedTask(task=task, cuts=cuts, buckets=self.buckets, mark=workers.code_mark())
+        dealt = pl.concat(workers.deal(batches(self.events, self.size), sliced)).sort("slice")
+        looked = pl.concat(workers.look(batches(dealt, self.size), sliced)).sort(
+            "bucket", "family", "width"
+        )
         buckets = looked.partition_by("bucket")
         reduced = pl.concat(
             frame for bucket in buckets for frame in workers.reduce(batches(bucket, 2), task)
@@ -176,19 +178,19 @@ class Refuses:
 def test_a_refusal_of_a_worker_is_raised_where_one_reads_it(error):
     """As it was, from either step, and through the tree."""
     events = pl.DataFrame({"slice": [0], "actor": [1], "target": [2], "time": [3]})
-    job = workers.Job(task=Refuses(error), cuts=np.array([], dtype=np.int64))
-    looked = list(workers.look(iter([events]), job))
+    sliced = workers.SlicedTask(task=Refuses(error), cuts=np.array([], dtype=np.int64))
+    looked = list(workers.look(iter([events]), sliced))
     with pytest.raises(type(error), match=str(error)):
-        workers.raised(next(workers.reduce(iter(looked), job.task)).to_dicts())
+        workers.raised(next(workers.reduce(iter(looked), sliced.task)).to_dicts())
 
     given = Looked(partial=Partial(), rows={"people": np.array([[1, 2]])})
     with pytest.raises(type(error), match=str(error)):
-        workers.raised(next(workers.reduce(iter([workers._answers(given, 0, 1)]), job.task)).to_dicts())
+        workers.raised(next(workers.reduce(iter([workers._answers(given, 0, 1)]), sliced.task)).to_dicts())
 
 
 def test_a_worker_with_other_code_refuses():
     """Whatever its version is called."""
-    job = workers.Job(task=Refuses(None), cuts=np.array([], dtype=np.int64), mark="0123")
-    [answer] = workers.look(iter([]), job)
+    sliced = workers.SlicedTask(task=Refuses(None), cuts=np.array([], dtype=np.int64), mark="0123")
+    [answer] = workers.look(iter([]), sliced)
     with pytest.raises(NotPossible, match="install the same version on both"):
         workers.raised(answer.to_dicts())

@@ -161,11 +161,11 @@ def test_a_refusal_on_a_worker_is_the_sentence_that_it_was(skewed, error):
 def test_workers_with_other_code_are_refused(skewed, monkeypatch):
     """Each worker compares, whenever it is given work."""
     monkeypatch.setattr(engine.workers, "code_mark", lambda: "0123")
-    job = workers.Job(task=Sizes(), cuts=np.array([], dtype=np.int64), mark="0123")
-    looked = Spark(events=skewed)._looked(job)
+    sliced = workers.SlicedTask(task=Sizes(), cuts=np.array([], dtype=np.int64), mark="0123")
+    looked = Spark(events=skewed)._looked(sliced)
     monkeypatch.undo()
     if IS_SAIL:  # its workers are threads of this process: what they compare with is undone by now
-        assert job.mark != workers.code_mark()
+        assert sliced.mark != workers.code_mark()
     with pytest.raises(NotPossible, match="install the same version on both"):
         workers.raised(looked.collect())
 

@@ -59,16 +59,16 @@ class Spark:
             most=self.most or slice_size(rhythm.events),
         )
         buckets = min(len(cuts) + 1, _MOST_BUCKETS)
-        job = workers.Job(task=task, cuts=cuts, buckets=buckets, mark=workers.code_mark())
-        return merged(workers.raised(_merged(self._looked(job), job).collect()))
+        sliced = workers.SlicedTask(task=task, cuts=cuts, buckets=buckets, mark=workers.code_mark())
+        return merged(workers.raised(_merged(self._looked(sliced), sliced).collect()))
 
-    def _looked(self, job: workers.Job) -> Any:
+    def _looked(self, sliced: workers.SlicedTask) -> Any:
         """What came of each slice. Its events are sent to one worker, one slice after the other."""
         events = self.events.frame
         kinds = ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in events.schema)
-        dealt = mapped(events, partial(workers.deal, job=job), f"{kinds}, slice int")
-        gathered = dealt.repartition(job.slices, "slice").sortWithinPartitions("slice")
-        return mapped(gathered, partial(workers.look, job=job), workers.ANSWER)
+        dealt = mapped(events, partial(workers.deal, sliced=sliced), f"{kinds}, slice int")
+        gathered = dealt.repartition(sliced.slices, "slice").sortWithinPartitions("slice")
+        return mapped(gathered, partial(workers.look, sliced=sliced), workers.ANSWER)
 
 
 def slice_size(events: int) -> int:
@@ -81,11 +81,11 @@ def slice_size(events: int) -> int:
     return min(max(events // _LEAST_SLICES, least), most)
 
 
-def _merged(looked: Any, job: workers.Job) -> Any:
+def _merged(looked: Any, sliced: workers.SlicedTask) -> Any:
     """All rows of a bucket come together, are reduced, and are merged until few are left."""
-    left = job.buckets
+    left = sliced.buckets
     gathered = looked.repartition(left, "bucket").sortWithinPartitions("bucket", "family", "width")
-    answers = mapped(gathered, partial(workers.reduce, task=job.task), workers.ANSWER)
+    answers = mapped(gathered, partial(workers.reduce, task=sliced.task), workers.ANSWER)
     while left > _GATHERED:
         left = ceil(left / _GATHERED)
         answers = mapped(answers.repartition(left), partial(workers.reduce, task=None), workers.ANSWER)

@@ -26,7 +26,7 @@ from tarry.study.table import event_table
 
 __all__ = [
     "ANSWER",
-    "Job",
+    "SlicedTask",
     "as_batches",
     "code_mark",
     "deal",
@@ -48,10 +48,10 @@ Frames = Iterator[pl.DataFrame]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class SlicedTask:
     """One task over all slices.
 
-    >>> Job(task=None, cuts=np.array([5])).slices
+    >>> SlicedTask(task=None, cuts=np.array([5])).slices
     2
     """
 
@@ -84,23 +84,24 @@ def as_batches(run: Callable[[Frames], Frames], batches: Iterable[Any]) -> Itera
 # --- slices -----------------------------------------------------------------------------------------
 
 
-def deal(frames: Frames, job: Job) -> Frames:
+def deal(frames: Frames, sliced: SlicedTask) -> Frames:
     """Each event, once for every slice that needs it, with the number of that slice.
 
     >>> class Near:
     ...     before, after = 2, 0
     >>> frame = pl.DataFrame({"time": [3, 9]})
-    >>> [dealt["slice"].to_list() for dealt in deal(iter([frame]), Job(task=Near(), cuts=np.array([5])))]
+    >>> sliced = SlicedTask(task=Near(), cuts=np.array([5]))
+    >>> [dealt["slice"].to_list() for dealt in deal(iter([frame]), sliced)]
     [[0, 1, 1]]
     """
     for frame in frames:
         places, slices = slice_numbers(
-            frame["time"].to_numpy(), job.cuts, before=job.task.before, after=job.task.after
+            frame["time"].to_numpy(), sliced.cuts, before=sliced.task.before, after=sliced.task.after
         )
         yield frame[places].with_columns(slice=pl.Series(slices, dtype=pl.Int32))
 
 
-def look(frames: Frames, job: Job) -> Frames:
+def look(frames: Frames, sliced: SlicedTask) -> Frames:
     """What the task found in each slice. The events of a slice come one after the other.
 
     >>> class Count:
@@ -109,17 +110,17 @@ def look(frames: Frames, job: Job) -> Frames:
     ...     def look(self, part):
     ...         return Looked(partial=Partial(sums={"events": len(part.table)}))
     >>> frame = pl.DataFrame({"slice": [0, 1, 1], "actor": [1] * 3, "target": [1, 2, 3], "time": [3, 9, 9]})
-    >>> answers = look(iter([frame]), Job(task=Count(), cuts=np.array([5])))
+    >>> answers = look(iter([frame]), SlicedTask(task=Count(), cuts=np.array([5])))
     >>> [Partial.from_json(row["data"].decode()).sums for each in answers for row in each.to_dicts()]
     [{'events': 1}, {'events': 2}]
     """
-    with_mark = _other_code(job.mark)
+    with_mark = _other_code(sliced.mark)
     if with_mark:
         yield with_mark[0]
         return
     for (number,), rows in together(frames, "slice"):
         try:
-            yield _answers(job.task.look(_part(rows, *job.edges(number))), number, job.buckets)
+            yield _answers(sliced.task.look(_part(rows, *sliced.edges(number))), number, sliced.buckets)
         except TarryError as error:
             yield refused(error)
             return
