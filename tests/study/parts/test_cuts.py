@@ -24,7 +24,11 @@ def test_every_event_is_in_each_part_that_needs_it_once(times, cuts, before, aft
     ]
 
     places, slices = slice_numbers(
-        np.array(times, dtype=np.int64), np.array(edges[1:-1], dtype=np.int64), before=before, after=after
+        np.array(times, dtype=np.int64),
+        np.array(times, dtype=np.int64),
+        np.array(edges[1:-1], dtype=np.int64),
+        before=before,
+        after=after,
     )
 
     assert list(zip(places.tolist(), slices.tolist(), strict=True)) == expected
@@ -47,7 +51,8 @@ def test_cuts_rise_and_lie_inside(counts, before, after, most):
 
 def sizes(rhythm, cuts, before, after):
     """The events of each part, where each stretch is one moment."""
-    _, slices = slice_numbers(np.repeat(rhythm.start, rhythm.count), cuts, before=before, after=after)
+    moments = np.repeat(rhythm.start, rhythm.count)
+    _, slices = slice_numbers(moments, moments, cuts, before=before, after=after)
     return np.bincount(slices)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from study.parts.histories import QUESTIONS, START, figures, named_history
 from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import audit
+from tarry.study.parts.cuts import slice_numbers
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.report import audit_by_parts
@@ -30,6 +31,7 @@ ROLES = Roles(
     marks="bot",
     texts=("actor", "target"),
 )
+NUMBERS = {"block": pl.Int32, "slice": pl.Int32}
 COLUMNS = ("actor", "target", "time", "track", "declared")
 
 
@@ -52,10 +54,15 @@ class ByHand:
     def run(self, task):
         cuts = np.array(sorted(set(self.cuts)), dtype=np.int64)
         sliced = workers.SlicedTask(task=task, cuts=cuts, buckets=self.buckets, mark=workers.code_mark())
-        dealt = pl.concat(workers.deal(batches(self.events, self.size), sliced)).sort("slice")
-        looked = pl.concat(workers.look(batches(dealt, self.size), sliced)).sort(
-            "bucket", "family", "width"
-        )
+        edges = np.append(cuts, [int(self.events["time"].min()), int(self.events["time"].max()) + 1])
+        edges = np.unique(np.append(edges, edges[:-2] + 30 * 10**6))  # blocks are finer than slices
+        placed = pl.concat(workers.block_numbers(batches(self.events, self.size), edges)).sort("block")
+        blocks = pl.concat(workers.pack(batches(placed, self.size)))
+        first, last = np.append(-(10**17), edges), np.append(edges, 10**17) - 1
+        pairs = slice_numbers(first, last, cuts, before=task.before, after=task.after)
+        needed = pl.DataFrame(dict(zip(("block", "slice"), pairs, strict=True)), schema_overrides=NUMBERS)
+        dealt = blocks.join(needed, on="block").sort("slice").select("slice", "data")
+        looked = pl.concat(workers.look(batches(dealt, 3), sliced)).sort("bucket", "family", "width")
         buckets = looked.partition_by("bucket")
         reduced = pl.concat(
             frame for bucket in buckets for frame in workers.reduce(batches(bucket, 2), task)
@@ -177,9 +184,10 @@ class Refuses:
 )
 def test_a_refusal_of_a_worker_is_raised_where_one_reads_it(error):
     """As it was, from either step, and through the tree."""
-    events = pl.DataFrame({"slice": [0], "actor": [1], "target": [2], "time": [3]})
+    events = pl.DataFrame({"block": [0], "actor": [1], "target": [2], "time": [3]})
+    blocks = next(workers.pack(iter([events]))).with_columns(slice="block")
     sliced = workers.SlicedTask(task=Refuses(error), cuts=np.array([], dtype=np.int64))
-    looked = list(workers.look(iter([events]), sliced))
+    looked = list(workers.look(iter([blocks]), sliced))
     with pytest.raises(type(error), match=str(error)):
         workers.raised(next(workers.reduce(iter(looked), sliced.task)).to_dicts())
 

@@ -29,6 +29,16 @@ class Rhythm:
         """All of them."""
         return int(self.count.sum())
 
+    def joined(self, cuts: IntArray) -> "Rhythm":
+        """The same in fewer stretches, which begin at these of its moments.
+
+        >>> rhythm = Rhythm(start=np.array([0, 10, 20]), count=np.array([4, 4, 4]), end=30)
+        >>> rhythm.joined(np.array([20])).count.tolist()
+        [8, 4]
+        """
+        places = np.concatenate(([0], np.searchsorted(self.start, cuts)))
+        return Rhythm(start=self.start[places], count=np.add.reduceat(self.count, places), end=self.end)
+
     def cuts(self, *, before: int, after: int, most: int) -> IntArray:
         """The moments between slices, so that each slice with its halo has about `most` events.
 
@@ -63,18 +73,21 @@ def _at(edges: IntArray, until: IntArray, moments: IntArray) -> IntArray:
     return np.interp(moments, edges, until).astype(np.int64)
 
 
-def slice_numbers(time: IntArray, cuts: IntArray, *, before: int, after: int) -> tuple[IntArray, IntArray]:
-    """The slices that need each event, themselves or for their halo: places in `time`, and slices.
+def slice_numbers(
+    first: IntArray, last: IntArray, cuts: IntArray, *, before: int, after: int
+) -> tuple[IntArray, IntArray]:
+    """The slices that need something of each stretch from its first to its last moment: places, slices.
 
     Slice 0 ends at the first cut. A slice needs what arrives up to `before` earlier than its start and up
     to `after` later than its end.
 
-    >>> places, slices = slice_numbers(np.array([3, 9]), np.array([5, 10]), before=2, after=0)
+    >>> stretches = np.array([3, 6]), np.array([5, 9])
+    >>> places, slices = slice_numbers(*stretches, np.array([5, 10]), before=2, after=0)
     >>> places.tolist(), slices.tolist()
     ([0, 0, 1, 1], [0, 1, 1, 2])
     """
-    first = np.searchsorted(cuts, time - after, side="right")
-    each = np.searchsorted(cuts, time + before, side="right") - first + 1
-    places = np.repeat(np.arange(len(time)), each)
-    begun = np.repeat(np.cumsum(each) - each, each)  # where the slices of this event begin
-    return places, first[places] + np.arange(len(places)) - begun
+    lowest = np.searchsorted(cuts, first - after, side="right")
+    each = np.searchsorted(cuts, last + before, side="right") - lowest + 1
+    places = np.repeat(np.arange(len(first)), each)
+    begun = np.repeat(np.cumsum(each) - each, each)  # where the slices of this stretch begin
+    return places, lowest[places] + np.arange(len(places)) - begun

@@ -68,7 +68,7 @@ def stored(session, frame, folder):
 
 def audited(frame, question, most):
     """As `audit_on_spark`, with slices small enough that there are several."""
-    events = read_spark(frame, question)
+    events = read_spark(frame, question, block=20)
     return report.audit_by_parts(Spark(events=events, most=most), question)
 
 
@@ -88,7 +88,7 @@ def test_a_skewed_history_is_cut_evenly(session, tmp_path):
     question = Question(
         practices=["nothing"], time_unit="us", window="10s", cutoffs=["10s"], different=False
     )
-    events = read_spark(stored(session, history, tmp_path), question)
+    events = read_spark(stored(session, history, tmp_path), question, block=20)
     parts = Spark(events=events, most=400).run(Sizes()).tallies["events"]
     sizes = np.sort(np.repeat(parts.low, parts.count.astype(int)))
 
@@ -134,7 +134,7 @@ class Keys:
 @pytest.fixture
 def skewed(session, tmp_path):
     question = Question(practices=["nothing"], time_unit="us")
-    return read_spark(stored(session, skewed_history(900), tmp_path), question)
+    return read_spark(stored(session, skewed_history(900), tmp_path), question, block=20)
 
 
 def test_rows_of_one_key_come_together(skewed, monkeypatch):

@@ -1,15 +1,18 @@
 """The engine `spark`: slices and buckets are looked at on workers, and results merge in a tree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tarry.core.errors import BadInput
 from tarry.readers.faults import clip
 from tarry.study.audit import Report, Stages
+from tarry.study.parts.cuts import slice_numbers
 from tarry.study.parts.engine import Task
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.refusals import check_by_parts
@@ -26,7 +29,7 @@ _SLICE = (20_000, 500_000)  # events of a slice: at least, at most
 _LEAST_SLICES = 16
 _MOST_BUCKETS = 1000
 _GATHERED = 16  # partial results that one computer is given
-_FAR = 1 << 61  # farther than any two events are apart
+_NO_CUTS = np.array([], dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +56,21 @@ class Spark:
     def run(self, task: Task) -> Partial:
         """One pass: slices, then buckets, then the tree."""
         rhythm = self.events.rhythm
-        cuts = rhythm.cuts(
-            before=min(task.before, _FAR),
-            after=min(task.after, _FAR),
-            most=self.most or slice_size(rhythm.events),
-        )
-        buckets = min(len(cuts) + 1, _MOST_BUCKETS)
-        sliced = workers.SlicedTask(task=task, cuts=cuts, buckets=buckets, mark=workers.code_mark())
+        most = self.most or slice_size(rhythm.events)
+        sliced = workers.SlicedTask(task=task, cuts=_NO_CUTS, mark=workers.code_mark())
+        cuts = rhythm.cuts(before=sliced.before, after=sliced.after, most=most)
+        sliced = replace(sliced, cuts=cuts, buckets=min(len(cuts) + 1, _MOST_BUCKETS))
         return merged(workers.raised(_merged(self._looked(sliced), sliced).collect()))
 
     def _looked(self, sliced: workers.SlicedTask) -> Any:
-        """What came of each slice. Its events are sent to one worker, one slice after the other."""
-        events = self.events.frame
-        kinds = ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in events.schema)
-        dealt = mapped(events, partial(workers.deal, sliced=sliced), f"{kinds}, slice int")
-        gathered = dealt.repartition(sliced.slices, "slice").sortWithinPartitions("slice")
+        """What came of each slice. Blocks are sent to every slice that needs them, one slice at a time."""
+        blocks, rhythm = self.events.frame, self.events.rhythm
+        last = np.append(rhythm.start[1:], rhythm.end) - 1
+        pairs = slice_numbers(rhythm.start, last, sliced.cuts, before=sliced.before, after=sliced.after)
+        rows = list(zip(*(column.tolist() for column in pairs), strict=True))
+        needed = blocks.sparkSession.createDataFrame(rows, "block int, slice int")
+        dealt = blocks.join(needed, on="block").repartition(sliced.slices, "slice")
+        gathered = dealt.sortWithinPartitions("slice").select("slice", "data")
         return mapped(gathered, partial(workers.look, sliced=sliced), workers.ANSWER)
 
 

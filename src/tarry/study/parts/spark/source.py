@@ -27,6 +27,7 @@ from tarry.study.source import SourceAccount
 from tarry.study.table import LEAST_EVENTS, bot_column, is_bot_row
 
 __all__ = [
+    "BLOCK",
     "TABLE",
     "Events",
     "Frame",
@@ -54,6 +55,10 @@ _OTHERS = (".csv", ".tsv", ".jsonl", ".arrow", ".gz", ".zst")
 _STRETCHES = 12  # bits: in so many stretches of time events are counted at once
 _CROWD = 1 / 1000  # of all events: a stretch with more is looked at more closely
 _FINER = 7  # bits
+#: Events of a block: a slice has several.
+BLOCK = 50_000
+_LEAST_BLOCKS = 64
+_MOST_PIECES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +69,9 @@ class Events:
     ()
     """
 
-    frame: Frame  # actor, target, time, and track or declared where they are asked for
+    frame: Frame  # blocks of events, by number: actor, target, time, and track or declared if asked for
     reading: SourceAccount
-    rhythm: Any  # a Rhythm
+    rhythm: Any  # a Rhythm: of each block
     notes: Sequence[str] = ()  # what was left out
 
 
@@ -121,8 +126,8 @@ def mapped(frame: Frame, run: Callable[..., Any], schema: str) -> Frame:
     return frame.mapInArrow(partial(workers.as_batches, run), schema)
 
 
-def read_spark(frame: Frame, question: Question, unit: str | None = None) -> Events:
-    """The events that count, kept by the cluster as far as it can; `unit` is what the files state.
+def read_spark(frame: Frame, question: Question, unit: str | None = None, *, block: int = BLOCK) -> Events:
+    """The events that count, in blocks of about so many, kept by the cluster; `unit` is what files state.
 
     >>> from types import SimpleNamespace
     >>> read_spark(SimpleNamespace(schema=SimpleNamespace(fields=[])), Question())
@@ -149,7 +154,8 @@ def read_spark(frame: Frame, question: Question, unit: str | None = None) -> Eve
         unreadable_count=found["unreadable"],
         notes=_reader_notes(roles, kinds, found, question),
     )
-    return Events(frame=events, reading=reading, rhythm=_rhythm(events), notes=(*notes, *more))
+    blocks, rhythm = _packed(events, block)
+    return Events(frame=blocks, reading=reading, rhythm=rhythm, notes=(*notes, *more))
 
 
 # --- columns ----------------------------------------------------------------------------------------
@@ -337,6 +343,19 @@ def _rhythm(events: Frame) -> Rhythm:
     found |= {start + (number << bits): count for number, count in counts.items()}
     moments = sorted(found)
     return Rhythm(start=_array(moments), count=_array([found[moment] for moment in moments]), end=end)
+
+
+def _packed(events: Frame, most: int) -> tuple[Frame, Rhythm]:
+    """The events in blocks by time, each one value; the cluster keeps these instead."""
+    rhythm = _rhythm(events)
+    cuts = rhythm.cuts(before=0, after=0, most=min(most, max(rhythm.events // _LEAST_BLOCKS, 1)))
+    kinds = ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in events.schema)
+    placed = mapped(events, partial(workers.block_numbers, cuts=cuts), f"{kinds}, block int")
+    gathered = placed.repartition(min(len(cuts) + 1, _MOST_PIECES), "block").sortWithinPartitions("block")
+    blocks = mapped(gathered, workers.pack, "block int, data binary").persist()
+    blocks.count()  # so that what they are made of can be given up
+    events.unpersist()
+    return blocks, rhythm.joined(cuts)
 
 
 def _stretches(events: Frame, start: int, bits: int) -> dict[int, int]:

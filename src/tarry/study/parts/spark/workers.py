@@ -4,6 +4,7 @@ Everything is said in rows of one form (`ANSWER`): a family of rows dealt to a b
 a refusal, which must reach whoever asked as the sentence that it is.
 """
 
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ import polars as pl
 
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.lanes import IntArray
-from tarry.study.parts.cuts import slice_numbers
 from tarry.study.parts.engine import Looked, SlicePart, Task, bucket_of
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.table import event_table
@@ -28,10 +28,11 @@ __all__ = [
     "ANSWER",
     "SlicedTask",
     "as_batches",
+    "block_numbers",
     "code_mark",
-    "deal",
     "known_version",
     "look",
+    "pack",
     "raised",
     "reduce",
     "refused",
@@ -42,7 +43,8 @@ __all__ = [
 ANSWER = "family string, bucket int, width int, data binary"
 _SCHEMA = {"family": pl.String(), "bucket": pl.Int32(), "width": pl.Int32(), "data": pl.Binary()}
 _PARTIAL, _REFUSAL = 0, -1  # in place of a width
-_FIRST, _LAST = -(1 << 62), 1 << 62  # before and after every moment
+_FIRST, _LAST = -(1 << 61), 1 << 61  # before and after every moment
+_FAR = 1 << 61  # farther than any two events are apart
 _ROOMS = ("core", "readers", "study")  # whose code decides what comes out
 Frames = Iterator[pl.DataFrame]
 
@@ -65,6 +67,16 @@ class SlicedTask:
         """How many slices there are, empty ones too."""
         return len(self.cuts) + 1
 
+    @property
+    def before(self) -> int:
+        """How much earlier than its slice a part begins, in microseconds."""
+        return min(int(self.task.before), _FAR)
+
+    @property
+    def after(self) -> int:
+        """How much later than its slice a part ends, in microseconds."""
+        return min(int(self.task.after), _FAR)
+
     def edges(self, number: int) -> tuple[int, int]:
         """The moments between which a slice lies."""
         edges = [_FIRST, *self.cuts.tolist(), _LAST]
@@ -84,33 +96,43 @@ def as_batches(run: Callable[[Frames], Frames], batches: Iterable[Any]) -> Itera
 # --- slices -----------------------------------------------------------------------------------------
 
 
-def deal(frames: Frames, sliced: SlicedTask) -> Frames:
-    """Each event, once for every slice that needs it, with the number of that slice.
+def pack(frames: Frames) -> Frames:
+    """The events of each block as one value: a cluster moves few large values faster than many rows.
 
-    >>> class Near:
-    ...     before, after = 2, 0
-    >>> frame = pl.DataFrame({"time": [3, 9]})
-    >>> sliced = SlicedTask(task=Near(), cuts=np.array([5]))
-    >>> [dealt["slice"].to_list() for dealt in deal(iter([frame]), sliced)]
-    [[0, 1, 1]]
+    >>> frame = pl.DataFrame({"block": [0, 0], "time": [3, 9]})
+    >>> next(pack(iter([frame]))).columns
+    ['block', 'data']
+    """
+    for (block,), rows in together(frames, "block"):
+        data = io.BytesIO()
+        rows.drop("block").write_ipc(data, compression="lz4")
+        yield pl.DataFrame(
+            {"block": [block], "data": [data.getvalue()]}, schema={"block": pl.Int32(), "data": pl.Binary()}
+        )
+
+
+def block_numbers(frames: Frames, cuts: IntArray) -> Frames:
+    """Each event with the number of its block; blocks lie between these moments.
+
+    >>> next(block_numbers(iter([pl.DataFrame({"time": [3, 9]})]), np.array([5])))["block"].to_list()
+    [0, 1]
     """
     for frame in frames:
-        places, slices = slice_numbers(
-            frame["time"].to_numpy(), sliced.cuts, before=sliced.task.before, after=sliced.task.after
-        )
-        yield frame[places].with_columns(slice=pl.Series(slices, dtype=pl.Int32))
+        numbers = np.searchsorted(cuts, frame["time"].to_numpy(), side="right")
+        yield frame.with_columns(block=pl.Series(numbers, dtype=pl.Int32))
 
 
 def look(frames: Frames, sliced: SlicedTask) -> Frames:
-    """What the task found in each slice. The events of a slice come one after the other.
+    """What the task found in each slice. The blocks of a slice come one after the other.
 
     >>> class Count:
     ...     before, after = 0, 0
     ...
     ...     def look(self, part):
     ...         return Looked(partial=Partial(sums={"events": len(part.table)}))
-    >>> frame = pl.DataFrame({"slice": [0, 1, 1], "actor": [1] * 3, "target": [1, 2, 3], "time": [3, 9, 9]})
-    >>> answers = look(iter([frame]), SlicedTask(task=Count(), cuts=np.array([5])))
+    >>> events = {"block": [0, 1, 1], "actor": [1] * 3, "target": [1, 2, 3], "time": [3, 9, 9]}
+    >>> blocks = pl.concat(pack(iter([pl.DataFrame(events)]))).with_columns(slice="block")
+    >>> answers = look(iter([blocks]), SlicedTask(task=Count(), cuts=np.array([5])))
     >>> [Partial.from_json(row["data"].decode()).sums for each in answers for row in each.to_dicts()]
     [{'events': 1}, {'events': 2}]
     """
@@ -120,14 +142,18 @@ def look(frames: Frames, sliced: SlicedTask) -> Frames:
         return
     for (number,), rows in together(frames, "slice"):
         try:
-            yield _answers(sliced.task.look(_part(rows, *sliced.edges(number))), number, sliced.buckets)
+            yield _answers(sliced.task.look(_part(rows["data"], sliced, number)), number, sliced.buckets)
         except TarryError as error:
             yield refused(error)
             return
 
 
-def _part(rows: pl.DataFrame, start: int, end: int) -> SlicePart:
-    columns = {name: rows[name].to_numpy() for name in rows.columns if name != "slice"}
+def _part(blocks: pl.Series, sliced: SlicedTask, number: int) -> SlicePart:
+    """A slice and its halo. Blocks at its ends have events that belong to neither."""
+    start, end = sliced.edges(number)
+    near = pl.col("time").is_between(start - sliced.before, end + sliced.after, closed="left")
+    rows = pl.concat(pl.read_ipc(io.BytesIO(block)).filter(near) for block in blocks)
+    columns = {name: rows[name].to_numpy() for name in rows.columns}
     return SlicePart(table=event_table(**columns), start=start, end=end)
 
 
