@@ -196,7 +196,7 @@ def sort_database(folder: Path, memory: int) -> "duckdb.DuckDBPyConnection":
         import duckdb  # noqa: PLC0415 - an extra of its own
     except ImportError:
         raise NotPossible(
-            "the engine stream needs DuckDB, which is not installed: pip install 'tarry[stream]'"
+            "the engine stream needs DuckDB: pip install 'tarry[stream]', or scripts/tarry in a checkout"
         ) from None
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory // 10**6}MB",
