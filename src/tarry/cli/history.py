@@ -98,7 +98,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="NAME",
         default="auto",
-        help="memory; stream, by parts, for a Parquet file that does not fit; or auto (default auto)",
+        help="memory; stream, by parts, for Parquet that does not fit; spark; or auto (default auto)",
     )
     parser.add_argument(
         "--memory",
@@ -112,6 +112,14 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--scratch",
         metavar="DIR",
         help="where the engine stream keeps its files (else the system's folder)",
+    )
+    parser.add_argument(
+        "--spark-master",
+        metavar="URL",
+        help="start Spark there: local[*], yarn, k8s://...; HISTORY is Parquet, or table:NAME",
+    )
+    parser.add_argument(
+        "--spark-remote", metavar="URL", help="count on a server of Spark Connect, such as sc://cluster"
     )
 
 
@@ -335,12 +343,15 @@ def audit_history(
         jobs=arguments.jobs,
         scratch=None if arguments.scratch is None else Path(arguments.scratch),
         say=lambda estimate: print(estimate, file=sys.stderr),
+        spark_master=arguments.spark_master,
+        spark_remote=arguments.spark_remote,
     )
-    if resources.chosen(events_of(arguments.history)) == "memory":
+    chosen = resources.chosen(events_of(arguments.history))
+    if chosen == "memory":
         return audit(open_columns(arguments, work_of(question)), question, progress=any_stage(progress))
     names = ("actor", "target", "time", "time_unit", "time_format", "time_zone")
     asked = replace(question, **{name: getattr(arguments, name) for name in names})
-    by_parts = replace(resources, engine="stream")
+    by_parts = replace(resources, engine=chosen)
     report = audit(arguments.history, asked, engine=by_parts, progress=any_stage(progress))
     _say_how_read(report.reading)
     return report

@@ -122,6 +122,7 @@ EXTRAS = {
     "postgres": ("psycopg",),
     "study": ("polars", "numba", "altair", "vl_convert", "backports.zstd"),
     "stream": ("duckdb",),
+    "spark": ("pyspark", "pyarrow", "pandas"),
     "paper": ("scipy",),
     "gateway": ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "httpx2", "jinja2"),
 }

@@ -232,7 +232,7 @@ def audit(
     The source is a file, a frame of polars, pandas, DuckDB or Arrow, an `EventTable` or events of a reader;
     the question says which practices, observers and attacks, and how to read it. The same source and
     question give the same report. The engine is memory, stream (by parts, for a Parquet file that does not
-    fit), auto, or `Resources` that say what it may take.
+    fit), spark (by parts, on many machines), auto, or `Resources` that say what it may take.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"user": ["ann", "ann", "bob"], "page": [1, 2, 3], "ts": [0, 60, 61]})
@@ -265,8 +265,14 @@ def _by_engine(
     from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - it needs this file
 
     resources = Resources(engine=engine) if isinstance(engine, str) else engine
-    if resources.chosen(events_of(source)) == "memory":
+    chosen = resources.chosen(events_of(source))
+    if chosen == "memory":
         return audit(source, question, progress=progress)
+    if chosen == "spark":
+        from tarry.study.parts.spark.engine import audit_on_spark  # noqa: PLC0415 - likewise
+
+        master, remote = resources.spark_master, resources.spark_remote
+        return audit_on_spark(source, question, master=master, remote=remote, progress=progress)
     from tarry.study.parts.streamed import audit_streamed  # noqa: PLC0415 - likewise
 
     return audit_streamed(source, question, resources, progress)

@@ -14,8 +14,8 @@ from tarry.study.table import EventTable
 
 __all__ = ["ENGINES", "Resources", "events_of"]
 
-#: By name; auto takes memory where the history fits, else stream.
-ENGINES = ("memory", "stream", "auto")
+#: By name; auto takes spark where it is said how to reach it, memory where the history fits, else stream.
+ENGINES = ("memory", "stream", "spark", "auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,18 +31,36 @@ class Resources:
     jobs: int | None = None  # processes
     scratch: Path | None = None  # where a private folder is made
     say: Callable[[str], None] | None = None  # is told the estimate before the work
+    spark_master: str | None = None  # where Spark is started: local[*], yarn, k8s://...
+    spark_remote: str | None = None  # or a server of Spark Connect: sc://...
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise BadInput(f"unknown engine {self.engine!r}", f"use {', '.join(ENGINES)}")
         if self.jobs is not None and self.jobs < 1:
             raise BadInput(f"--jobs must be at least 1, not {self.jobs}")
+        if self.names_spark and self.engine not in {"spark", "auto"}:
+            raise BadInput(
+                f"--spark-master and --spark-remote are for the engine spark, not {self.engine}",
+                "leave them out, or give --engine spark",
+            )
 
     def chosen(self, events: int | None) -> str:
         """The engine for so many events; None: it is not known, or cannot be read by parts."""
         if self.engine != "auto":
             return self.engine
+        if self.names_spark:
+            return "spark"
         return "stream" if events is not None and memory_needed(events) > self.bytes else "memory"
+
+    @property
+    def names_spark(self) -> bool:
+        """Whether it is said how to reach Spark.
+
+        >>> Resources(spark_remote="sc://cluster", engine="auto").names_spark
+        True
+        """
+        return bool(self.spark_master or self.spark_remote)
 
     @property
     def bytes(self) -> int:
