@@ -377,7 +377,7 @@ def test_by_parts_it_says_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--engine", "dask"], "unknown engine 'dask': use memory, stream, auto"),
+        (["--engine", "dask"], "unknown engine 'dask': use memory, stream, spark, auto"),
         (["--memory", "8"], "a size of memory must end in MB or GB, not '8': write it like 8GB"),
         (["--jobs", "0"], "--jobs must be at least 1, not 0"),
         (

@@ -224,7 +224,7 @@ def test_every_form_of_a_history_gives_the_same_report(kind, tmp_path):
 def test_what_is_no_history_is_refused():
     with pytest.raises(BadInput, match="a history must be a path, a frame, a table or events, not int"):
         audit(5)
-    with pytest.raises(BadInput, match="unknown engine 'dask': use memory, stream, auto"):
+    with pytest.raises(BadInput, match="unknown engine 'dask': use memory, stream, spark, auto"):
         audit(ACTS, engine="dask")
 
 

@@ -271,7 +271,7 @@ def test_the_common_unit_divides_every_difference_and_none_larger_does(places, u
     apart = [time - times[0] for time in times.tolist()]
 
     assert not any(distance % found for distance in apart)
-    assert all(any(distance % larger for distance in apart) for larger in pairs._UNITS if larger > found)
+    assert all(any(distance % larger for distance in apart) for larger in pairs.UNITS if larger > found)
 
 
 def test_a_unit_that_only_fits_the_first_thousand_is_not_taken():

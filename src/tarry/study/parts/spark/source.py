@@ -170,7 +170,7 @@ def roles_of(kinds: Mapping[str, str], question: Question, unit: str | None = No
     Traceback (most recent call last):
     tarry.core.errors.BadInput: on Spark the time must be timestamps, or numbers of a unit, and ts ...
     """
-    wall_clock(question.time_format, question.time_zone, question.time_unit)
+    wall_clock(None, None, question.time_unit)
     if question.time_format is not None or question.time_zone is not None:
         raise BadInput(
             "on Spark a history must hold timestamps, or numbers of a unit",
