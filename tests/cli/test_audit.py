@@ -367,7 +367,7 @@ def test_by_parts_it_says_the_same(tmp_path):
     by_parts, whole = json.loads(out), answer(*asked[:-1], "--engine", "memory")
 
     assert code == 0
-    assert "1,500 rows by parts: 1 processes with at most 2.0 GB of memory in all" in err
+    assert "1,500 rows by parts: 1 process with at most 2.0 GB of memory in all" in err
     for each in (*by_parts["attacks"], *whole["attacks"]):
         each["best_interval"] = None
     for name in ("attacks", "costs", "yardsticks", "linked_pairs", "actor_rates", "null_gaps_s"):

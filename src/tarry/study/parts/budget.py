@@ -38,9 +38,10 @@ class RunSize:
     @property
     def sentence(self) -> str:
         """The estimate, for people."""
+        processes = "1 process" if self.jobs == 1 else f"{self.jobs} processes"
         return (
-            f"by parts: {self.jobs} processes with at most {self.memory / _GIGABYTE:.1f} GB of memory in "
-            f"all, about {self.disk / _GIGABYTE:.1f} GB of disk"
+            f"by parts: {processes} with at most {self.memory / _GIGABYTE:.1f} GB of memory in all, "
+            f"about {self.disk / _GIGABYTE:.1f} GB of disk"
         )
 
 
