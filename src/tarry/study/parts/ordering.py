@@ -1,6 +1,6 @@
 """From a Parquet file of any size to one of whole numbers, by time: read some at a time, sorted on disk."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +74,6 @@ def ordered(
     question: Question,
     scratch: Scratch,
     memory: int,
-    told: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Ordered:
     """Write the events that count to `sorted.parquet` in the scratch folder, in order of time.
 
@@ -96,7 +95,6 @@ def ordered(
     for number, batch in enumerate(batches):
         numbered = _numbered(batch, question, marks)
         numbered.write_parquet(scratch.path(f"raw-{number:06d}.parquet"), compression="lz4")
-        told(batches.rows + batch.height, 0)
     left_out = _sort(question, marks, scratch, memory) if batches.rows > batches.faults.count else []
     events = int(pl.scan_parquet(scratch.path("sorted.parquet")).select(pl.len()).collect().item())
     if events < LEAST_EVENTS:

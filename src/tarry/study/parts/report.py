@@ -164,7 +164,7 @@ def _report(
 
 
 def _passes(progress: Stages | None) -> Callable[[], None]:
-    """Count the passes for whoever is told."""
+    """Count the passes, for a sign of progress."""
     done = 0
 
     def passed() -> None:

@@ -30,7 +30,7 @@ class Resources:
     memory: int | None = None  # bytes, of all processes together
     jobs: int | None = None  # processes
     scratch: Path | None = None  # where a private folder is made
-    say: Callable[[str], None] | None = None  # is told the estimate before the work
+    say: Callable[[str], None] | None = None  # called with the estimate before the work
     spark_master: str | None = None  # where Spark is started: local[*], yarn, k8s://...
     spark_remote: str | None = None  # or a server of Spark Connect: sc://...
 

@@ -39,7 +39,7 @@ class Streaming:
     most_rows: int = 1 << 62  # of one part
     reading: SourceAccount = field(default_factory=SourceAccount)
     notes: Sequence[str] = ()
-    told: Stages | None = None  # is told the pass, and its slices: done, all
+    progress: Stages | None = None  # called with the pass, and its slices: done, all
     _pass: int = 0
     _pool: ProcessPoolExecutor | None = None
 
@@ -92,8 +92,8 @@ class Streaming:
         futures: list[Future[str]] = [self._pool.submit(call, *arguments) for call, arguments in calls]
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()
-            if self.told is not None and not quiet:
-                self.told(f"pass {self._pass}", done, len(futures))
+            if self.progress is not None and not quiet:
+                self.progress(f"pass {self._pass}", done, len(futures))
         return [future.result() for future in futures]
 
 

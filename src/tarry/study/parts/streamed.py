@@ -63,7 +63,7 @@ def audit_streamed(
             most_rows=budget.most_rows,
             reading=account,
             notes=notes,
-            told=progress,
+            progress=progress,
         ) as engine:
             return audit_by_parts(engine, question)
 
