@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from tarry.core.errors import BadInput
+from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
 
@@ -18,6 +19,7 @@ __all__ = [
     "UNITS",
     "Near",
     "common_unit",
+    "later_within",
     "near",
     "pairs_within",
     "pairs_within_groups",
@@ -222,6 +224,17 @@ def common_unit(times: IntArray) -> int:
         if not ((times[:1000] - start) % unit).any() and not ((times - start) % unit).any():
             return unit
     return 1
+
+
+def later_within(groups: IntArray, times: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+    """Rows in order of group and time, and for each place the first later one outside the group or limit.
+
+    >>> order, ends = later_within(np.array([0, 0, 1]), np.array([9, 3, 9]), 5)
+    >>> order.tolist(), ends.tolist()
+    ([1, 0, 2], [1, 2, 3])
+    """
+    order = row_order(groups, times)
+    return order, kernels.reaches(groups[order], times[order], limit)
 
 
 def side_by_side(*jobs: Callable[[], T]) -> list[T]:

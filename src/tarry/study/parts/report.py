@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TypeVar
 
+from tarry.core.errors import NotPossible
 from tarry.study.audit import Report, Stages
 from tarry.study.parts.asking import Program, drive
-from tarry.study.parts.claims import Attempt, attacked
+from tarry.study.parts.attempt import Attempt
+from tarry.study.parts.claims import attacked
 from tarry.study.parts.costs import Replayed, replayed
 from tarry.study.parts.engine import Engine
 from tarry.study.parts.ledger import LedgerSums, ledger
-from tarry.study.parts.refusals import NO_ADVICE, NO_INTERVAL, NO_WATCH, check_by_parts
+from tarry.study.parts.refusals import NO_ADVICE, NO_DIFFERENT, NO_WATCH, check_by_parts
 from tarry.study.parts.survey import Surveyed, survey
 from tarry.study.parts.view import Setting
 from tarry.study.practice import MICROSECONDS, Practice
@@ -19,6 +22,8 @@ from tarry.study.runs import AttackRun, reaching
 from tarry.study.source import SourceAccount
 
 __all__ = ["audit_by_parts", "setting_of"]
+
+T = TypeVar("T")
 
 
 def audit_by_parts(engine: Engine, question: Question, progress: Stages | None = None) -> Report:
@@ -32,9 +37,11 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
     (1, 0.5)
     """
     check_by_parts(question)
-    setting = setting_of(question)
     passed = _passes(progress)
-    [surveyed] = drive(engine, setting, [survey(setting)], passed)
+    [surveyed] = drive(engine, setting_of(question), [survey(setting_of(question))], passed)
+    last = surveyed.measures.last
+    question = replace(question, practices=[practice.ending(last) for practice in question.practices])
+    setting = setting_of(question)
     reaches = {practice.name: _reach(question, practice) for practice in question.practices}
     draws = _draws(question)
     programs: list[Program[Replayed]] = [replayed(setting, practice, draw) for practice, draw in draws]
@@ -42,13 +49,13 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
         engine, setting, [ledger(question.window, [*reaches.values()]), *programs], passed
     )
     seen = dict(zip(draws, answers, strict=True))
-    runs = _attacked(engine, question, found, seen, passed)
+    runs, notes = _attacked(engine, question, found, seen, passed)
     report = _report(question, surveyed, found, runs, reaches)
     return replace(
         report,
         costs=tuple(each.cost for each in seen.values()),
         reading=engine.reading,
-        remarks=tuple(dict.fromkeys([*engine.notes, *report.remarks])),
+        remarks=tuple(dict.fromkeys([*engine.notes, *report.remarks, *notes])),
     )
 
 
@@ -88,8 +95,8 @@ def _attacked(
     found: LedgerSums,
     seen: Mapping[tuple[int, int], Replayed],
     passed: Callable[[], None],
-) -> list[AttackRun]:
-    """Every attack on every draw through every observer's eyes."""
+) -> tuple[list[AttackRun], list[str]]:
+    """Every attack on every draw through every observer's eyes; a note of each that is not possible."""
     setting = setting_of(question)
     programs, runs = [], []
     for (number, draw), watcher, method in product(seen, range(len(question.observers)), question.attacks):
@@ -123,11 +130,24 @@ def _attacked(
                 seeks=method.seeks,
             )
         )
-    answers = drive(engine, setting, programs, passed)
-    return [
-        replace(run, scores=tuple(scores), people=people)
-        for run, (scores, people) in zip(runs, answers, strict=True)
-    ]
+    answers = drive(engine, setting, [_if_possible(program) for program in programs], passed)
+    done: list[AttackRun] = []
+    notes: list[str] = []
+    for run, answer in zip(runs, answers, strict=True):
+        if isinstance(answer, NotPossible):  # the other runs stand without it
+            notes.append(f"{run.policy}, seen by {run.observer}: {answer}")
+        else:
+            scores, people = answer
+            done.append(replace(run, scores=tuple(scores), people=people))
+    return done, notes
+
+
+def _if_possible(program: Program[T]) -> Program[T | NotPossible]:
+    """Its answer, or why there is none."""
+    try:
+        return (yield from program)
+    except NotPossible as error:
+        return error
 
 
 def _report(
@@ -143,8 +163,8 @@ def _report(
         for number, practice in enumerate(practices)
         for note in practice.notes_of(surveyed.remarkable(number))
     ]
-    if any(run.people.calls for run in runs):
-        notes.append(NO_INTERVAL)
+    if question.different is None:
+        notes.append(NO_DIFFERENT)
     return Report(
         question=question,
         measures=surveyed.measures,
