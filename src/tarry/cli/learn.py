@@ -69,8 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
-    from tarry.study.question import EPSILONS  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.recommend import PERCENTILES, advise  # noqa: PLC0415 - likewise
+    from tarry.study.learning import PERCENTILES  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
+    from tarry.study.recommend import advise  # noqa: PLC0415 - likewise
     from tarry.study.season import season_hint  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)

@@ -14,11 +14,12 @@ from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.frames import report_frame
 from tarry.study.headline import headlines, sizes
+from tarry.study.learning import split
 from tarry.study.memory import check_file, check_memory, work_of
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
-from tarry.study.recommend import advise, split
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
 from tarry.study.source import Source, SourceAccount, read_source
