@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TypeVar
 
 from tarry.core.errors import NotPossible
 from tarry.study.audit import Report, Stages
+from tarry.study.further import advising_options, with_more
+from tarry.study.parts.advice import AFTER_ALL, advise_by_parts, split_moments
 from tarry.study.parts.asking import Program, drive
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.claims import attacked
 from tarry.study.parts.costs import Replayed, replayed
+from tarry.study.parts.crop import Cropped
 from tarry.study.parts.engine import Engine
 from tarry.study.parts.ledger import LedgerSums, ledger
-from tarry.study.parts.refusals import NO_ADVICE, NO_DIFFERENT, NO_WATCH, check_by_parts
+from tarry.study.parts.refusals import NO_DIFFERENT, NO_WATCH, check_by_parts
 from tarry.study.parts.survey import Surveyed, survey
 from tarry.study.parts.view import Setting
 from tarry.study.practice import MICROSECONDS, Practice
@@ -29,6 +33,8 @@ T = TypeVar("T")
 def audit_by_parts(engine: Engine, question: Question, progress: Stages | None = None) -> Report:
     """The report of a history that an engine has in slices; what cannot be done by parts is said in it.
 
+    With the recommendation and the comparison, if they are asked for.
+
     >>> from tarry.study.parts.engine import InMemory
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
@@ -38,6 +44,24 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
     """
     check_by_parts(question)
     passed = _passes(progress)
+
+    def measured(part: Engine, asked: Question, *, search: bool = True) -> Report:
+        return _measured(part, asked, passed, search=search)
+
+    def later(asked: Question, _: str) -> Report:
+        first = split_moments(engine)[0]
+        return measured(Cropped(engine=engine, start=first[1], end=AFTER_ALL), asked)
+
+    return with_more(
+        measured(engine, question),
+        lambda asked: advise_by_parts(engine, partial(measured, search=False), **advising_options(asked)),
+        lambda asked, _: measured(engine, asked),
+        later,
+    )
+
+
+def _measured(engine: Engine, question: Question, passed: Callable[[], None], *, search: bool) -> Report:
+    """All measures; with `search` the best cutoff is looked for among all of them."""
     [surveyed] = drive(engine, setting_of(question), [survey(setting_of(question))], passed)
     last = surveyed.measures.last
     question = replace(question, practices=[practice.ending(last) for practice in question.practices])
@@ -49,7 +73,7 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
         engine, setting, [ledger(question.window, [*reaches.values()]), *programs], passed
     )
     seen = dict(zip(draws, answers, strict=True))
-    runs, notes = _attacked(engine, question, found, seen, passed)
+    runs, notes = _attacked(engine, question, found, seen, passed, search=search)
     report = _report(question, surveyed, found, runs, reaches)
     return replace(
         report,
@@ -95,6 +119,8 @@ def _attacked(
     found: LedgerSums,
     seen: Mapping[tuple[int, int], Replayed],
     passed: Callable[[], None],
+    *,
+    search: bool,
 ) -> tuple[list[AttackRun], list[str]]:
     """Every attack on every draw through every observer's eyes; a note of each that is not possible."""
     setting = setting_of(question)
@@ -115,11 +141,8 @@ def _attacked(
         )
         cutoffs = question.cutoffs if first is None else reaching(question, first.spread)
         unit = 1 if moved is None else moved.unit
-        programs.append(
-            attacked(
-                case, setting, cutoffs, found, unit=unit, farthest=method.farthest(question.window, spread)
-            )
-        )
+        farthest = method.farthest(question.window, spread) if search else None
+        programs.append(attacked(case, setting, cutoffs, found, unit=unit, farthest=farthest))
         runs.append(
             AttackRun(
                 attack=method.name,
@@ -177,9 +200,7 @@ def _report(
         stranded={practice.name: surveyed.stranded(number) for number, practice in enumerate(practices)},
         reading=SourceAccount(),
         remarks=tuple(notes),
-        no_advice=NO_ADVICE if question.recommend else "",
         no_watch=NO_WATCH if question.watch else "",
-        no_comparison=NO_ADVICE if question.compared else "",
     )
 
 
