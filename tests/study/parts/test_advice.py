@@ -14,6 +14,8 @@ from tarry.study.parts.advice import Split, split_moments
 from tarry.study.parts.crop import Cropped
 from tarry.study.parts.engine import InMemory
 from tarry.study.parts.report import audit_by_parts
+from tarry.study.parts.season import season_by_parts
+from tarry.study.season import learn_season
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES
 from tarry.study.table import event_table
@@ -97,3 +99,20 @@ def test_splits_are_at_the_moments_of_the_whole(seed):
     else:
         found = split_moments(InMemory(table=table, cuts=[4]))
         assert [(early, cut) for _, cut, early in found] == expected
+
+
+@pytest.mark.parametrize(("length", "percentile"), [(None, 99), ("600s", 50), ("90s", 100)])
+def test_the_acts_of_a_season_are_those_of_the_whole(length, percentile):
+    """Batches over cuts, and stretches that lie in several slices."""
+    chance = np.random.default_rng(7)
+    table = event_table(
+        actor=chance.integers(0, 9, 200),
+        target=chance.integers(0, 5, 200),
+        time=chance.integers(0, 4_000, 200) * 1_000_000,
+    )
+    options = {"window": "30s", "length": length, "percentile": percentile}
+    engine = InMemory(table=table, cuts=cut(table, 7))
+
+    assert season_by_parts(engine, **options) == learn_season(table, **options)
+    with pytest.raises(NotPossible, match="nobody in this history has a batch"):
+        season_by_parts(InMemory(table=table.between(0, 1), cuts=[5]), window="0s")

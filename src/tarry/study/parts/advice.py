@@ -31,12 +31,21 @@ from tarry.study.replay import Replay
 from tarry.study.runs import Progress
 from tarry.study.tried import TriedPolicy
 
-__all__ = ["AFTER_ALL", "Around", "Late", "Measure", "Split", "advise_by_parts", "split_moments"]
+__all__ = [
+    "AFTER_ALL",
+    "BEFORE_ALL",
+    "Around",
+    "Late",
+    "Measure",
+    "Split",
+    "advise_by_parts",
+    "split_moments",
+]
 
 #: Audits a stretch of a history, at the cutoffs of the question alone.
 Measure = Callable[[Engine, Question], Report]
-#: After every moment.
-AFTER_ALL = 1 << 61
+#: Before and after every moment.
+BEFORE_ALL, AFTER_ALL = -(1 << 61), 1 << 61
 _SAMPLES = 200  # of people, as `right_interval` draws them
 _NO_MIX = (
     "A mix that delays as much was not tried beside it: that cannot be done by parts of a history, "

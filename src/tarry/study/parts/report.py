@@ -9,7 +9,7 @@ from typing import TypeVar
 from tarry.core.errors import NotPossible
 from tarry.study.audit import Report, Stages
 from tarry.study.further import advising_options, with_more
-from tarry.study.parts.advice import AFTER_ALL, advise_by_parts, split_moments
+from tarry.study.parts.advice import AFTER_ALL, BEFORE_ALL, advise_by_parts, split_moments
 from tarry.study.parts.asking import Program, drive
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.claims import attacked
@@ -25,7 +25,7 @@ from tarry.study.question import Question
 from tarry.study.runs import AttackRun, reaching
 from tarry.study.source import SourceAccount
 
-__all__ = ["audit_by_parts", "setting_of"]
+__all__ = ["audit_by_parts", "setting_of", "tried_on"]
 
 T = TypeVar("T")
 
@@ -55,9 +55,21 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
     return with_more(
         measured(engine, question),
         lambda asked: advise_by_parts(engine, partial(measured, search=False), **advising_options(asked)),
-        lambda asked, _: measured(engine, asked),
+        lambda asked, _: measured(Cropped(engine=engine, start=BEFORE_ALL, end=AFTER_ALL), asked),
         later,
     )
+
+
+def tried_on(engine: Engine, question: Question) -> Report:
+    """All measures at the cutoffs of the question alone: how a recommendation tries policies.
+
+    >>> from tarry.study.parts.engine import InMemory
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> tried_on(InMemory(table=table), Question(practices=["nothing"])).runs[0].people.calls
+    {}
+    """
+    return _measured(engine, question, _passes(None), search=False)
 
 
 def _measured(engine: Engine, question: Question, passed: Callable[[], None], *, search: bool) -> Report:

@@ -1,5 +1,7 @@
 """An audit by the engine `stream`, from a Parquet file or a table to the report."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tarry.study.question import Question
 from tarry.study.source import SourceAccount, read_source
 from tarry.study.table import EventTable
 
-__all__ = ["audit_streamed"]
+__all__ = ["audit_streamed", "streaming"]
 
 
 def audit_streamed(
@@ -35,6 +37,28 @@ def audit_streamed(
     1
     """
     check_by_parts(question)
+    with streaming(source, question, resources, progress=progress) as engine:
+        return audit_by_parts(engine, question)
+
+
+@contextmanager
+def streaming(
+    source: Any,
+    question: Question,
+    resources: Resources,
+    what: str = "audit",
+    progress: Stages | None = None,
+) -> Iterator[Streaming]:
+    """A history in slices, read as the question says.
+
+    `what` is done with it, in words that tell it from all else: a killed run goes on in the same one.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> with streaming(table, Question(), Resources(engine="stream", jobs=1)) as engine:
+    ...     engine.reading.rows
+    3
+    """
     events = events_of(source)
     if isinstance(source, str | Path):
         if events is None:
@@ -49,7 +73,8 @@ def audit_streamed(
     budget = budget_for(events, memory=resources.bytes, jobs=resources.processes)
     if resources.say is not None:
         resources.say(f"{events:,} rows {budget.sentence}")
-    with scratch_for(f"{version('tarry')} {name} {_question_name(question)}", resources.scratch) as scratch:
+    name = f"{version('tarry')} {what} {name} {_question_name(question)}"
+    with scratch_for(name, resources.scratch) as scratch:
         if isinstance(source, EventTable):
             _write(source, scratch)
             notes = source.notes
@@ -65,7 +90,7 @@ def audit_streamed(
             notes=notes,
             progress=progress,
         ) as engine:
-            return audit_by_parts(engine, question)
+            yield engine
 
 
 def _write(table: EventTable, scratch: Scratch) -> None:
@@ -103,5 +128,5 @@ def _file_name(path: Path) -> str:
 
 def _question_name(question: Question) -> str:
     """All that an answer depends on: another question is another run."""
-    plain = {name: value for name, value in vars(question).items() if name not in ("attacks", "limits")}
+    plain = {name: value for name, value in vars(question).items() if name != "attacks"}
     return f"{plain} {[method.name for method in question.attacks]}"
