@@ -8,10 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 from tarry.core.errors import BadInput
-from tarry.readers.faults import Unreadable
 from tarry.study.audit import Report, Stages
 from tarry.study.parts.budget import RunSize, budget_for
-from tarry.study.parts.ordering import Ordered, open_batches, ordered
+from tarry.study.parts.ordering import open_batches, ordered
 from tarry.study.parts.refusals import check_by_parts
 from tarry.study.parts.report import audit_by_parts
 from tarry.study.parts.resources import Resources, events_of
@@ -19,7 +18,7 @@ from tarry.study.parts.scratch import Scratch, scratch_for
 from tarry.study.parts.slices import Slices, frame_of
 from tarry.study.parts.stream import Streaming
 from tarry.study.question import Question
-from tarry.study.source import SourceAccount, read_source
+from tarry.study.source import read_source
 from tarry.study.table import EventTable
 
 __all__ = ["audit_streamed", "streaming"]
@@ -80,7 +79,7 @@ def streaming(
             notes = source.notes
         else:
             found = ordered(open_batches(Path(source), question), question, scratch, budget.memory // 2)
-            account, notes = _account(found), found.left_out
+            account, notes = found.account, found.left_out
         with Streaming(
             slices=_slices(scratch, budget),
             scratch=scratch,
@@ -96,15 +95,6 @@ def streaming(
 def _write(table: EventTable, scratch: Scratch) -> None:
     with scratch.whole("sorted.parquet") as draft:
         frame_of(table).write_parquet(draft)
-
-
-def _account(found: Ordered) -> SourceAccount:
-    return SourceAccount(
-        rows=found.rows,
-        unreadable=tuple(Unreadable(line, reason) for line, reason in found.unreadable),
-        unreadable_count=found.unreadable_count,
-        notes=found.notes,
-    )
 
 
 def _slices(scratch: Scratch, budget: RunSize) -> Slices:
