@@ -6,7 +6,8 @@ from typing import Any
 
 from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
-from tarry.study.figures import number, percent, seconds
+from tarry.study.figures import number, percent, points, seconds
+from tarry.study.headline import replies
 from tarry.study.limits import AdviceLimits
 from tarry.study.runs import spread_percent
 from tarry.study.tried import PRICE, TriedPolicy
@@ -139,6 +140,11 @@ class Advice:
         return [*reasons, *_late(best, self.measured_on)]
 
     @property
+    def words(self) -> list[str]:
+        """The recommendation, its reasons, and what to know before one follows it."""
+        return [self.sentence, *self.reasons, *self.cautions]
+
+    @property
     def cautions(self) -> list[str]:
         """What one should know before one follows the recommendation."""
         cautions, best = [], self.best
@@ -213,12 +219,18 @@ class Advice:
 
 def _take(advice: Advice, best: TriedPolicy) -> str:
     policy = best.policy
-    anyway = "" if best.reference is None else f"; {_apart(policy)} give {percent(best.reference)} anyway"
+    anyway = ""
+    if best.reference is not None and best.excess is not None:
+        before = points(advice.right_before - best.reference)
+        anyway = (
+            f"; {_apart(policy)} give {percent(best.reference)} anyway (an excess of {before} points now, "
+            f"{points(best.excess)} with it)"
+        )
     order = (
         ""
         if best.reordered is None
         else f" Of neighbours on one target {percent(best.reordered)} change places"
-        + _replies(advice.reply_before_s, best.reply_s)
+        + replies(advice.reply_before_s, best.reply_s)
         + "."
     )
     return (
@@ -227,12 +239,6 @@ def _take(advice: Advice, best: TriedPolicy) -> str:
         f"and {best.right_words} with it{anyway}. The mean delay is {seconds(best.mean_s)}, the longest "
         f"{seconds(best.longest_s)}.{order}"
     )
-
-
-def _replies(before: float | None, after: float | None) -> str:
-    if before is None or after is None:
-        return ""
-    return f", and half of the replies appear within {seconds(after)} instead of {seconds(before)}"
 
 
 def _do_nothing(advice: Advice) -> str:
