@@ -191,7 +191,7 @@ def print_advice(advice: "Advice") -> None:
         f"measured on the other {advice.measured_on:,}:\n"
     )
     header = ["", "gap", "percentile", "mean delay", "longest", "one person's", "reference", "excess"]
-    now = [percent(advice.right_before), "", "", ""]
+    now = [advice.right_words, "", "", ""]
     rows = [["nothing", "", "", "0s", "0s", *now, _length(advice.reply_before_s), ""]]
     for choice in advice.choices:
         mark = " *" if choice is advice.best else " =" if choice in advice.tied else ""

@@ -138,7 +138,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "cautions": [*advice.reasons, *advice.cautions],
         "learned_on": number(advice.learned_on),
         "measured_on": number(advice.measured_on),
-        "before": percent(advice.right_before),
+        "before": advice.right_words,
         "replies_before": "-" if advice.reply_before_s is None else seconds(advice.reply_before_s),
         "is_policy": best is not None,
         "choices": [

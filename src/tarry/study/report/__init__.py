@@ -156,21 +156,20 @@ def _whole(report: Report, *, claims: bool) -> list[tuple[str, str]]:
         (percent(m.batching.batched_share), f"of acts have a partner within {seconds(m.window / 1e6)}"),
         (number(report.linked_pairs), "linked pairs: two acts of one person that close together"),
     ]
-    now = [line.right_person for line in report.lines if line.policy == "nothing"][:1]
-    known = [spread for spread in now if spread is not None and claims]
+    now = [line for line in report.lines if line.policy == "nothing"][:1]
     right = "of claims that two acts are one person's are right with nothing done"
-    return tiles + [(percent(spread.mean), right) for spread in known]
+    return tiles + [(line.right_words, right) for line in now if line.right_person is not None and claims]
 
 
 def _later(advice: Advice) -> list[tuple[str, str]]:
     """Figures of the part that no policy was learned on."""
     right = "of claims that two acts are one person's are right with"
-    tiles = [(percent(advice.right_before), f"{right} nothing done")]
+    tiles = [(advice.right_words, f"{right} nothing done")]
     if advice.best is None:
         return tiles
     return [
         *tiles,
-        (percent(advice.best.right_person), f"{right} the recommended policy"),
+        (advice.best.right_words, f"{right} the recommended policy"),
         (percent(advice.best.reference), "of acts a little further apart than a batch are anyway"),
         (points(advice.best.excess), "points: the excess, what batching itself still gives away"),
         (seconds(advice.best.mean_s), "mean delay of that policy"),

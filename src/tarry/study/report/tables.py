@@ -176,7 +176,7 @@ def choices_table(advice: Advice) -> Html:
     True
     """
     nothing, *tried = trades(advice)
-    now = [percent(nothing.right), "-", "-", percent(advice.before), "-", _length(advice.reply_before_s)]
+    now = [advice.right_words, "-", "-", percent(advice.before), "-", _length(advice.reply_before_s)]
     rows = [[f"1. {nothing.name}", "0s", "0s", *now]]
     for point, choice in zip(tried, advice.choices, strict=True):
         rows.append(
