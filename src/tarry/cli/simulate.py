@@ -2,23 +2,35 @@
 
 Every column of the history is kept, and every row but those of bots, if a column marks them. `release`
 (microseconds since 1970) and `batched` are added. The same seed gives the same releases, in any order
-of rows.
+of rows. Then it prints how often claims about who is who are right, now and with the policy.
 
   tarry simulate month.parquet --policy policy.toml -o released.parquet
   tarry simulate month.parquet --policy epsilon=1,gap=11m --seed 7 -o released.csv
 """
 
 import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tarry.cli.audit import print_right
 from tarry.cli.history import add_bots, add_columns, bots_left_out, named_policy, open_columns
 from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.options import FORCE
 from tarry.cli.outputs import free_path, print_notes, write_frame
 from tarry.cli.show import print_answer
+from tarry.core.errors import NotPossible
+from tarry.core.policy import Policy
 from tarry.study.figures import percent, seconds
-from tarry.study.memory import SIMULATE
+from tarry.study.memory import ATTACK, SIMULATE
+
+if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.study.audit import Report
+    from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "run"]
+
+_DRAWS = 3  # one alone could be lucky
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         Argument("--seed", metavar="N", type=int, default=0, help="of the delays (default 0)"),
         Argument("--draw", metavar="N", type=int, default=0, help="another draw of that seed (default 0)"),
+        Argument(
+            "--no-attack", action="store_true", help="write only: do not measure how often claims are right"
+        ),
         FORCE,
     )
 
@@ -49,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     policy = named_policy(arguments.policy)
     path = free_path(arguments.output, force=arguments.force)
     made = simulate(
-        open_columns(arguments, SIMULATE),
+        open_columns(arguments, SIMULATE if arguments.no_attack else ATTACK),
         policy,
         seed=arguments.seed,
         draw=arguments.draw,
@@ -59,6 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     print_notes(made.notes)
     write_frame(made.frame, path, force=arguments.force)
+    report = None if arguments.no_attack else _attacked(made.table, policy, arguments)
     print_answer(
         arguments,
         f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched\n"
@@ -69,4 +85,22 @@ def run(arguments: argparse.Namespace) -> None:
         mean_s=made.mean_s,
         longest_s=made.longest_s,
         file=str(path),
+        **({} if report is None else {"practices": [line.as_dict() for line in report.lines]}),
     )
+    if report is not None and not arguments.json:
+        print()
+        print_right(report)
+
+
+def _attacked(table: "EventTable | None", policy: Policy, arguments: argparse.Namespace) -> "Report | None":
+    """The policy beside doing nothing, in as many draws as tell how much chance is in it."""
+    from tarry.study.audit import Question, audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.replay import replay  # noqa: PLC0415 - likewise
+
+    replayed = replay(policy, Path(arguments.policy).name)
+    question = Question(practices=["nothing", replayed], seed=arguments.seed, draws=_DRAWS, different=False)
+    try:
+        return audit(table, question)
+    except NotPossible as error:  # what was written stands without it
+        print(f"note: not measured how often claims are right: {error}", file=sys.stderr)
+        return None

@@ -243,6 +243,7 @@ class Simulated:
     batched_share: float
     mean_s: float  # delay
     longest_s: float
+    table: EventTable | None = None  # the events that were released
     notes: tuple[str, ...] = ()  # what was left out
 
 
@@ -280,5 +281,6 @@ def simulate(
         batched_share=float(batched.mean()),
         mean_s=float(delay.mean()),
         longest_s=float(delay.max()),
+        table=table,
         notes=table.notes,
     )
