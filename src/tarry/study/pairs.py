@@ -19,6 +19,7 @@ __all__ = [
     "Near",
     "common_unit",
     "near",
+    "one_after_another",
     "pairs_within",
     "pairs_within_groups",
     "pairs_within_own_limits",
@@ -224,13 +225,27 @@ def common_unit(times: IntArray) -> int:
     return 1
 
 
+_AT_ONCE = [os.cpu_count() or 1]
+
+
+def one_after_another() -> None:
+    """From now on jobs of this process do not run at once: it is one of several that share the processors.
+
+    >>> one_after_another.__name__
+    'one_after_another'
+    """
+    _AT_ONCE[0] = 1
+
+
 def side_by_side(*jobs: Callable[[], T]) -> list[T]:
     """The results of jobs that run at once on this machine's processors.
 
     >>> side_by_side(lambda: 1, lambda: 2)
     [1, 2]
     """
-    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+    if _AT_ONCE[0] == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(max_workers=min(len(jobs), _AT_ONCE[0])) as pool:
         return [future.result() for future in [pool.submit(job) for job in jobs]]
 
 

@@ -9,7 +9,7 @@ from tarry.core.exact import parse_number
 from tarry.readers.memory import rooms
 from tarry.study.memory import ADVISE, needed
 
-__all__ = ["RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
+__all__ = ["KEPT", "RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
 
 _GIGABYTE = 10**9
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": _GIGABYTE, "TB": 10**12}
@@ -17,7 +17,9 @@ _READ = 3 * 16 + 66  # bytes an event while it is read: numbers, or short names
 # Estimates on the safe side; bench/slices.py shows what was taken.
 _PART = 400  # bytes an event of a part
 _PROCESS = 300 * 10**6  # of each process before it has any event
-_SORTED, _RAW, _ROWS = 24, 48, 60  # bytes an event on disk: sorted, before that, and rows by key
+_SORTED, _RAW, _ROWS = 33, 48, 60  # bytes an event on disk: in slices, before that, and rows by key
+#: Bytes an event on disk at the most for what was drawn once, and need not be drawn again.
+KEPT = 36
 _LEAST_PART = 20_000
 
 
@@ -66,7 +68,7 @@ def budget_for(events: int, *, memory: int, jobs: int) -> RunSize:
         jobs=jobs,
         rows=min(most // 2, max(ceil(events / jobs), _LEAST_PART)),
         most_rows=most,
-        disk=events * (_SORTED + _RAW + _ROWS),
+        disk=events * (_SORTED + max(_RAW, _ROWS + KEPT)),
     )
 
 

@@ -62,6 +62,7 @@ class DelayCounts(Tallied):
             labels = shown.batched[own].astype(np.int64)
             rows["actor"] = np.stack([table.actor[begin], np.add.reduceat(labels, begin)], axis=1)
         return Looked(
+            columns=view.columns(self.practice, self.draw),
             partial=Partial(
                 sums={"events": len(waits), "wait": total(waits)},
                 least={"wait": int(waits.min()), **least},

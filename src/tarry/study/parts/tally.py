@@ -1,6 +1,6 @@
 """How often each value occurs: exact while there are few values, then by bins that a later pass opens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class ValueTally:
 
     bits: int  # of each value, counted from its first
     low: IntArray  # the least value of each bin, rising
-    count: "np.ndarray[Any, np.dtype[Any]]"  # how many, of Python's whole numbers once parts were added
+    count: "np.ndarray[Any, np.dtype[Any]]"  # how many, of Python's whole numbers if words do not hold all
 
     @property
     def total(self) -> int:
@@ -56,9 +56,21 @@ class ValueTally:
 
     def plus(self, other: "ValueTally") -> "ValueTally":
         """Both together."""
-        bits = min(self.bits, other.bits)
-        low = np.concatenate((_low(self.low, bits), _low(other.low, bits)))
-        return _fitting(low, np.concatenate((self.count.astype(object), other.count.astype(object))), bits)
+        return ValueTally.together([self, other])
+
+    @classmethod
+    def together(cls, tallies: Sequence["ValueTally"]) -> "ValueTally":
+        """All of them, at least one.
+
+        >>> ValueTally.together([tally_of(np.array([3])), tally_of(np.array([5, 3]))]).count.tolist()
+        [2, 1]
+        """
+        bits = min(each.bits for each in tallies)
+        low = np.concatenate([_low(each.low, bits) for each in tallies])
+        # Machine words are quicker, as long as they hold the total.
+        small = sum(each.total for each in tallies) < 1 << 62
+        counts = [each.count.astype(np.int64 if small else object) for each in tallies]
+        return _fitting(low, np.concatenate(counts), bits)
 
     def at(self, rank: int) -> ValueBin:
         """The bin of the value with so many values before it, in rising order.
@@ -87,7 +99,7 @@ class ValueTally:
         return cls(
             bits=plain["bits"],
             low=np.array(plain["low"], dtype=np.int64),
-            count=np.array(plain["count"], dtype=object),
+            count=np.array(plain["count"], dtype=np.int64 if sum(plain["count"]) < 1 << 62 else object),
         )
 
 
@@ -103,7 +115,7 @@ def tally_of(values: IntArray) -> ValueTally:
 
 def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> ValueTally:
     """With as many bits as leave few enough bins, of at most so many and at least one."""
-    least, most = 1, bits
+    least, most = (bits, bits) if len(low) <= _MOST_BINS else (1, bits)
     while least < most:  # the most bits with few enough bins
         middle = (least + most + 1) // 2
         fits = len(np.unique(_low(low, middle))) <= _MOST_BINS
