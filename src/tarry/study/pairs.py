@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from tarry.core.errors import BadInput
+from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
 
@@ -73,7 +74,7 @@ def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]
         away += groups * stride
         away.sort()
         return _halves(lambda some, totals: kernels.add_sorted(away, some, totals), bounds)
-    order = np.lexsort((away, groups))
+    order = row_order(groups, away)
     ordered, together = away[order], groups[order]
     return _halves(
         lambda some, totals: kernels.add_sorted_groups(together, ordered, some[:, None], totals), bounds
@@ -87,7 +88,7 @@ def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[
     >>> pairs_within_own_limits(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 2]), one_each)
     [1]
     """
-    order = np.lexsort((times, groups))
+    order = row_order(groups, times)
     together, ordered = groups[order], times[order]
     totals = np.zeros(len(limits), dtype=np.int64)
     for k, limit in enumerate(limits):

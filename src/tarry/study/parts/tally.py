@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 
-__all__ = ["EXACT", "ValueBin", "ValueTally", "tally_of"]
+__all__ = ["EXACT", "ValueBin", "ValueTally", "firsts", "tally_of"]
 
 #: All bits of a value are kept: every bin is one value.
 EXACT = 63
@@ -113,17 +114,32 @@ def tally_of(values: IntArray) -> ValueTally:
     return _fitting(low, count, EXACT)
 
 
+def firsts(*columns: IntArray) -> IntArray:
+    """The first place of each run of rows that are equal in all columns.
+
+    >>> firsts(np.array([1, 1, 2]), np.array([3, 4, 4])).tolist()
+    [0, 1, 2]
+    """
+    new = np.zeros(len(columns[0]), dtype=np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(new)
+
+
 def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> ValueTally:
     """With as many bits as leave few enough bins, of at most so many and at least one."""
+    order = row_order(low)
+    low, count = low[order], count[order]
     least, most = (bits, bits) if len(low) <= _MOST_BINS else (1, bits)
     while least < most:  # the most bits with few enough bins
         middle = (least + most + 1) // 2
-        fits = len(np.unique(_low(low, middle))) <= _MOST_BINS
+        fits = len(firsts(_low(low, middle))) <= _MOST_BINS
         least, most = (middle, most) if fits else (least, middle - 1)
-    order = np.argsort(low, kind="stable")
-    bins, first = np.unique(_low(low[order], least), return_index=True)
+    bins = _low(low, least)
+    first = firsts(bins)
     return ValueTally(
-        bits=least, low=bins, count=np.add.reduceat(count[order], first) if len(bins) else count
+        bits=least, low=bins[first], count=np.add.reduceat(count, first) if len(first) else count
     )
 
 

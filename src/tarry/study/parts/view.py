@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tarry.core.entropy import Seeded
-from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.lanes import BoolArray
 from tarry.study.parts.engine import Columns, SlicePart
+from tarry.study.parts.tally import firsts
 from tarry.study.practice import Observer, Practice, Shown
 from tarry.study.table import EventTable, is_named
 
@@ -99,19 +100,6 @@ class View:
         """The same from an earlier pass, if the engine has kept it."""
         kept = self._kept(f"{practice}/{draw}")
         return None if kept is None else Shown(**{"printed": kept["release"], **kept})
-
-
-def firsts(*columns: IntArray) -> IntArray:
-    """The first place of each run of rows that are equal in all columns.
-
-    >>> firsts(np.array([1, 1, 2]), np.array([3, 4, 4])).tolist()
-    [0, 1, 2]
-    """
-    new = np.zeros(len(columns[0]), dtype=np.bool_)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(new)
 
 
 def pair_sum(sizes: Sequence[int]) -> int:
