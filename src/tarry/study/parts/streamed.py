@@ -46,7 +46,8 @@ def audit_streamed(
     else:
         account, source = read_source(source, question)
         events, name = len(source), f"table {uuid4()}"
-    budget = budget_for(events, memory=resources.bytes, jobs=resources.processes)
+    draws = sum(question.draws if practice.draws else 1 for practice in question.practices)
+    budget = budget_for(events, memory=resources.bytes, jobs=resources.processes, draws=draws)
     if resources.say is not None:
         resources.say(f"{events:,} rows {budget.sentence}")
     with scratch_for(f"{version('tarry')} {name} {_question_name(question)}", resources.scratch) as scratch:
