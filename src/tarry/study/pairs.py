@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from tarry.core.errors import BadInput
+from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 from tarry.study import kernels
 
@@ -21,6 +22,7 @@ __all__ = [
     "Spaced",
     "common_unit",
     "near",
+    "one_after_another",
     "pairs_within",
     "pairs_within_groups",
     "pairs_within_own_limits",
@@ -139,7 +141,7 @@ def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[
     >>> pairs_within_own_limits(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 2]), one_each)
     [1]
     """
-    order = np.lexsort((times, groups))
+    order = row_order(groups, times)
     together, ordered = groups[order], times[order]
     totals = np.zeros(len(limits), dtype=np.int64)
     for k, limit in enumerate(limits):
@@ -257,13 +259,27 @@ def common_unit(times: IntArray) -> int:
     return 1
 
 
+_AT_ONCE = [os.cpu_count() or 1]
+
+
+def one_after_another() -> None:
+    """From now on jobs of this process do not run at once: it is one of several that share the processors.
+
+    >>> one_after_another.__name__
+    'one_after_another'
+    """
+    _AT_ONCE[0] = 1
+
+
 def side_by_side(*jobs: Callable[[], T]) -> list[T]:
     """The results of jobs that run at once on this machine's processors.
 
     >>> side_by_side(lambda: 1, lambda: 2)
     [1, 2]
     """
-    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+    if _AT_ONCE[0] == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(max_workers=min(len(jobs), _AT_ONCE[0])) as pool:
         return [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
