@@ -13,13 +13,16 @@ __all__ = ["RuleContract"]
 CASES, POSTS, SPAN = 25, 8, 12
 
 
-def insert(transaction: Transaction, releases: list[int | None], parents: list[int | None]) -> None:
-    """Posts that wait, one for each release; the key of a post is its number."""
+def insert(
+    transaction: Transaction, releases: list[int | None], parents: list[int | None], outlet: str = "list"
+) -> None:
+    """Posts that wait at an outlet, one for each release; the key of a post is its number, at "list"."""
+    first = 0 if outlet == "list" else 1_000_000
     rows = [
         {
-            "id": number,
+            "id": first + number,
             "target": "p1",
-            "outlet": "list",
+            "outlet": outlet,
             "options": b"{}",
             "content": b"",
             "release": release,
