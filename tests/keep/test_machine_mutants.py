@@ -14,7 +14,7 @@ from tarry.testing import memory_store
 
 #: Mistakes by name: the labels under which each shows (all, if None), and changes to statements.
 MUTANTS = {
-    "labels are fixed one tick early": ("held", ("label newly_labelled", "<= :ripe", "<= :ripe + 1")),
+    "labels are fixed one tick early": ("held", ("label fix_releases", "<= :ripe", "<= :ripe + 1")),
     "a window ends one tick early": ("held", ("label", "- :window AND", "- :window + 1 AND")),
     "posts leave one tick early": (None, ("due", "(SELECT closed FROM", "(SELECT closed + 1 FROM")),
     "a child does not wait": (

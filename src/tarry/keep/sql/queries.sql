@@ -235,14 +235,19 @@ UPDATE arrivals SET label = CASE WHEN EXISTS (
 ) THEN 1 ELSE 0 END
 WHERE arrival > :labelled AND arrival <= :ripe AND label IS NULL
 
--- name: newly_labelled
--- Posts whose release the label has just fixed.
-SELECT a.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
-FROM arrivals a JOIN posts p ON p.id = a.id
-WHERE a.arrival > :labelled AND a.arrival <= :ripe AND p.release IS NULL
-
--- name: fix_release
-UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
+-- name: fix_releases
+-- The releases that these labels fix: `release_ticks` (core/release.py), and then what an outage has moved. All of a tick
+-- are written at once: nothing of a row tells which of them came first.
+UPDATE posts SET release = fixed.release
+FROM (
+    SELECT due.id, due.shift + CASE WHEN due.plain > due.deadline THEN due.deadline ELSE due.plain END AS release
+    FROM (
+        SELECT id, shift, deadline,
+               arrival + :hold + CASE label WHEN 1 THEN batched ELSE unbatched END AS plain
+        FROM arrivals WHERE arrival > :labelled AND arrival <= :ripe
+    ) AS due
+) AS fixed
+WHERE posts.id = fixed.id AND posts.release IS NULL
 
 -- name: raise_children
 -- Nothing is released before the post it depends on. Run until it changes nothing.
