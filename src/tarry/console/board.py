@@ -81,7 +81,7 @@ async def _post(service: HttpService, request: Request) -> Response:
         options={"by": name_on(service.gateway.keys, actor, space.name, target)},
         more_to_come=fields.get("more") == "yes",
     )
-    (receipt,) = await service.group_commit.admit(Submission(space=space.name, posts=[post]))
+    (receipt,) = await service.admit(Submission(space=space.name, posts=[post]))
     answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
     # The browser keeps the key: no script can read it, and no other site can have it sent.
     answer.set_cookie(

@@ -90,7 +90,10 @@ def _guarded(path: str, handler: _Handler, tell: _Tell | None) -> Callable[[Requ
                 tell(f"{path} broke: {type(error).__name__}")
             # The sentence of the refusal, not of the error: a database's names machines, users and files.
             sentence = msgspec.json.decode(refusal.body)["detail"]
-            return error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
+            shown = error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
+            if (wait_s := refusal.headers.get("retry-after")) is not None:
+                shown.headers["Retry-After"] = wait_s
+            return shown
 
     return endpoint
 
