@@ -53,7 +53,7 @@ class Tested:
     >>> _, region = RatioTester().choose(np.ones((2, 1), dtype=int), np.zeros((2, 1), dtype=int), pair)
     >>> test = Tested(pair=pair, region=region, hits=(1000, 500), samples=1000, level=0.05)
     >>> test.broken, round(test.epsilon, 2)
-    (True, 0.62)
+    (True, 0.63)
     """
 
     pair: StoryPair
