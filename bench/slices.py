@@ -1,15 +1,16 @@
 """How an audit by parts compares: with one machine's memory, with one process, with plain sorts.
 
-    python bench/slices.py                       # a million made-up events: half a minute or more
-    python bench/slices.py --events 100000000    # on a machine with nothing else to do
+    python bench/slices.py                       # a million made-up events: a minute or more
+    python bench/slices.py --rounds 5            # everything five times, interleaved, with the spread
+    python bench/slices.py --events 100000000 --only "stream 2" --folder /var/tmp
 
 All on made-up events, in one run. Memory is that of all processes together (what they share counts once),
 looked at ten times a second. Processor time is that of all processes together.
 
-1. One draw with 18 cutoffs, from time-sorted Parquet by parts, against np.sort of the same times.
-2. From a file in no order to sorted slices, against DuckDB's plain sort of the same file.
-3. The whole audit by parts, with one process and with two, and with the engine memory up to 20 million.
-4. A skewed history (30 % on one target, 10 % by one actor): the slowest slice against the median.
+1. From a file in no order to a sorted one (sort), against DuckDB's plain sort of it (plain sort).
+2. The whole audit by parts with one process and with two (stream 1, stream 2), and with the engine memory.
+3. One draw with 18 cutoffs, from time-sorted Parquet by parts (draw), against np.sort of the same times.
+4. The same of a skewed history, 30 % on one target, 10 % by one actor (skewed draw): the slowest slice.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -31,6 +33,7 @@ from tarry.readers.batches import Batches
 from tarry.readers.columns import Wanted
 from tarry.study.attack import attack
 from tarry.study.audit import audit
+from tarry.study.pairs import one_after_another
 from tarry.study.parts.asking import Asked
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.budget import budget_for
@@ -40,7 +43,7 @@ from tarry.study.parts.ordering import ordered, sort_database
 from tarry.study.parts.report import setting_of
 from tarry.study.parts.resources import Resources
 from tarry.study.parts.scratch import Scratch
-from tarry.study.parts.slices import Slices
+from tarry.study.parts.slices import SORTED, Slices, store_slice
 from tarry.study.question import Question
 
 SECOND = 1_000_000
@@ -94,12 +97,13 @@ def run(what, path, folder, options):
         times = pl.read_parquet(path, columns=["time"])["time"].to_physical().to_numpy().copy()
         np.random.default_rng(1).shuffle(times)
         return timed(lambda: np.sort(times))
-    if what == "draw":
-        return timed_slices(Slices.cut(path, options["rows"]))
+    if what.endswith("draw"):
+        os.link(path, folder / SORTED)
+        return timed_slices(Slices.cut(folder, options["rows"]))
     engine = (
         "memory"
         if what == "memory"
-        else Resources(engine="stream", memory=memory, jobs=options["jobs"], scratch=folder)
+        else Resources(engine="stream", memory=memory, jobs=int(what.split()[1]), scratch=folder, say=say)
     )
     report = audit(path, question(), engine=engine).as_dict()
     scores = [
@@ -110,6 +114,10 @@ def run(what, path, folder, options):
     return {"answer": [report["linked_pairs"], scores, report["null_gaps_s"]]}
 
 
+def say(estimate):
+    print(f"estimate: {estimate}", file=sys.stderr, flush=True)
+
+
 def timed(work):
     work()
     start = time.process_time()
@@ -118,31 +126,38 @@ def timed(work):
 
 
 def timed_slices(slices):
-    """One draw with 18 cutoffs, slice by slice; how long each took."""
+    """One draw with 18 cutoffs, slice by slice; how long each took, and to take the slices out."""
+    one_after_another()
+    numbers = range(len(slices.edges))
+    start = time.process_time()
+    for number in numbers:
+        store_slice(slices, number)
+    stored = time.process_time() - start
     setting = setting_of(question())
     looks = setting.practices[1].looks()
     delays = Asked(setting=setting, asks=[DelayCounts(practice=1, draw=0, looks=looks, covers=1)])
-    moved = [delays.look(slices.part(n, looks, looks)).partial for n in range(len(slices.edges))]
+    moved = [delays.look(slices.part(number, looks, looks)).partial for number in numbers]
     spread = max(each.most["0/0/moved"] for each in moved) - min(each.least["0/0/moved"] for each in moved)
     case = Attempt(practice=1, draw=0, observer=0, method=attack("cutoff"), looks=looks, spread=spread)
     task = Asked(setting=setting, asks=[PairCounts(case=case, farthest=max(CUTOFFS), cutoffs=CUTOFFS)])
     task.look(slices.part(0, task.before, task.after))  # what is compiled is compiled
     seconds = []
-    for number in range(len(slices.edges)):
+    for number in numbers:
         start = time.process_time()
         task.look(slices.part(number, task.before, task.after))
         seconds.append(time.process_time() - start)
-    return {"seconds": sum(seconds), "slowest": max(seconds) / median(seconds), "slices": len(seconds)}
+    slowest = max(seconds) / median(seconds)
+    return {"seconds": sum(seconds) + stored, "slowest": slowest, "slices": len(seconds)}
 
 
 # --- watched from outside -------------------------------------------------------------------------
 
 
 def watched(what, path, options):
-    """Run a contestant in a process of its own: seconds, processor seconds, and most memory in all."""
+    """Run a contestant in a process of its own: seconds, processor seconds, most memory and disk in all."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start, most = time.perf_counter(), 0
+        start, most, disk = time.perf_counter(), 0, 0
         with subprocess.Popen(
             [sys.executable, __file__, "--run", what, str(path), folder, json.dumps(options)],
             stdout=subprocess.PIPE,
@@ -150,14 +165,26 @@ def watched(what, path, options):
             start_new_session=True,
         ) as process:
             while process.poll() is None:
-                most = max(most, memory_of(process.pid))
+                most, disk = max(most, memory_of(process.pid)), max(disk, disk_of(folder))
                 time.sleep(0.1)
             said = process.stdout.read()
         if process.returncode:
             sys.exit(f"{what} failed")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return {"wall": time.perf_counter() - start, "cpu": cpu, "most": most, **json.loads(said)}
+        wall = time.perf_counter() - start
+        return {"wall": wall, "cpu": cpu, "most": most, "disk": disk, **json.loads(said)}
+
+
+def disk_of(folder):
+    """Bytes of all files below a folder, sparse or not."""
+    total = 0
+    for file in Path(folder).rglob("*"):
+        try:
+            total += file.stat().st_blocks * 512
+        except OSError:  # gone meanwhile
+            continue
+    return total
 
 
 def memory_of(group):
@@ -173,17 +200,13 @@ def memory_of(group):
     return total
 
 
-def line(name, found, extra=""):
-    print(
-        f"{name:<34}{found['wall']:>9.1f} s{found['cpu']:>9.1f} s{found['most'] / 1e9:>9.2f} GB   {extra}"
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tiny", action="store_true", help="prove that it runs; the figures mean nothing")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--memory", type=float, default=4.0, help="GB")
+    parser.add_argument("--rounds", type=int, default=1, help="how often, all after another")
+    parser.add_argument("--only", help=f"some of: {', '.join(ALL)}")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files of a run go")
     parser.add_argument("--run", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -192,57 +215,84 @@ def main():
         print(json.dumps(run(what, Path(path), Path(folder), json.loads(options))))
         return
     events = 3_000 if given.tiny else given.events
-    options = {"memory": int(given.memory * 1e9), "jobs": 2}
+    options = {"memory": int(given.memory * 1e9)}
     options["rows"] = max(min(budget_for(events, memory=options["memory"], jobs=2).rows, events // 8), 500)
+    chosen = [one.strip() for one in given.only.split(",")] if given.only else list(ALL)
+    if unknown := set(chosen) - set(ALL):
+        parser.error(f"unknown: {', '.join(unknown)}")
+    if events > MEMORY_UP_TO and not given.only:
+        chosen.remove("memory")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        compare(Path(folder), events, options)
+        compare(Path(folder), events, options, chosen, given.rounds)
 
 
-def compare(folder, events, options):
-    path = folder / "events.parquet"
-    make(path, events, options["memory"] // 2)
-    print(f"{events:,} made-up events, {options['memory'] / 1e9:g} GB\n")
-    print(f"{'':<34}{'time':>11}{'processor':>11}{'memory':>12}")
-    sorts = {what: watched(what, path, options) for what in ("plain sort", "sort")}
-    line("DuckDB's plain sort", sorts["plain sort"])
-    ratio = sorts["sort"]["cpu"] / sorts["plain sort"]["cpu"]
-    line("read and sort by parts", sorts["sort"], f"{ratio:.2f} x plain sort")
-    whole = watched("memory", path, options) if events <= MEMORY_UP_TO else None
-    if whole:
-        line("audit, engine memory", whole)
-    runs = {jobs: watched("stream", path, {**options, "jobs": jobs}) for jobs in (1, 2)}
-    against = f"{runs[1]['cpu'] / whole['cpu']:.2f} x processor of memory" if whole else ""
-    line("audit, engine stream, 1 process", runs[1], against)
-    line(
-        "audit, engine stream, 2 processes",
-        runs[2],
-        f"{runs[1]['wall'] / runs[2]['wall']:.2f} x as fast as one",
-    )
-    answers = [found["answer"] for found in (whole, *runs.values()) if found]
-    print("\nanswers: " + ("the same" if all(one == answers[0] for one in answers) else "NOT THE SAME"))
-    by_parts(folder, events, options)
-    if any(one != answers[0] for one in answers):
-        sys.exit(1)
+def compare(folder, events, options, chosen, rounds):
+    make(folder / "events.parquet", events, options["memory"] // 2)
+    if "draw" in chosen:
+        sort_by_time(folder, events, options)
+    print(f"{events:,} made-up events, {options['memory'] / 1e9:g} GB\n", flush=True)
+    print(f"{'':<16}{'time':>10}{'processor':>12}{'memory':>12}{'disk':>12}", flush=True)
+    runs = {what: [] for what in chosen}
+    for _ in range(rounds):
+        for what in chosen:
+            found = watched(what, folder / FILES.get(what, "events.parquet"), options)
+            runs[what].append(found)
+            print(
+                f"{what:<16}{found['wall']:>8.1f} s{found['cpu']:>10.1f} s"
+                f"{found['most'] / 1e9:>9.2f} GB{found['disk'] / 1e9:>9.2f} GB",
+                flush=True,
+            )
+    print()
+    for ratio in RATIOS:
+        ratio.tell(runs)
+    answers = [run["answer"] for each in runs.values() for run in each if "answer" in run]
+    if answers:
+        same = all(one == answers[0] for one in answers)
+        print(f"answers: {'the same' if same else 'NOT THE SAME'}; linked pairs {answers[0][0]:,}")
+        if not same:
+            sys.exit(1)
+    for name in ("draw", "skewed draw"):
+        for run in runs.get(name, [])[:1]:
+            print(f"{name}: {run['slices']} slices, the slowest took {run['slowest']:.2f} x the median")
 
 
-def by_parts(folder, events, options):
-    """One draw from sorted Parquet against np.sort, and the slices of a skewed history."""
+@dataclass
+class Ratio:
+    """One contestant against another, round by round."""
+
+    above: str
+    below: str
+    figure: str  # cpu, wall, seconds
+    words: str
+
+    def tell(self, runs):
+        """Print the ratio if both have run."""
+        if self.above in runs and self.below in runs:
+            pairs = zip(runs[self.above], runs[self.below], strict=True)
+            ratios = sorted(one[self.figure] / other[self.figure] for one, other in pairs)
+            spread = f" ({ratios[0]:.2f} to {ratios[-1]:.2f})" if len(ratios) > 1 else ""
+            print(f"{self.words}: {median(ratios):.2f}{spread}")
+
+
+ALL = ("plain sort", "sort", "memory", "stream 1", "stream 2", "np.sort", "draw", "skewed draw")
+FILES = {"draw": "by_time.parquet", "skewed draw": "skewed_by_time.parquet"}
+RATIOS = (
+    Ratio("sort", "plain sort", "cpu", "reading and sorting, processor time of the plain sort"),
+    Ratio("stream 1", "memory", "cpu", "one process, processor time of the engine memory"),
+    Ratio("stream 2", "memory", "cpu", "two processes, processor time of the engine memory"),
+    Ratio("stream 1", "stream 2", "wall", "two processes, times as fast as one"),
+    Ratio("draw", "np.sort", "seconds", "one draw from sorted Parquet, processor time of np.sort"),
+)
+
+
+def sort_by_time(folder, events, options):
+    """The same history and a skewed one, as time-sorted Parquet."""
     make(folder / "skewed.parquet", events, options["memory"] // 2, skewed=True)
-    for name in ("events", "skewed"):
-        source, memory = Batches(folder / f"{name}.parquet", Wanted()), options["memory"] // 2
+    for name, sorted_name in (("events", "by_time"), ("skewed", "skewed_by_time")):
+        source = Batches(folder / f"{name}.parquet", Wanted())
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            ordered(source, question(), Scratch(Path(scratch)), memory)
-            (Path(scratch) / "sorted.parquet").replace(folder / f"{name}_by_time.parquet")
-    sort = watched("np.sort", folder / "events.parquet", options)
-    draw, skew = (
-        watched("draw", folder / f"{name}_by_time.parquet", options) for name in ("events", "skewed")
-    )
-    times, seconds = draw["seconds"] / sort["seconds"], sort["seconds"]
-    print(f"one draw, 18 cutoffs, from sorted Parquet in {draw['slices']} slices: {draw['seconds']:.2f} s")
-    print(f"of processor time, {times:.1f} x np.sort of the same times ({seconds:.3f} s)")
-    print(
-        f"skewed history: the slowest of {skew['slices']} slices takes {skew['slowest']:.2f} x the median"
-    )
+            ordered(source, question(), Scratch(Path(scratch)), options["memory"] // 2)
+            (Path(scratch) / SORTED).replace(folder / f"{sorted_name}.parquet")
 
 
 if __name__ == "__main__":

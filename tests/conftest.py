@@ -52,6 +52,7 @@ MARKS = {
     "places/command/test_command.py": "server",
     "places/git/test_outlet.py": "slow",
     "statistical": "slow",
+    "study/attest/test_attest.py": "slow",
     "study/parts/test_equal.py": "slow",
     "study/parts/test_stream.py": "server",
     "study/test_charts.py": "slow",

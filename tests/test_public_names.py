@@ -108,6 +108,12 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.limits.Limited": PROTOCOL,
+    "tarry.study.attest.boxes.StoryRule": PROTOCOL,
+    "tarry.study.attest.interfaces.BlackBox": PROTOCOL,
+    "tarry.study.attest.interfaces.NeighbourGenerator": PROTOCOL,
+    "tarry.study.attest.interfaces.Region": PROTOCOL,
+    "tarry.study.attest.interfaces.Tester": PROTOCOL,
+    "tarry.study.attest.regions.Lens": PROTOCOL,
 }
 
 

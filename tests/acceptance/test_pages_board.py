@@ -101,6 +101,47 @@ def test_a_post_is_changed_and_withdrawn_with_and_without_scripts(browser, scrip
         assert Feed(quiet.gateway.store, "talk").latest() == []
 
 
+def test_an_edit_that_was_begun_outlives_the_moment_of_release(browser, site, force_draws):
+    """The page says that the post has appeared, and never takes away what somebody is writing."""
+    force_draws("longest")
+    with visited(browser, f"{site.url}/board/talk") as author:
+        page = author.page
+        hand_in(page, "begun", "old words")
+        page.fill("#words", "a long edit that is not done")
+        page.evaluate("window.same_page = true")
+        page.wait_for_selector("text=Your post has appeared.")
+
+        assert page.evaluate("window.same_page")
+        assert page.input_value("#words") == "a long edit that is not done"
+        assert "this text was not saved" in page.inner_text("[data-too-late]")
+        assert page.locator("[data-edit] button:enabled").count() == 0
+        assert "Your post appears at" not in page.inner_text("main")
+        check_access(page)
+
+
+def test_a_form_that_nobody_touched_goes_with_the_post(browser, site, force_draws):
+    force_draws("longest")
+    with visited(browser, f"{site.url}/board/talk") as author:
+        hand_in(author.page, "untouched", "words")
+        author.page.wait_for_selector("text=Your post has appeared.")
+        author.page.wait_for_selector("[data-edit]", state="detached")
+
+
+def test_once_the_moment_is_over_the_page_says_that_it_was_due(browser, force_draws):
+    """Nobody delivers: the page does not say any more when the post appears, without another answer."""
+    force_draws("longest")
+    with (
+        console_site(keep=False) as quiet,
+        visited(browser, f"{quiet.url}/board/talk") as author,
+    ):
+        page = author.page
+        hand_in(page, "late", "words")
+        page.wait_for_selector("[data-before]:not([hidden])")
+        page.wait_for_selector("[data-after]:not([hidden])")
+        assert "Your post appears" not in page.inner_text("main")
+        assert "Your post was due at" in page.inner_text("main")
+
+
 def test_a_board_that_is_not_open_to_all_has_no_form(browser, site):
     with visited(browser, f"{site.url}/board/wiki") as reader:
         assert reader.page.locator("form[action^='/board']").count() == 0

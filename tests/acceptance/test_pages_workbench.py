@@ -78,6 +78,39 @@ def test_a_slider_leads_to_a_policy_file(browser, site):
         assert read_policy(text) == Policy(epsilon="2", gap="11m", window="5m")
 
 
+def test_the_policy_file_is_never_another_than_the_form_shows(browser, site):
+    """As long as an answer is pending, and after a refusal, there is none to get."""
+    with visited(browser, f"{site.url}/workbench") as seen:
+        settle(seen.page)
+        get, held = seen.page.locator("[data-policy]"), []
+        seen.page.route("**/figures.json?*epsilon=0.9&**", lambda route: held.append(route))  # noqa: PLW0108 - a bound method is no handler
+        with seen.page.expect_request("**/figures.json?*epsilon=0.9&**"):
+            seen.page.locator("[data-for=epsilon]").press("ArrowLeft")
+        expect(get).to_be_disabled()
+        held[0].continue_()
+        expect(get).to_be_enabled()
+        with seen.page.expect_download() as coming:
+            get.click()
+        text = coming.value.path().read_text(encoding="utf-8")
+        assert read_policy(text) == Policy(epsilon="0.9", gap="11m", window="5m")
+
+        seen.page.fill("#gap", "3m")
+        seen.page.press("#gap", "Tab")
+        expect(seen.page.locator("[data-problem]")).to_contain_text("above the window")
+        expect(get).to_be_disabled()
+        seen.complaints.clear()  # the browser notes the refusal
+
+
+def test_a_wrong_address_keeps_its_charts_and_says_what_is_wrong(browser, site):
+    with visited(browser, f"{site.url}/workbench?epsilon=abc") as seen:
+        settle(seen.page)
+        assert len(seen.page.evaluate(DRAWN)) == 5
+        assert "epsilon must be a decimal number, not 'abc'" in seen.page.inner_text("[data-problem]")
+        assert seen.page.input_value("#epsilon") == "abc"
+        expect(seen.page.locator("[data-policy]")).to_be_disabled()
+        seen.complaints.clear()  # the browser notes the status of the page
+
+
 def test_a_season_is_chosen_and_leads_to_its_policy_file(browser, site):
     with visited(browser, f"{site.url}/workbench?epsilon=2") as seen:
         settle(seen.page)
@@ -158,7 +191,7 @@ def test_an_answer_that_comes_too_late_is_not_shown(browser, site):
         settle(seen.page)
         assert len(held) == 1
         expect(seen.page.locator("[data-sentence=frontier]")).to_contain_text("At weight 0.5")
-        assert "epsilon=4&" in seen.page.get_attribute("[data-policy]", "href")
+        expect(seen.page.locator("[data-policy]")).to_be_enabled()
 
 
 def test_a_server_that_is_gone_is_said_so(browser, site):

@@ -94,6 +94,9 @@ def test_the_table_reads_without_json(history, capsys):
     told = capsys.readouterr().out
     assert "threshold:99 would have kept 50 events for ever" in told
     assert "one person's: how often the best claims" in told
+    costs, buys = (line.split() for line in told.splitlines() if line.startswith("    "))
+    assert costs[-3:] == ["reordered", "replies", "promise"]
+    assert {"reference", "excess", "lift"} <= set(buys)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,22 @@ def test_every_kind_of_file_can_be_written(history, tmp_path, suffix, capsys):
     assert path.stat().st_size > 0
 
 
+def test_claims_are_measured_now_and_with_the_policy(history, tmp_path, capsys):
+    """Both truths beside what they are measured by, over three draws; --no-attack leaves that out."""
+    path = tmp_path / "released.csv"
+    simulate(history, "--policy", POLICY, "-o", path, "--json")
+    before, after = json.loads(capsys.readouterr().out)["practices"]
+    simulate(history, "--policy", POLICY, "-o", path, "--force")
+    shown = capsys.readouterr().out
+    simulate(history, "--policy", POLICY, "-o", path, "--force", "--no-attack")
+
+    assert (before["policy"], before["draws"], after["policy"], after["draws"]) == ("nothing", 1, POLICY, 3)
+    assert after["excess"] == pytest.approx(after["right_person"]["mean"] - after["reference"])
+    for word in ("one person's", "reference", "excess", "lift", "in short"):
+        assert word in shown
+    assert "excess" not in capsys.readouterr().out
+
+
 def test_gaps_of_their_own_reach_targets_with_texts_for_names(history, tmp_path):
     """A target's own gap is found by its name, and a track's by the column that --track names."""
     policy = tmp_path / "policy.toml"

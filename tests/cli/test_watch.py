@@ -50,7 +50,8 @@ def test_json_has_every_figure(history, capsys):
     assert 0 < policy["ledger"] <= 1
     assert found["chance"] < nothing["first"]["low"] <= nothing["first"]["mean"] <= nothing["first"]["high"]
     assert sum(step["queries"] for step in nothing["by_sessions"]) < found["queries"]
-    assert len(found["sentences"]) == 2
+    assert 0 <= policy["alone"] <= 1
+    assert len(found["sentences"]) == 3
 
 
 def test_the_seed_decides_everything(history, capsys):

@@ -64,6 +64,33 @@ def test_no_page_is_shown_under_a_name_that_is_not_ours(gateway, path):
     assert "this gateway does not answer to the host name in this address" in theirs.text
 
 
+@pytest.mark.parametrize("path", ["/nope", "/board", "/board/talk/more"])
+def test_where_nothing_is_a_browser_gets_a_page_and_a_program_json(visitor, path):
+    page = visitor.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    told = visitor.get(path, headers={"Accept": "*/*"})
+
+    assert (page.status_code, told.status_code) == (404, 404)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<p class="problem" role="alert">there is nothing at this address' in page.text
+    assert told.headers["content-type"] == "application/problem+json"
+    assert visitor.get("/v1/nope", headers={"Accept": "text/html"}).json()["status"] == 404
+
+
+def test_a_wrong_method_is_a_page_for_a_browser_too(visitor):
+    answer = visitor.post("/workbench", headers={"Accept": "text/html"})
+
+    assert answer.status_code == 405
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_a_page_about_nothing_is_not_shown_under_another_name_either(gateway):
+    site = create_site(gateway, config=Config(hosts="forum.example"))
+    with TestClient(site) as http:
+        answer = http.get("/nope", headers={"Host": "evil.example", "Accept": "text/html"})
+
+    assert answer.status_code == 421
+
+
 def test_a_post_under_another_name_is_refused_unread(visitor):
     answer = visitor.post("/board/talk", data=FIELDS, headers={**OURS, "Host": "evil.example"})
 
@@ -258,6 +285,7 @@ def test_a_post_that_may_have_appeared_says_so_and_cannot_be_changed(gateway, vi
     assert "may have appeared" in page
     assert "<form" not in page.partition("<main")[2]
     assert "hung up" not in page
+    assert "has been told" not in page  # nobody was: it is on a list
 
 
 def test_a_receipt_page_says_between_which_moments_a_post_appears(monkeypatch):
@@ -275,6 +303,24 @@ def test_a_receipt_page_says_between_which_moments_a_post_appears(monkeypatch):
     assert "one of two moments" not in before
     assert "When exactly is told once" in before
     assert (status.latest - status.earliest, status.in_between) == (74, True)
+
+
+def test_a_receipt_never_says_that_a_post_appears_at_a_moment_that_is_over(gateway, visitor, monkeypatch):
+    """The place that it goes to is away: from the moment on it was due, and has not appeared yet."""
+    monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", Mock(side_effect=Unreachable("away")))
+    where = hand_in(visitor).headers["location"]
+    shown = "Your post was due at", "Your post appears at"
+    before = visitor.get(where).text
+    while (status := gateway.receipts.status(where[-64:])).release_at is None:
+        pass_ticks(gateway, 1)
+    seconds = float(status.release_at) - gateway.clock.read().wall / 1e6
+    pass_ticks(gateway, int(seconds) + 2)
+    after = visitor.get(where).text
+
+    for page, (hidden, seen) in ((before, shown), (after, shown[::-1])):
+        assert re.search(rf"<div data-\w+>\s*<p>{seen}", page)
+        assert not re.search(rf"<div data-\w+>\s*<p>{hidden}", page)
+    assert "<textarea" in after
 
 
 def test_nobody_is_told_about_a_post_without_its_receipt(visitor):

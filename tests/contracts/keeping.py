@@ -211,6 +211,12 @@ class World:
         with self.store.transaction("closing") as transaction:
             transaction.tell(name, **values)
 
+    def fix_release(self, post: int, release: int) -> None:
+        """As if the label of a post were known, and fixed its release."""
+        change = f"UPDATE posts SET release = {release} WHERE id = {post} AND release IS NULL"  # noqa: S608 - numbers
+        with self.store.transaction("closing") as transaction:
+            transaction._connection.execute(change)
+
     def close(self) -> Closed:
         """Close what lies in the past."""
         with self.store.transaction("closing") as transaction:

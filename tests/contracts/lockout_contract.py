@@ -400,7 +400,7 @@ class LockoutContract:
             fails = say(world, "p2")
             world.pass_ticks(WINDOW + 1, release=False)
         else:
-            world.tell("fix_release", id=kept.post, release=world.closed)  # a label that was known early
+            world.fix_release(kept.post, world.closed)  # a label that was known early
             fails = kept
         before = ends(world, [withdrawn, fails])
         world.gate.withdraw(withdrawn.secret)

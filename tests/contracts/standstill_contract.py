@@ -266,7 +266,7 @@ class StandstillContract:
         for each in gone:
             world.gate.withdraw(each.secret)
         first = say(world, "first")
-        world.tell("fix_release", id=first.post, release=world.closed)  # a label that was known early
+        world.fix_release(first.post, world.closed)  # a label that was known early
         lock(world, "nym")
         work(world)
         door = lockout(world)

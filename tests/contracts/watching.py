@@ -183,8 +183,9 @@ class Town:
         self.clock.sleep(float(self.policy.tick))
         self.keeper._close()
         for outlet in tuple(self.gateway.vault.outlets):
-            while claim := self.releaser.claim(outlet):
-                self.keeper._deliver(self.releaser, claim, self.patiently)
+            while self.keeper._enter(outlet):
+                if not self.keeper._release_some(self.releaser, outlet, self.patiently):
+                    break
         self.releaser.sweep()
         self.tick += 1
 

@@ -271,6 +271,27 @@ def test_rows_are_ordered_by_the_first_column_then_the_second_and_ties_stay(rows
     assert row_order(*columns(rows)).tolist() == sorted(range(len(rows)), key=lambda i: rows[i])
 
 
+@given(
+    columns=st.lists(
+        st.tuples(
+            st.integers(-(1 << 63), 1 << 62),
+            st.sampled_from([np.int64, np.uint64, np.bool_]),
+            st.integers(0, 1 << 62),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    seed=st.integers(0, 99),
+)
+def test_numbers_of_any_size_are_ordered(columns, seed):
+    """Narrow columns share a word and wide ones take several, of signed and unsigned numbers and bits."""
+    draws = np.random.default_rng(seed)
+    drawn = [
+        (start + draws.integers(0, reach // 2 + 1, 60) * 2).astype(kind) for start, kind, reach in columns
+    ]
+    assert row_order(*drawn).tolist() == np.lexsort(drawn[::-1]).tolist()
+
+
 @given(rows=rows)
 def test_rows_are_in_order_exactly_when_sorting_changes_nothing(rows):
     """What spares the sort is true of sorted rows and of no others."""

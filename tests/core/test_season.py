@@ -18,7 +18,7 @@ from tarry.core.plan import frontier
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
-from tarry.core.season import LADDER, Accountant, Season, _times, block_masses, on_ladder
+from tarry.core.season import Accountant, Season, _times, block_masses, ladder, on_ladder
 from tarry.core.verify import Size, verify, verify_season
 
 SEASON = Season(acts=400, epsilon=Fraction("2.3"), delta=Fraction("0.01"))
@@ -147,7 +147,7 @@ def test_counts_go_up_a_ladder():
     assert all(on_ladder(acts) == acts for acts in range(65))
     assert all(on_ladder(acts) <= 1.07 * acts for acts in range(1, 5000))
     assert len({on_ladder(acts) for acts in range(1, 5001)}) <= 150
-    assert LADDER[0] == 0
+    assert ladder()[0] == 0
 
 
 @pytest.mark.slow

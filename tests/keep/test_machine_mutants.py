@@ -14,13 +14,13 @@ from tarry.testing import memory_store
 
 #: Mistakes by name: the labels under which each shows (all, if None), and changes to statements.
 MUTANTS = {
-    "labels are fixed one tick early": ("held", ("label newly_labelled", "<= :ripe", "<= :ripe + 1")),
+    "labels are fixed one tick early": ("held", ("label fix_releases", "<= :ripe", "<= :ripe + 1")),
     "a window ends one tick early": ("held", ("label", "- :window AND", "- :window + 1 AND")),
-    "posts leave one tick early": (None, ("claim", "(SELECT closed FROM", "(SELECT closed + 1 FROM")),
+    "posts leave one tick early": (None, ("due", "(SELECT closed FROM", "(SELECT closed + 1 FROM")),
     "a child does not wait": (
         None,
         (
-            "claim",
+            "due",
             "p.state IN ('waiting', ",
             "p.state IN (",
         ),

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from contracts.keeping import ARROWS, WINDOW, World
+from contracts.recording_contract import Recording
 from contracts.releaser_contract import due
 from tarry.keep import posts
 from tarry.keep.errors import Refused, Unreachable
 from tarry.keep.posts import GROUPS, TRANSITIONS, State
 from tarry.keep.releaser import LEASE_S
 from tarry.keep.rows import queries
-from tarry.testing import memory_store
+from tarry.testing import ListOutlet, memory_store
 
 AWAY, UNANSWERED = Unreachable("not now"), Unreachable("it hung up", sent=True)
 REFUSED = Refused("no such page")
@@ -41,6 +42,7 @@ def test_no_doubt_ends_but_by_a_delivery_or_a_person():
 
     assert ends == {
         (State.DELIVERING_IN_DOUBT, State.RELEASED),
+        (State.IN_DOUBT, State.RELEASED),  # by the store itself, where a second time changes nothing
         (State.PARKED_IN_DOUBT, State.WITHDRAWN),
         (State.PARKED_IN_DOUBT, State.RELEASED),  # a worker that was merely slow tells how its only try
         (State.PARKED_IN_DOUBT, State.PARKED),  # has ended
@@ -115,6 +117,16 @@ def test_statements_go_every_way_of_the_picture(monkeypatch):
     for _ in range(2):
         shared.tell("park_overdue", tick=shared.closed, problem="it may have left")
         shared.gate.unpark_post(post.post)
+
+    for trouble in (None, UNANSWERED):  # it leaves by the store itself, also after a try by another way
+        due(shared)
+        if trouble:
+            attempt(shared, "list", trouble)
+            shared.clock.sleep(300)
+            shared.releaser.sweep()
+        shared.outlets["list"] = Recording()
+        shared.releaser.publish("list")
+        shared.outlets["list"] = ListOutlet()
 
     parent = own.admit(outlet="once")  # what depends on a parked post is parked with it
     own.admit(outlet="once", depends_on=parent.secret)

@@ -260,9 +260,9 @@ def test_the_recommendation_is_said_in_words():
 
     assert words == (
         "Take epsilon 0.5 with a gap of 11m. Claims that two acts are one person's are right up to 90.0 % "
-        "of the time now, and 52.5 % (30.0 to 55.0) with it; acts 5m to 16m apart give 40.0 % anyway. The "
-        "mean delay is 1m5s, the longest 1h. Of neighbours on one target 12.5 % change places, and half "
-        "of the replies appear within 12m instead of 10m."
+        "of the time now, and 52.5 % (30.0 to 55.0) with it; acts 5m to 16m apart give 40.0 % anyway (an "
+        "excess of +50.0 points now, +12.5 with it). The mean delay is 1m5s, the longest 1h. Of neighbours "
+        "on one target 12.5 % change places, and half of the replies appear within 12m instead of 10m."
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from subprocess import run
 
 import numpy as np
@@ -16,6 +17,7 @@ from tarry.study.charts import audit_charts
 from tarry.study.frames import TABLES
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
+from tarry.study.report.markup import el
 from tarry.study.table import event_table
 
 START = 1_700_000_000
@@ -113,12 +115,15 @@ def test_a_table_of_what_was_not_measured_is_empty(empty):
     assert [name for name in TABLES if empty.to_frame(name).height] == ["measures"]
 
 
-def test_it_prints_its_sizes_and_headlines(report, empty):
+def test_it_prints_its_sizes_its_headlines_and_the_recommendation(report, empty):
     sizes, pairs, *others = str(report).splitlines()
 
     assert sizes == "900 events by 40 actors on 30 targets, 2023-11-14 to 2023-11-25"
     assert pairs.startswith(f"{report.linked_pairs:,} linked pairs among ")
-    assert others == report.headlines != []
+    assert others == [*report.headlines, *report.advice.words]
+    assert report.headlines[-1].startswith("With epsilon 1, gap 660s ")
+    assert " of neighbours on one target change places, and half of the replies " in report.headlines[-1]
+    assert str(replace(report, advice=None, no_advice="why")).endswith("\nNo recommendation: why.")
     assert repr(report) == (
         "<Report of 900 events by 40 actors, practices ['nothing', 'epsilon 1, gap 660s']>"
     )
@@ -130,6 +135,9 @@ def test_a_notebook_shows_a_summary_that_loads_and_runs_nothing(report, empty):
 
     assert page.startswith("<div><p><strong>900 events by 40 actors")
     assert page.count("<tr>") == 1 + len(report.lines)
+    assert f"<strong>{el('p', report.advice.sentence)[3:-4]}</strong>" in page
+    for column in ("reference", "excess", "lift", "mean delay", "reordered", "half reply within"):
+        assert f">{column}</th>" in page
     assert not [word for word in ("<script", "src=", "href=", "url(", "<style", "onclick") if word in page]
     assert len(page) < 10_000 < len(report.html())
     assert "<table" not in empty._repr_html_()

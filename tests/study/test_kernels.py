@@ -58,15 +58,19 @@ def test_close_groups_are_those_of_a_loop(times, window, seed):
 
 
 @settings(max_examples=40)
-@given(times=TIMES, limit=st.integers(0, 12), seed=st.integers(0, 99))
-def test_a_block_is_counted_as_by_a_loop(times, limit, seed):
-    """Pairs up to each row's end, shown at most the limit apart."""
+@given(times=TIMES, seed=st.integers(0, 99), reach=st.sampled_from([0, 2, 6, 30]))
+def test_blocks_are_counted_as_by_a_loop(times, seed, reach):
+    """Pairs up to each row's end, shown at most each limit apart; ends close by, or far off."""
     chance = np.random.default_rng(seed)
     rows = np.arange(len(times))
-    ends = np.minimum(np.maximum.accumulate(rows + 1 + chance.integers(0, 6, len(rows))), len(rows))
-    found = kernels.near_in_block(np.array(times, dtype=np.int64), ends, limit)
+    ends = np.minimum(np.maximum.accumulate(rows + 1 + chance.integers(0, reach + 1, len(rows))), len(rows))
+    limits, found = np.array([0, 1, 5, 12]), np.zeros(4, dtype=np.int64)
+    kernels.add_near_blocks(np.array(times, dtype=np.int64), ends, limits, found)
 
-    assert found == sum(abs(times[i] - times[j]) <= limit for i in rows for j in range(i + 1, ends[i]))
+    assert found.tolist() == [
+        sum(abs(times[i] - times[j]) <= limit for i in rows for j in range(i + 1, ends[i]))
+        for limit in limits
+    ]
 
 
 @settings(max_examples=40)

@@ -16,7 +16,7 @@ from tarry.study.advice import Advice
 from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
-from tarry.study.figures import day, number, percent, seconds
+from tarry.study.figures import day, factor, number, percent, points, seconds
 from tarry.study.practice import observer
 from tarry.study.question import Question
 from tarry.study.replay import replay
@@ -208,10 +208,28 @@ def test_the_recommendation_can_be_copied(page, advice):
     assert read_policy(shown) == advice.best.policy
     assert advice.sentence in told
     for choice in advice.choices:
-        shares = map(percent, [choice.reference, choice.precision, choice.reordered])
-        row = [seconds(choice.mean_s), seconds(choice.longest_s), choice.right_words, *shares]
-        row.append(seconds(choice.reply_s))
+        row = [seconds(choice.mean_s), seconds(choice.longest_s), choice.right_words]
+        row += [percent(choice.reference), points(choice.excess), percent(choice.precision)]
+        row += [percent(choice.reordered), seconds(choice.reply_s)]
         assert "|".join(row) in "|".join(Outline(page).texts())
+
+
+def test_what_each_practice_does_stands_in_front(wide_page, wide_audit):
+    """Reference, excess, order and replies before any other section; then lift beside them."""
+    cells = "|".join(Outline(wide_page).texts())
+    for line in wide_audit.lines[::4]:
+        anyway = [percent(line.reference), points(line.excess)]
+        waits = [percent(line.reordered), seconds(line.reply_s)]
+        first, later = ("|".join([*anyway, *more]) for more in (waits, [factor(line.lift)]))
+        assert 0 <= cells.find(first) < cells.find(later)
+
+
+def test_the_recommendation_stands_in_front_or_why_there_is_none(page, advised, advice):
+    front = unescape(page.partition("What was measured")[0]).replace("\N{NO-BREAK SPACE}", " ")
+    none = replace(advised, advice=None, no_advice="too few gaps").html()
+
+    assert advice.sentence in front
+    assert "No recommendation: too few gaps." in none.partition("What was measured")[0]
 
 
 def test_what_is_not_promised_is_told_wherever_there_is_a_policy(page, advice, wide_page, wide_audit):

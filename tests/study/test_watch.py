@@ -14,6 +14,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.readers.files import read_history
 from tarry.study.baselines import baseline
+from tarry.study.figures import percent, seconds
 from tarry.study.practice import Practice, Shown
 from tarry.study.replay import replay
 from tarry.study.table import event_table, table_of
@@ -431,6 +432,46 @@ def test_the_sentence_says_what_an_operator_needs(watched):
     assert "finds the other name first" in sentence
     assert sentence.count("%") == 2
     assert "by dates alone" in sentence
+
+
+def test_the_ledger_is_held_against_what_is_found_and_says_why_more_may_be(watched):
+    """With the figures of this very history, after the sentence of its policy and nowhere else."""
+    found = watched.of("policy")
+    sentence = watched.sentences[2]
+
+    assert len(watched.sentences) == 4
+    assert sentence.startswith(
+        f"policy: its ledger alone would leave an observer {percent(found.ledger)} sure of the right name; "
+        f"the name found first is right {percent(found.first.mean)} of the time."
+    )
+    assert (
+        f"within {seconds(found.reach_s)} of the same batches, each time: in {percent(found.alone)} "
+        in sentence
+    )
+    assert watched.of("nothing").alone is None
+
+
+def test_company_is_counted_as_by_a_loop():
+    """Other people with an act within reach of every session that both names share."""
+    table = made_up(events=1_500)
+    names = Pseudonyms(table=table, sides=Split("random").sides(table, 1), least=5)
+    window, reach = 5 * MINUTE, 2 * HOUR
+    acts = [table.time[table.actor_rank == person] for person in range(table.actors)]
+    expected = []
+    for query in names.queries.tolist():
+        mine = np.flatnonzero(table.actor_rank == query // 2)
+        parts = np.split(mine, np.flatnonzero(np.diff(table.time[mine]) > window) + 1)
+        shared = [table.time[part] for part in parts if len(set(names.sides[part])) == 2]
+        others = [
+            all(((other >= each[0] - reach) & (other <= each[-1] + reach)).any() for each in shared)
+            for person, other in enumerate(acts)
+            if person != query // 2
+        ]
+        expected.append(sum(others) if shared else -1)
+    found = names.company(window, reach).tolist()
+
+    assert found == expected
+    assert {-1, 0} < set(found)
 
 
 def test_the_ledger_of_people_who_never_batch_allows_a_blind_guess():

@@ -151,3 +151,22 @@ def test_a_broken_promise_is_rejected(outlet, tmp_path):
         pytest.raises(AssertionError, match="its promise is broken"),
     ):
         check_promise(world, personal=False)
+
+
+class InStore(Told):
+    """Publishes in the store alone."""
+
+    def record(self, transaction, releases):
+        """Write them down as they are marked."""
+        for release in releases:
+            Told.deliver(self, release)
+
+
+@pytest.mark.parametrize("personal", [False, True])
+def test_an_outlet_that_publishes_in_the_store_is_never_cut_off(tmp_path, personal):
+    """There is no moment between its delivery and its mark."""
+    world = ListWorld(tmp_path)
+    world.outlet = InStore()
+    check_promise(world, personal=personal)
+
+    assert len(world.sent()) == 1

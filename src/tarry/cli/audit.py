@@ -28,7 +28,7 @@ from tarry.cli.main import need_study
 from tarry.cli.outputs import add_report, check_report, print_notes, write_report
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
-from tarry.study.figures import days, percent, seconds
+from tarry.study.figures import days, factor, percent, points, seconds
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
     from tarry.study.advice import Advice
@@ -39,6 +39,7 @@ __all__ = [
     "Compare",
     "add_arguments",
     "print_advice",
+    "print_right",
     "print_run",
     "run",
 ]
@@ -112,9 +113,7 @@ def _print(report: "Report") -> None:
     print(f"{linked:,} linked pairs among {candidates:,} pairs on different targets\n")
     for run in report.runs:
         print_run(run)
-    if report.headlines:
-        print_sentences("in short", report.headlines)
-        print()
+    print_right(report)
     for cost in report.costs:
         if cost.draw == 0 and cost.policy != "nothing":
             print_sentences(cost.policy, _cost_sentences(cost, m.actors))
@@ -130,15 +129,32 @@ def _print(report: "Report") -> None:
         print_advice(report.advice)
 
 
+def print_right(report: "Report") -> None:
+    """How often the best claims are right about the person, and what that is measured by."""
+    if not report.headlines:  # nothing is claimed, or not about people
+        return
+    print("the best claims that find a tenth of the linked pairs")
+    rows = [
+        [
+            *(line.policy, line.observer, line.attack, line.right_words),
+            *(percent(line.reference), points(line.excess), percent(line.same_day), percent(line.base)),
+            factor(line.lift),
+        ]
+        for line in report.lines
+        if line.right_person is not None
+    ]
+    header = ["", "seen by", "attack", "one person's", "reference", "excess", "same day", "base", "lift"]
+    print_table(header, rows)
+    print("excess: one person's less the reference, in points: what batching itself gives away")
+    print("lift: as many times as over all pairs (base); for orientation only\n")
+    print_sentences("in short", report.headlines)
+    print()
+
+
 def _cost_sentences(cost: "Cost", actors: int) -> list[str]:
     """What a practice costs, in words."""
-    delays = f"{seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
-    sentences = [f"delays: {delays}; {percent(cost.reordered)} of neighbours on one target change places"]
-    if cost.reply_s is not None:
-        sentences.append(f"replies: half of them appear within {seconds(cost.reply_s)}")
-    if cost.spent is not None:
-        sentences.append(cost.spent.words(actors))
-    return sentences
+    delays = f"delays: {seconds(cost.mean_s)} on average, {seconds(cost.longest_s)} at most"
+    return [delays, *([] if cost.spent is None else [cost.spent.words(actors)])]
 
 
 def print_run(run: "AttackRun") -> None:
@@ -174,8 +190,8 @@ def print_advice(advice: "Advice") -> None:
         f"policies learned on the first {advice.learned_on:,} events, "
         f"measured on the other {advice.measured_on:,}:\n"
     )
-    header = ["", "gap", "percentile", "mean delay", "longest", "one person's", "reference", "reordered"]
-    now = [percent(advice.right_before), "", ""]
+    header = ["", "gap", "percentile", "mean delay", "longest", "one person's", "reference", "excess"]
+    now = [advice.right_words, "", "", ""]
     rows = [["nothing", "", "", "0s", "0s", *now, _length(advice.reply_before_s), ""]]
     for choice in advice.choices:
         mark = " *" if choice is advice.best else " =" if choice in advice.tied else ""
@@ -188,18 +204,19 @@ def print_advice(advice: "Advice") -> None:
                 seconds(choice.longest_s),
                 choice.right_words,
                 percent(choice.reference),
+                points(choice.excess),
                 percent(choice.reordered),
                 _length(choice.reply_s),
                 "yes" if advice.on_frontier(choice) else "",
             ]
         )
-    print_table([*header, "replies", "frontier"], rows)
+    print_table([*header, "reordered", "replies", "frontier"], rows)
     if advice.best is not None:
         print("*: recommended" + ("; =: a tie with it" if advice.tied else ""))
     for note in dict.fromkeys(choice.note for choice in advice.choices if choice.note):
         print(f"note: {note}")
     print()
-    print_sentences("recommendation", [advice.sentence, *advice.reasons, *advice.cautions])
+    print_sentences("recommendation", advice.words)
 
 
 def _length(value: float | None) -> str:
@@ -256,50 +273,44 @@ class Compare:
 
 
 def _print_lines(report: "Report") -> None:
-    header = [
-        "",
-        "seen by",
-        "attack",
-        "mean delay",
-        "95 %",
-        "longest",
-        "reordered",
-        "one person's",
-        "reference",
-        "batched",
-        "average",
-        "crossover",
-    ]
-    print_table(header, [_line_row(line) for line in report.lines])
+    print_table(
+        ["", "mean delay", "95 %", "longest", "reordered", "replies", "promise"], _cost_rows(report)
+    )
+    print("\nreordered: neighbours on one target that change places")
+    print("replies: half of the acts that follow another person's on one target appear within this")
+    print("delta: the chance that a batched act gives itself away for sure: it appears sooner than")
+    print("one that came a gap later could; for the rest no epsilon is promised\n")
+    header = ["", "seen by", "attack", "one person's", "reference", "excess", "lift"]
+    print_table([*header, "batched", "average", "crossover"], [_line_row(line) for line in report.lines])
     print("\none person's: how often the best claims that find a tenth of the linked pairs are right about")
     print("the person, with an interval over people or draws; lower is better. reference: how often acts")
     print("further apart than the window, up to gap + window, are one person's anyway")
+    print("excess: one person's less the reference, in points; lift: as many times as over all pairs")
     print("batched: how often claims that find a tenth of the linked pairs can be about a batch")
     print("average: average precision over all cutoffs; crossover: where misses and false alarms are equal")
     print("-: nothing is linked, or no cutoff reaches so far")
-    print("reordered: neighbours on one target that change places\n")
-    print_table(["", "promise"], [[name, promise] for name, promise in report.promises.items()])
-    print("\ndelta: the chance that a batched act gives itself away for sure: it appears sooner than")
-    print("one that came a gap later could; for the rest no epsilon is promised")
     for name, stranded in report.stranded.items():
         if stranded:
             print(f"{name} would have kept {stranded:,} events for ever; they are shown at its end")
 
 
+def _cost_rows(report: "Report") -> list[list[str]]:
+    """What each practice costs and promises: one row, whoever watches."""
+    lines = {line.policy: line for line in report.lines}
+    return [
+        [
+            *(name, seconds(line.mean_s), seconds(line.high_s), seconds(line.longest_s)),
+            *(percent(line.reordered), _length(line.reply_s), report.promises[name]),
+        ]
+        for name, line in lines.items()
+    ]
+
+
 def _line_row(line: "Line") -> list[str]:
     return [
-        line.policy,
-        line.observer,
-        line.attack,
-        seconds(line.mean_s),
-        seconds(line.high_s),
-        seconds(line.longest_s),
-        percent(line.reordered),
-        line.right_words,
-        percent(line.reference),
-        _figure(line.precision),
-        _figure(line.average_precision),
-        _figure(line.crossover),
+        *(line.policy, line.observer, line.attack, line.right_words),
+        *(percent(line.reference), points(line.excess), factor(line.lift)),
+        *(_figure(line.precision), _figure(line.average_precision), _figure(line.crossover)),
     ]
 
 

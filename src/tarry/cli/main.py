@@ -63,6 +63,9 @@ COMMANDS = {
     "verify": CommandEntry(
         "tarry.cli.verify", "check a policy's promise exactly: it holds, or a counterexample"
     ),
+    "attest": CommandEntry(
+        "tarry.cli.attest", "hold any mechanism to a promise, by its releases alone: a bound, or a breach"
+    ),
     "explain": CommandEntry(
         "tarry.cli.plan:Explain", "what a policy promises and what it does not, in words"
     ),

@@ -25,7 +25,8 @@ from tarry.gateway.http_service import HttpService
 from tarry.gateway.routes.posts import status_out
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.keys import Keys
-from tarry.keep.posts import Post, Release
+from tarry.keep.posts import Post, Release, Status
+from tarry.keep.store import MICROS, moment
 
 __all__ = ["EVENING", "ROUTES", "fill_with_an_evening", "name_on"]
 
@@ -81,7 +82,7 @@ async def _post(service: HttpService, request: Request) -> Response:
         options={"by": name_on(service.gateway.keys, actor, space.name, target)},
         more_to_come=fields.get("more") == "yes",
     )
-    (receipt,) = await service.group_commit.admit(Submission(space=space.name, posts=[post]))
+    (receipt,) = await service.admit(Submission(space=space.name, posts=[post]))
     answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
     # The browser keeps the key: no script can read it, and no other site can have it sent.
     answer.set_cookie(
@@ -121,15 +122,26 @@ async def _read_receipt(service: HttpService, request: Request) -> Response:
         can_be_filled = await service.call(partial(receipts.can_be_filled, secret))
     except NoSuchPost:
         return error_page(request, 404, texts()["receipt"]["unknown"])
+    now = Fraction(service.gateway.clock.read().wall, MICROS)
+    due = _due(status)
     values = {
         "secret": secret,
         "status": status_out(status),
+        "due": None if due is None else moment(due),
+        "is_late": due is not None and due <= now,
         "space": space,
         "content": None if content is None else content.decode(errors="replace"),
         "can_be_filled": can_be_filled,
         "is_changed": "changed" in request.query_params,
     }
     return page(request, "receipt.html", values)
+
+
+def _due(status: Status) -> Fraction | None:
+    """From when on it would be wrong to say that the post appears then."""
+    if status.state != "waiting" or status.between is None:
+        return None
+    return status.between[1 if status.in_between else 0]
 
 
 async def _edit(service: HttpService, request: Request) -> Response:

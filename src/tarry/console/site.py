@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -22,7 +23,7 @@ from tarry.gateway.config import Config
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService, check_host
 from tarry.gateway.limits import Limits
-from tarry.gateway.problems import refuse
+from tarry.gateway.problems import HANDLERS, refuse
 
 __all__ = ["create_site", "with_pages"]
 
@@ -46,6 +47,7 @@ def create_site(
     >>> site.state.service.close()
     """
     app = create_app(gateway, limits=limits, tell=tell)
+    app.add_exception_handler(HTTPException, _refused)
     app.state.config = config or Config()
     names = [name.strip() for name in app.state.config.boards.split(",")]
     app.state.boards = [name for name in names if name and name != "none"]
@@ -90,9 +92,24 @@ def _guarded(path: str, handler: _Handler, tell: _Tell | None) -> Callable[[Requ
                 tell(f"{path} broke: {type(error).__name__}")
             # The sentence of the refusal, not of the error: a database's names machines, users and files.
             sentence = msgspec.json.decode(refusal.body)["detail"]
-            return error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
+            shown = error_page(request, refusal.status_code, sentence, _way_back(request, refusal))
+            if (wait_s := refusal.headers.get("retry-after")) is not None:
+                shown.headers["Retry-After"] = wait_s
+            return shown
 
     return endpoint
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Where there is nothing: a page for who reads pages, JSON for programs, and for all below /v1."""
+    answer = await HANDLERS[HTTPException](request, error)
+    if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/v1/"):
+        return answer
+    try:
+        check_host(request, request.app.state.config.own_hosts)
+    except TarryError as stranger:
+        answer = refuse(stranger)
+    return error_page(request, answer.status_code, msgspec.json.decode(answer.body)["detail"])
 
 
 def _way_back(request: Request, refusal: Response) -> str:

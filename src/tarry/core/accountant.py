@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from math import ceil, inf
 
@@ -166,7 +166,7 @@ class Losses:
     @property
     def _step(self) -> Fraction:
         """Nats between two masses, rounded up."""
-        return self.width * _LN_GRID
+        return self.width * _ln_grid()
 
     @property
     def _ratio(self) -> Fraction:
@@ -264,7 +264,10 @@ def _ln_above_one(x: Fraction) -> Fraction:
     return sum((Fraction((-1) ** (n + 1)) * x**n / n for n in range(1, 10)), Fraction(0))
 
 
-_LN_GRID = _ln_above_one(_GRID - 1)
+@cache
+def _ln_grid() -> Fraction:
+    """Nats from one point of the grid to the next, rounded up."""
+    return _ln_above_one(_GRID - 1)
 
 
 def _products(one: Sequence[int], two: Sequence[int]) -> list[int]:

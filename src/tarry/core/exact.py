@@ -20,7 +20,7 @@ from fractions import Fraction
 from math import log, log1p
 from typing import TypeVar
 
-from tarry.core.errors import BadInput, require
+from tarry.core.errors import BadInput
 
 __all__ = [
     "Duration",
@@ -85,10 +85,8 @@ def parse_number(value: Number, what: str = "number") -> Fraction:
         number = Decimal(text.encode("ascii", "replace").decode())  # Decimal reads digits of any script
     except InvalidOperation:
         raise BadInput(f"{what} must be a decimal number, not {text!r}", "write it like 0.5 or 2") from None
-    require(
-        number.is_finite() and abs(number.adjusted()) <= _LONGEST_TEXT,
-        f"{what} must be a finite number of ordinary size, not {text!r}",
-    )
+    if not (number.is_finite() and abs(number.adjusted()) <= _LONGEST_TEXT):
+        raise BadInput(f"{what} must be a finite number of ordinary size, not {text!r}")
     return Fraction(number)
 
 
@@ -107,11 +105,12 @@ def parse_duration(text: Duration, what: str = "duration") -> Fraction:
         seconds = _sum_parts(text, what)
     else:
         raise BadInput(f"{what} must be text with a unit, not {text!r}", _EXAMPLE)
-    require(seconds >= 0, f"{what} must be 0s or longer, not {text}", _EXAMPLE)
-    require(
-        (seconds * 1_000_000).denominator == 1, f"{what} must be a whole number of microseconds, not {text}"
-    )
-    require(seconds <= LONGEST, f"{what} must be at most 36525d (a century), not {text}")
+    if seconds < 0:
+        raise BadInput(f"{what} must be 0s or longer, not {text}", _EXAMPLE)
+    if (seconds * 1_000_000).denominator != 1:
+        raise BadInput(f"{what} must be a whole number of microseconds, not {text}")
+    if seconds > LONGEST:
+        raise BadInput(f"{what} must be at most 36525d (a century), not {text}")
     return seconds
 
 
@@ -156,32 +155,25 @@ def ticks_up(seconds: Fraction | int, tick: Fraction) -> int:
 
 def _sum_parts(text: str, what: str) -> Fraction:
     _check_length(text, what)
-    require(not text.startswith("-"), f"{what} must be 0s or longer, not {text!r}", _EXAMPLE)
+    if text.startswith("-"):
+        raise BadInput(f"{what} must be 0s or longer, not {text!r}", _EXAMPLE)
     parts = _PART.findall(text)
-    require(
-        parts and "".join(number + unit for number, unit in parts) == text,
-        f"{what} must be numbers with units, not {text!r}",
-        _EXAMPLE,
-    )
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise BadInput(f"{what} must be numbers with units, not {text!r}", _EXAMPLE)
     total, smallest = Fraction(0), LONGEST
     for number, unit in parts:
-        require(
-            unit in UNITS, f"{what} has the unknown unit {unit!r} in {text!r}", f"use {', '.join(UNITS)}"
-        )
-        require(
-            UNITS[unit] < smallest,
-            f"{what} must name larger units first, each once, not {text!r}",
-            _EXAMPLE,
-        )
+        if unit not in UNITS:
+            raise BadInput(f"{what} has the unknown unit {unit!r} in {text!r}", f"use {', '.join(UNITS)}")
+        if UNITS[unit] >= smallest:
+            raise BadInput(f"{what} must name larger units first, each once, not {text!r}", _EXAMPLE)
         smallest = UNITS[unit]
         total += Fraction(Decimal(number)) * UNITS[unit]
     return total
 
 
 def _check_length(text: str, what: str) -> None:
-    require(
-        len(text) <= _LONGEST_TEXT, f"{what} must have at most {_LONGEST_TEXT} characters, not {len(text)}"
-    )
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(f"{what} must have at most {_LONGEST_TEXT} characters, not {len(text)}")
 
 
 # --- exponentials and powers ------------------------------------------------------------------------

@@ -19,6 +19,7 @@ Names = npt.NDArray[np.generic]
 Column = TypeVar("Column", IntArray, BoolArray)
 MICROSECOND = Fraction(1, 1_000_000)
 _FAR = 1 << 61
+_WORD = 64  # bits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -189,7 +190,40 @@ def row_order(*columns: Names) -> IntArray:
     """
     if in_order(*columns):  # a look is far cheaper than a sort
         return np.arange(len(columns[0]))
-    return np.lexsort(columns[::-1])
+    if any(column.dtype.kind not in "biu" for column in columns):
+        return np.lexsort(columns[::-1])
+    return _packed_order(columns)
+
+
+def _packed_order(columns: Sequence[Names]) -> IntArray:
+    """As lexsort, several times as fast: it sorts plain words, of some bits of the columns and the place.
+
+    The bits are taken from the last column on. A word holds as many as the places leave free.
+    """
+    rows = len(columns[0])
+    places = np.arange(rows, dtype=np.uint64)
+    kept = rows.bit_length()  # bits of a place
+    order, word, used = None, np.zeros(rows, dtype=np.uint64), kept
+    for column in columns[::-1]:
+        plain = column.astype(np.int64, copy=False).view(np.uint64)
+        plain = plain - np.uint64(int(column.min()) % (1 << 64))  # from 0 on, in the same order
+        width, taken = int(plain.max()).bit_length(), 0
+        while taken < width:
+            if used == _WORD:  # it is full: order by what it has, and begin the next
+                order, word, used = _by_word(word, places, kept, order), np.zeros_like(word), kept
+            bits = min(width - taken, _WORD - used)
+            some = (plain >> np.uint64(taken)) & np.uint64((1 << bits) - 1)
+            word |= (some if order is None else some[order]) << np.uint64(used)
+            used, taken = used + bits, taken + bits
+    return _by_word(word, places, kept, order)
+
+
+def _by_word(word: WordArray, places: WordArray, kept: int, order: IntArray | None) -> IntArray:
+    """The order by these words, of rows that are in some order already."""
+    word |= places
+    word.sort()
+    place = (word & np.uint64((1 << kept) - 1)).view(np.int64)
+    return place if order is None else order[place]
 
 
 def in_rows(order: IntArray, values: Column) -> Column:

@@ -16,7 +16,7 @@ from itertools import accumulate, groupby
 from math import lcm
 from typing import Any
 
-from tarry.core.errors import BadInput, require
+from tarry.core.errors import BadInput
 from tarry.core.exact import power_bounds, whole_powers
 
 __all__ = ["Final", "Law", "Mass", "Run"]
@@ -299,7 +299,8 @@ class Law(Final):
             # A tail cut between two periods is the same tail: no long powers to divide.
             return Law(nothing, _scaled(self.period, 1 / self.tail_total), self.ratio)
         left = 1 - self.cumulative(start - 1)
-        require(left, f"the law has no delay of {start} ticks or more", "choose an earlier start")
+        if not left:
+            raise BadInput(f"the law has no delay of {start} ticks or more", "choose an earlier start")
         whole = max(self.tail_start, start)
         whole += -(whole - self.tail_start) % max(1, self.period_length)
         head = (

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import log
 from typing import Protocol
 
-from tarry.core.errors import require
+from tarry.core.errors import BadInput
 from tarry.core.exact import log_of, ratio_below
 from tarry.core.law import Final, Law, Run
 from tarry.core.sampler import Sampler
@@ -178,11 +178,11 @@ class Mechanism(Final):
 
     def __post_init__(self) -> None:
         for law in (self.pair.batched, self.pair.unbatched):
-            require(
-                _fits(law),
-                f"the law has delays of 2^{_BITS} ticks or more",
-                "choose a longer tick, a shorter gap or a larger epsilon",
-            )
+            if not _fits(law):
+                raise BadInput(
+                    f"the law has delays of 2^{_BITS} ticks or more",
+                    "choose a longer tick, a shorter gap or a larger epsilon",
+                )
 
     @cached_property
     def batched(self) -> Sampler:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from tarry.core.accountant import ln_above
-from tarry.core.errors import BadInput, require
+from tarry.core.errors import BadInput
 from tarry.core.exact import (
     Duration,
     Number,
@@ -130,9 +130,8 @@ class Policy(Final):
     ) -> None:
         if window is None:
             window = "0s" if labels in ("simultaneous", "none") else DEFAULT_WINDOW
-        require(
-            epsilon is not None or season is not None, "the policy has no epsilon", "give it, or a season"
-        )
+        if epsilon is None and season is None:
+            raise BadInput("the policy has no epsilon", "give it, or a season")
         fields = {
             "epsilon": Fraction(0) if epsilon is None else parse_number(epsilon, "epsilon"),
             "gap": parse_duration(gap, "gap"),
@@ -244,15 +243,15 @@ class Policy(Final):
         pair: object = _family(self.law)(ask)
         if not isinstance(pair, LawPair):
             raise BadInput(f"law {self.law_name!r} must return a LawPair, not {pair!r}")
-        require(
-            pair.start == ask.start,
-            f"law {self.law_name!r} must start batched delays at {ask.start} ticks, not at {pair.start}",
-        )
-        require(
-            self.labels != "none" or pair.label_free,
-            f"law {self.law_name!r} has one law for batched and one for unbatched events",
-            "choose other labels than 'none', or return one law twice",
-        )
+        if pair.start != ask.start:
+            raise BadInput(
+                f"law {self.law_name!r} must start batched delays at {ask.start} ticks, not at {pair.start}"
+            )
+        if self.labels == "none" and not pair.label_free:
+            raise BadInput(
+                f"law {self.law_name!r} has one law for batched and one for unbatched events",
+                "choose other labels than 'none', or return one law twice",
+            )
         return replace(pair)  # without anything but its laws: whether it is coupled follows from these
 
     def _keep_season(self, season: Season) -> None:
@@ -262,12 +261,12 @@ class Policy(Final):
             ("cover", self.cover, "pair"),
             ("delta", self.delta, 0),
         ):
-            require(value == usual, f"{name} must not be given with a season", "leave it out")
-        require(
-            self.labels not in ("follower", "none"),
-            f"labels must not be {self.labels!r} with a season",
-            "use held, declared or simultaneous",
-        )
+            if value != usual:
+                raise BadInput(f"{name} must not be given with a season", "leave it out")
+        if self.labels in ("follower", "none"):
+            raise BadInput(
+                f"labels must not be {self.labels!r} with a season", "use held, declared or simultaneous"
+            )
         share = season.share
         if isinstance(_family(self.law), SeasonLaw):
             pair = self._pair(self.gap)
@@ -277,68 +276,62 @@ class Policy(Final):
                 )
             share = ln_above(ratio)
             Accountant(pair, share).check(season)
-        require(
-            self.epsilon in {0, 2 * share},
-            "epsilon must not be given with a season, it follows from it",
-            "leave it out",
-        )
+        if self.epsilon not in {0, 2 * share}:
+            raise BadInput("epsilon must not be given with a season, it follows from it", "leave it out")
         object.__setattr__(self, "epsilon", 2 * share)
 
     def _check_choices(self) -> None:
-        require(
-            self.labels in LABEL_RULES, f"unknown labels {self.labels!r}", f"use {', '.join(LABEL_RULES)}"
-        )
-        require(self.cover in COVERS, f"unknown cover {self.cover!r}", f"use {', '.join(COVERS)}")
-        require(
-            self.cover == "pair" or self.labels not in ("follower", "none"),
-            f"cover must be 'pair' with labels {self.labels!r}, not 'bridge'",
-        )
-        require(
-            needs_labels(self.law) or self.labels == "none",
-            f"labels must be 'none' with law {self.law_name!r}, not {self.labels!r}",
-        )
+        if self.labels not in LABEL_RULES:
+            raise BadInput(f"unknown labels {self.labels!r}", f"use {', '.join(LABEL_RULES)}")
+        if self.cover not in COVERS:
+            raise BadInput(f"unknown cover {self.cover!r}", f"use {', '.join(COVERS)}")
+        if self.cover != "pair" and self.labels in ("follower", "none"):
+            raise BadInput(f"cover must be 'pair' with labels {self.labels!r}, not 'bridge'")
+        if not needs_labels(self.law) and self.labels != "none":
+            raise BadInput(f"labels must be 'none' with law {self.law_name!r}, not {self.labels!r}")
         is_for_season = isinstance(_family(self.law), SeasonLaw)
-        require(
-            not is_for_season or None not in (self.season, self.blocks, self.order),
-            f"law {self.law_name!r} must have a season, blocks and an order",
-            "tarry plan --season finds them",
-        )
-        require(
-            is_for_season or (self.blocks, self.order) == (None, None),
-            f"law {self.law_name!r} has no blocks or order",
-            "leave them out, or use law 'cosine'",
-        )
-        require(
-            self.labels != "none" or not (isinstance(self.law, str) and needs_labels(self.law)),
-            f"labels must not be 'none' with law {self.law!r}",
-            "choose other labels, or law 'label-free'",
-        )
+        if is_for_season and None in (self.season, self.blocks, self.order):
+            raise BadInput(
+                f"law {self.law_name!r} must have a season, blocks and an order",
+                "tarry plan --season finds them",
+            )
+        if not is_for_season and (self.blocks, self.order) != (None, None):
+            raise BadInput(
+                f"law {self.law_name!r} has no blocks or order", "leave them out, or use law 'cosine'"
+            )
+        if self.labels == "none" and isinstance(self.law, str) and needs_labels(self.law):
+            raise BadInput(
+                f"labels must not be 'none' with law {self.law!r}",
+                "choose other labels, or law 'label-free'",
+            )
 
     def _check_numbers(self) -> None:
-        require(
-            LEAST_EPSILON <= self.epsilon <= MOST_EPSILON,
-            f"epsilon must be between 0.000001 and 100, not {_decimal(self.epsilon)}",
-            "0.5 to 2 is usual",
-        )
-        require(0 <= self.weight <= 1, f"weight must be between 0 and 1, not {_decimal(self.weight)}")
-        require(
-            self.labels != "none" or 0 < self.delta < 1,
-            f"delta must be above 0 and below 1 with labels 'none', not {_decimal(self.delta)}",
-            "try a small chance such as 0.001",
-        )
-        require(
-            self.labels == "none" or not self.delta,
-            f"delta must be 0 with labels {self.labels!r}, not {_decimal(self.delta)}",
-            "leave it out, the promise of this law holds without exception",
-        )
+        if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+            raise BadInput(
+                f"epsilon must be between 0.000001 and 100, not {_decimal(self.epsilon)}",
+                "0.5 to 2 is usual",
+            )
+        if not 0 <= self.weight <= 1:
+            raise BadInput(f"weight must be between 0 and 1, not {_decimal(self.weight)}")
+        if self.labels == "none" and not 0 < self.delta < 1:
+            raise BadInput(
+                f"delta must be above 0 and below 1 with labels 'none', not {_decimal(self.delta)}",
+                "try a small chance such as 0.001",
+            )
+        if self.labels != "none" and self.delta:
+            raise BadInput(
+                f"delta must be 0 with labels {self.labels!r}, not {_decimal(self.delta)}",
+                "leave it out, the promise of this law holds without exception",
+            )
 
     def _check_gaps(self) -> None:
-        require(self.tick, "tick must be above 0s, not 0s", "1s is usual")
-        require(
-            not self.window or self.labels not in ("simultaneous", "none"),
-            f"window must be 0s with labels {self.labels!r}, not {format_duration(self.window)}",
-            "leave it out, or choose labels held, declared or follower",
-        )
+        if not self.tick:
+            raise BadInput("tick must be above 0s, not 0s", "1s is usual")
+        if self.window and self.labels in ("simultaneous", "none"):
+            raise BadInput(
+                f"window must be 0s with labels {self.labels!r}, not {format_duration(self.window)}",
+                "leave it out, or choose labels held, declared or follower",
+            )
         gaps = {"gap": self.gap}
         gaps |= {f"the gap of target {name!r}": gap for name, gap in self.target_gaps.items()}
         gaps |= {f"the gap of track {name!r}": gap for name, gap in self.track_gaps.items()}
@@ -347,22 +340,19 @@ class Policy(Final):
 
     def _check_gap(self, name: str, gap: Fraction) -> None:
         length, window, tick = (format_duration(each) for each in (gap, self.window, self.tick))
-        require(
-            gap > self.window,
-            f"{name} must be above the window ({window}), not {length}",
-            "choose a longer gap or a shorter window",
-        )
+        if gap <= self.window:
+            raise BadInput(
+                f"{name} must be above the window ({window}), not {length}",
+                "choose a longer gap or a shorter window",
+            )
         # Else one person's acts a gap apart, which a batch is to be confused with, may be batched too.
-        require(
-            ticks_up(gap, self.tick) > self.window_ticks,
-            f"{name} must be above the window ({window}) in whole ticks of {tick} too, not {length}",
-            "choose a shorter tick or a longer gap",
-        )
-        require(
-            self.start_ticks(gap) <= MOST_TICKS,
-            f"{name} must stay below 2^40 ticks, not {length}",
-            "choose a longer tick",
-        )
+        if ticks_up(gap, self.tick) <= self.window_ticks:
+            raise BadInput(
+                f"{name} must be above the window ({window}) in whole ticks of {tick} too, not {length}",
+                "choose a shorter tick or a longer gap",
+            )
+        if self.start_ticks(gap) > MOST_TICKS:
+            raise BadInput(f"{name} must stay below 2^40 ticks, not {length}", "choose a longer tick")
 
     def _check_period(self) -> None:
         for name, at in (("until", self.ends_at), ("deadline", self.deadline_at)):

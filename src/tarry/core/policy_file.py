@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from tarry.core.errors import BadInput, require
+from tarry.core.errors import BadInput
 from tarry.core.exact import format_duration, parse_number
 from tarry.core.plugins import load
 from tarry.core.policy import Policy, needs_labels
@@ -61,7 +61,8 @@ def read_policy(text: str, *, allow_code: bool = False) -> Policy:
             f"{given[0]} must not stand beside a season", "leave it out, it follows from the season"
         )
     for key in ("gap",) if "season" in values else ("epsilon", "gap"):
-        require(key in values, f"the policy file has no {key}", f"add it, {KEYS[key]}")
+        if key not in values:
+            raise BadInput(f"the policy file has no {key}", f"add it, {KEYS[key]}")
     tables = _table(values.pop("gaps", {}), "gaps")
     if unknown := [kind for kind in tables if kind not in ("target", "track")]:
         raise BadInput(f"unknown table {f'gaps.{unknown[0]}'!r}", "use gaps.target or gaps.track")
@@ -149,11 +150,8 @@ def _season(value: Any) -> Season:
     table = dict(_table(value, "season", "acts = 400"))
     if unknown := [key for key in table if key not in _OF_SEASON]:
         raise BadInput(f"unknown key {unknown[0]!r} in [season]", f"use {', '.join(_OF_SEASON)}")
-    require(
-        ("acts" in table) != ("pairs" in table),
-        "[season] must have acts or pairs, one of the two",
-        "a pair is two acts",
-    )
+    if ("acts" in table) == ("pairs" in table):
+        raise BadInput("[season] must have acts or pairs, one of the two", "a pair is two acts")
     if missing := [key for key in ("epsilon", "delta") if key not in table]:
         raise BadInput(
             f"[season] has no {missing[0]}", "add it: what all acts together may cost, and its chance"
@@ -217,6 +215,7 @@ def _quoted(name: str) -> str:
 def _decimal(number: Fraction) -> str:
     """The number as an exact decimal; one third has none."""
     scaled = number * 10**_MOST_PLACES
-    require(scaled.denominator == 1, f"a number in a policy file must be a decimal, not {number}")
+    if scaled.denominator != 1:
+        raise BadInput(f"a number in a policy file must be a decimal, not {number}")
     digits = str(scaled.numerator).rjust(_MOST_PLACES + 1, "0")
     return f"{digits[:-_MOST_PLACES]}.{digits[-_MOST_PLACES:]}".rstrip("0").rstrip(".")

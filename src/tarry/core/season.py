@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from operator import add
 
 from tarry.core.accountant import Losses, ln_below, losses_of_blocks
@@ -18,13 +18,13 @@ from tarry.core.exact import exp_bounds
 from tarry.core.mechanism import LawPair
 
 __all__ = [
-    "LADDER",
     "TWO_STORIES",
     "Accountant",
     "Season",
     "block_masses",
     "composed_epsilon",
     "constant_epsilon",
+    "ladder",
     "on_ladder",
 ]
 
@@ -223,15 +223,17 @@ def composed_epsilon(parts: Sequence[tuple[Accountant, int]], delta: Fraction) -
     return constant + reduce(_add, varying).epsilon(delta)
 
 
-def _ladder() -> tuple[int, ...]:
+@cache
+def ladder() -> tuple[int, ...]:
+    """Counts for which a season is worked out where there are many: each to 64, then steps of about 5 %.
+
+    >>> ladder()[62:67]
+    (62, 63, 64, 68, 72)
+    """
     rungs = list(range(65))
     while rungs[-1] < MOST_ACTS:
         rungs.append(rungs[-1] * 263 // 250 + 1)
     return tuple(rungs)
-
-
-#: Counts for which a season is worked out where there are many: each to 64, then steps of about 5 %.
-LADDER = _ladder()
 
 
 def on_ladder(acts: int) -> int:
@@ -240,4 +242,4 @@ def on_ladder(acts: int) -> int:
     >>> on_ladder(40), on_ladder(400), on_ladder(5000)
     (40, 400, 5149)
     """
-    return LADDER[bisect_left(LADDER, acts)]
+    return ladder()[bisect_left(ladder(), acts)]

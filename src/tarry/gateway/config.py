@@ -108,6 +108,13 @@ class Config:
         least=10,
         most=1_000_000,
     )
+    unfinished_posts: int = _setting(
+        Limits.unfinished_posts,
+        "posts that wait for the disk in one process; from there on every request with posts is refused, "
+        "whoever sends it (503)",
+        least=1,
+        most=1_000_000,
+    )
     trusted_proxies: str = _setting(
         "none",
         "addresses or networks of proxies that write the client's address as the last one into "

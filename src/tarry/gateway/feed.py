@@ -95,21 +95,27 @@ class FeedOutlet(Outlet):
         # One writer of a feed at a time: a reader who has seen a position has seen all before it.
         transaction.lock([blake2b(self.space.encode(), digest_size=8, person=b"tarry feed").digest()])
         first = _last_position(transaction, self.space) + 1
-        transaction.many(
-            "publish",
-            [
+        rows: list[dict[str, object]] = []
+        at, micros = None, 0
+        for position, release in enumerate(releases, first):
+            if release.at is not at:  # those of one tick share one moment
+                at, micros = release.at, int(release.at * MICROS)
+            rows.append(
                 {
                     "space": self.space,
                     "position": position,
                     "id": release.id,
                     "target": release.target,
                     "content": release.content,
-                    "options": json.dumps(dict(release.options), sort_keys=True),
-                    "at": int(release.at * MICROS),
+                    "options": _shown(release.options),
+                    "at": micros,
                 }
-                for position, release in enumerate(releases, first)
-            ],
-        )
+            )
+        transaction.many("publish", rows)
+
+
+def _shown(options: Mapping[str, Any]) -> str:
+    return json.dumps(dict(options), sort_keys=True) if options else "{}"
 
 
 class Feed:

@@ -24,11 +24,12 @@ from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Scope, Space, Token, find_token, is_token
 from tarry.gateway.feed import Feed
 from tarry.gateway.feed_formats import FeedStreams
-from tarry.gateway.gateway import Gateway
+from tarry.gateway.gateway import Gateway, Submission
 from tarry.gateway.group_commit import GroupCommit
-from tarry.gateway.limits import ClientNames, Limits, RateLimiter, TooDeep, TooManyRequests
+from tarry.gateway.limits import Backlog, ClientNames, Limits, RateLimiter, TooDeep, TooManyRequests
 from tarry.gateway.problems import BadRequest, Forbidden, UnknownToken
 from tarry.keep.errors import NoSuchPost
+from tarry.keep.posts import Receipt
 
 __all__ = [
     "MAX_NUMBER",
@@ -176,6 +177,7 @@ class HttpService:
 
     def __init__(self, gateway: Gateway, limits: Limits) -> None:
         self.gateway, self.limits = gateway, limits
+        self.backlog = Backlog(limits.unfinished_posts)
         self.group_commit = GroupCommit(gateway)
         self.rates = RateLimiter(limits)  # by token
         # Whoever writes may have to wait for others who write; whoever reads must not wait for them.
@@ -221,6 +223,11 @@ class HttpService:
     async def change(self, step: Callable[[], T]) -> T:
         """Change something in the store, beside the event loop and beside those who read."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, step)
+
+    async def admit(self, submission: Submission) -> list[Receipt]:
+        """Accept a submission, unless too much is unfinished; when this returns, its posts are stored."""
+        with self.backlog.of(len(submission.posts)):
+            return await self.group_commit.admit(submission)
 
     async def shared(self, feed: Feed, kind: str, write: Callable[[], bytes]) -> bytes:
         """What is the same for everybody until something is released or the spaces change: written once.

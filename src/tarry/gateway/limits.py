@@ -1,7 +1,8 @@
 """Limits: what one request, one token, one client and one connection may ask of a gateway.
 
 None of them depends on what others do: a refusal must not tell how busy anybody else is. Only the caps of a
-whole process do, on connections, streams and audits; each client has a share of them that is far smaller.
+whole process do, on connections, streams and audits, of which each client has a share that is far smaller;
+and the bound on unfinished work, past which everybody gets one and the same answer.
 
 A client is a network address: of IPv6 the first half, which one customer has for all of their machines. The
 address is hashed at once under a random key that changes every hour. Nothing here is logged or stored. That
@@ -11,7 +12,8 @@ is why all of this is written here: libraries for rate limits remember addresses
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -21,10 +23,12 @@ from tarry.core.errors import BadInput, TarryError
 
 __all__ = [
     "KEY_S",
+    "Backlog",
     "ClientNames",
     "ConnectionSlots",
     "Limits",
     "Network",
+    "Overloaded",
     "RateLimiter",
     "TooDeep",
     "TooManyRequests",
@@ -61,6 +65,7 @@ class Limits:
     client_posts_per_min: int = 30  # of one client on boards, in the long run
     client_burst: int = 30  # and at once
     connections: int = 2000  # to one process
+    unfinished_posts: int = 1000  # that wait for the disk, in one process
     trusted_proxies: tuple[Network, ...] = ()  # that report the client's address
 
 
@@ -74,6 +79,53 @@ class TooManyRequests(TarryError):
     def __init__(self, wait_s: int, reason: str = _TOO_OFTEN) -> None:
         self.wait_s = wait_s
         super().__init__(f"{reason}: try again in {wait_s} s")
+
+
+class Overloaded(TarryError):
+    """More work has begun than a public bound allows: said in the same words to all, whoever's it is.
+
+    >>> print(Overloaded())
+    this gateway has more unfinished work than it takes: try again in 5 s
+    """
+
+    wait_s = 5
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"this gateway has more unfinished work than it takes: try again in {self.wait_s} s"
+        )
+
+
+class Backlog:
+    """Posts that have come in and are not on the disk yet: at the bound no more are let in, of nobody.
+
+    A request that is let in is never turned away for its own size: whether one is refused depends on the
+    others alone, and not on what it asks.
+
+    >>> backlog = Backlog(2)
+    >>> with backlog.of(500):
+    ...     backlog.check()
+    Traceback (most recent call last):
+    tarry.gateway.limits.Overloaded: this gateway has more unfinished work than it takes: try again in 5 s
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._posts = most, 0
+
+    def check(self) -> None:
+        """Refuse, if the bound is reached."""
+        if self._posts >= self._most:
+            raise Overloaded
+
+    @contextmanager
+    def of(self, posts: int) -> Iterator[None]:
+        """Some posts that are unfinished as long as the block runs."""
+        self.check()
+        self._posts += posts
+        try:
+            yield
+        finally:
+            self._posts -= posts
 
 
 class TooDeep(BadInput):

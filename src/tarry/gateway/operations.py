@@ -31,7 +31,7 @@ _REFUSALS = {
     415: "The request is not JSON.",
     422: "The request breaks a rule.",
     429: "Too many requests, or too many open streams.",
-    503: "The store is away: try again later.",
+    503: "The store is away, or too much is unfinished for anybody to be let in: try again later.",
 }
 
 _KEY = {

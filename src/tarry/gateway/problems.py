@@ -9,7 +9,7 @@ from tarry.core.errors import TarryError
 from tarry.gateway.bodies import Problem
 from tarry.gateway.catalog import NoSuchSpace, NoSuchToken
 from tarry.gateway.group_commit import AcceptanceUnknown
-from tarry.gateway.limits import TooManyRequests
+from tarry.gateway.limits import Overloaded, TooManyRequests
 from tarry.keep.errors import AlreadyUsed, NoSuchPost, Paused, TooLate, Unavailable
 
 __all__ = ["HANDLERS", "NOTHING_HERE", "BadRequest", "Forbidden", "UnknownToken", "problem", "refuse"]
@@ -81,6 +81,7 @@ _STATUS: dict[type[TarryError], int] = {
     AlreadyUsed: 409,
     Paused: 409,
     TooManyRequests: 429,
+    Overloaded: 503,
     Unavailable: 503,
 }
 
@@ -114,7 +115,7 @@ def refuse(error: Exception) -> Response:
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        if isinstance(error, TooManyRequests | Paused) and error.wait_s is not None:
+        if isinstance(error, TooManyRequests | Overloaded | Paused) and error.wait_s is not None:
             headers["Retry-After"] = str(error.wait_s)
         # The reason is for the operator's log: what a database says names machines, users and files.
         is_away = isinstance(error, Unavailable) and not isinstance(error, AcceptanceUnknown)

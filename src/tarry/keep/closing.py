@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from tarry.core.exact import ticks_up
 from tarry.core.policy_file import read_policy
 from tarry.keep.keys import Keys
-from tarry.keep.posts import prospect, timing_of
 from tarry.keep.rows import BatchedActs, read_all
 from tarry.keep.sharing import Snapshot, StoreSettings
 from tarry.keep.store import Anchor, Clock, Transaction, advance, last_past_tick, snapshot
@@ -94,10 +93,7 @@ def _fix_labels(transaction: Transaction, before: Snapshot, tick: int) -> None:
     settings = before.settings
     labelled, ripe = before.closed - settings.window_ticks, tick - settings.window_ticks
     transaction.tell("label", window=settings.window_ticks, labelled=labelled, ripe=ripe)
-    posts = read_all(transaction, timing_of, "newly_labelled", labelled=labelled, ripe=ripe)
-    transaction.many(
-        "fix_release", [{"id": post.id, "release": prospect(post, settings).release} for post in posts]
-    )
+    transaction.tell("fix_releases", labelled=labelled, ripe=ripe, hold=settings.hold_ticks)
     while transaction.run("raise_children"):
         pass
 

@@ -175,11 +175,20 @@ class Keeper:
         else:
             room = min(1, self._idle - len(self._handed))  # for an idle worker
         for outlet in self._outlets(partial(due_outlets, transaction)) if room > 0 else ():
+            if self.vault.outlets[outlet].in_store:
+                # The workers do that in one transaction of their own, unless nobody would.
+                if closed.settings.sharing.delivers_alone:
+                    self._publish_all(transaction, outlet, closed.anchor.time)
+                continue
             while len(claims) < room and self._has_room(outlet):
                 if (claim := self._releaser.claim_within(transaction, outlet, closed.anchor.time)) is None:
                     break
                 claims.append(claim)
         return claims
+
+    def _publish_all(self, transaction: Transaction, outlet: str, now: int) -> None:
+        while published := self._releaser.publish_within(transaction, outlet, now):
+            self._tell_shut(outlet, published.shut)
 
     def _seconds_until(self, steady: int) -> float:
         return max(0, steady - self.vault.clock.read().steady) / MICROS
@@ -222,13 +231,26 @@ class Keeper:
             self._deliver_handed()
             for outlet in self._outlets(lambda: patiently(releaser.due) or set()):
                 while not self._stopping.is_set() and self._enter(outlet):
-                    claim = patiently(partial(releaser.claim, outlet))
-                    if claim is None:
-                        self._leave(outlet)
+                    if not self._release_some(releaser, outlet, patiently):
                         break
-                    self._deliver(releaser, claim, patiently)
             seen = self._await_news(seen)
         self.vault.store.close()
+
+    def _release_some(self, releaser: Releaser, outlet: str, patiently: "Patience") -> bool:
+        """Let out what is due at an outlet, as much as goes at once; False if nothing is."""
+        if self.vault.outlets[outlet].in_store:
+            try:
+                published = patiently(partial(releaser.publish, outlet))
+            finally:
+                self._leave(outlet)
+            self._tell_shut(outlet, 0 if published is None else published.shut)
+            return published is not None
+        claim = patiently(partial(releaser.claim, outlet))
+        if claim is None:
+            self._leave(outlet)
+            return False
+        self._deliver(releaser, claim, patiently)
+        return True
 
     def _outlets(self, due: Callable[[], set[str]]) -> list[str]:
         """Where to look for work: of many outlets hardly any has some, and one question tells which."""
@@ -257,12 +279,15 @@ class Keeper:
         finally:
             self._claims.discard(claim.token)
             self._leave(claim.outlet)
-        if claim.shut:
-            self._tell(f"{claim.shut} deliveries by {claim.outlet} failed ({SHUT}): parked")
+        self._tell_shut(claim.outlet, claim.shut)
         for outcome in outcomes:
             is_news = outcome.attempt == 1 or outcome.parked or outcome.locked_s is not None
             if outcome.problem and is_news:  # not all tries between
                 self._tell(_failed(claim, outcome, self._sharing))
+
+    def _tell_shut(self, outlet: str, shut: int) -> None:
+        if shut:
+            self._tell(f"{shut} deliveries by {outlet} failed ({SHUT}): parked")
 
     def _enter(self, outlet: str) -> bool:
         """Go to work at an outlet, if there is room."""
@@ -279,9 +304,13 @@ class Keeper:
     def _has_room(self, outlet: str) -> bool:
         """Whether one more worker may deliver by an outlet: one that hangs must not hold the others up.
 
-        It has half of the workers at most, and all that may hang leave one to those that cannot.
+        It has half of the workers at most, and all that may hang leave one to those that cannot. What is
+        published inside the store leaves by one worker: a second one would wait for the first.
         """
         outlets = tuple(self.vault.outlets)
+        if self.vault.outlets[outlet].in_store:
+            with self._news:
+                return not self._busy[outlet]
         if len(outlets) == 1 or not self._may_hang(outlet):
             return True
         hanging = [name for name in outlets if self._may_hang(name)]

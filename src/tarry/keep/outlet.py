@@ -44,7 +44,7 @@ class Outlet(ABC):
     delivery: Delivery
     #: How many posts a worker takes at once. More than one is for what is quick and cannot hang.
     batch: int = 1
-    #: Whether it publishes inside the store: it has a `record` of its own.
+    #: Whether it publishes inside the store, and nowhere else: it has a `record` of its own.
     in_store: ClassVar[bool] = False
     #: Whether it logs in on people's behalf: it has an `account` of its own.
     logs_in: ClassVar[bool] = False
@@ -91,9 +91,9 @@ class Outlet(ABC):
     def record(  # noqa: B027 - the default: nothing is published in the store
         self, transaction: "Transaction", releases: Sequence[Release]
     ) -> None:
-        """Publish in the store, in the transaction that marks these posts as released.
+        """Publish in the store, in the transaction that finds these posts due and marks them as released.
 
-        It is called only for the posts that this worker still holds.
+        An outlet that does has no other way out: its `deliver` is not called. Where it raises, none left.
         """
 
 

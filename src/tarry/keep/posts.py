@@ -6,6 +6,8 @@ chooses; or, where these two would give the label away, from which tick to which
 
 A post's state is one value in one column. The ways from one to the next:
 
+    accept ──▶ WAITING ──published in the store itself──▶ RELEASED
+
     accept ──▶ WAITING ──claim──▶ DELIVERING ──it arrived──▶ RELEASED
                  ▲  │                │  │  └──refused, or given up──▶ PARKED
                  │  │                │  │
@@ -22,7 +24,8 @@ A post's state is one value in one column. The ways from one to the next:
     WITHDRAWN (by an operator) ──its author puts something else in its place──▶ WAITING
 
 `TRANSITIONS` has every arrow, with those of rare days: a delivery that must not happen twice and was cut
-off is parked in doubt, until its worker tells after all; what depends on a parked post in one person's own
+off is parked in doubt, until its worker tells after all; what is in doubt may be published in the store,
+where a second time changes nothing; what depends on a parked post in one person's own
 store is parked with it; what was due while a store was away is parked in doubt.
 
 Once a post is in doubt nobody may act as if it had not left. Only a delivery, or a person, ends the doubt.
@@ -128,11 +131,13 @@ GROUPS: Mapping[str, tuple[State, ...]] = {
 
 #: Every change of the column that may happen; a new post is WAITING.
 TRANSITIONS: Mapping[State, frozenset[State]] = {
-    State.WAITING: frozenset({State.DELIVERING, State.WITHDRAWN, State.PARKED, State.PARKED_IN_DOUBT}),
+    State.WAITING: frozenset(
+        {State.DELIVERING, State.RELEASED, State.WITHDRAWN, State.PARKED, State.PARKED_IN_DOUBT}
+    ),
     State.DELIVERING: frozenset(
         {State.RELEASED, State.WAITING, State.IN_DOUBT, State.PARKED, State.PARKED_IN_DOUBT}
     ),
-    State.IN_DOUBT: frozenset({State.DELIVERING_IN_DOUBT, State.PARKED_IN_DOUBT}),
+    State.IN_DOUBT: frozenset({State.DELIVERING_IN_DOUBT, State.RELEASED, State.PARKED_IN_DOUBT}),
     State.DELIVERING_IN_DOUBT: frozenset({State.RELEASED, State.IN_DOUBT, State.PARKED_IN_DOUBT}),
     State.PARKED: frozenset({State.WAITING, State.WITHDRAWN}),
     State.PARKED_IN_DOUBT: frozenset({State.IN_DOUBT, State.WITHDRAWN, State.RELEASED, State.PARKED}),

@@ -1,9 +1,12 @@
 """The releaser: claims what is due, delivers it, marks it. Several may work on one store.
 
-A claim is a lease. A worker that dies leaves its claims to lapse, after which another takes them up;
-where a delivery must not happen twice they are parked for a person instead. A delivery that fails is
-tried again, later and later, and parked in the end: nothing is ever dropped. One account that cannot get in
-is another matter: `lockouts` tells.
+What leaves by the store itself, as a feed does, needs no claim: it is found, opened, recorded and marked in
+one transaction, so that no crash can lose it or let it leave twice.
+
+For all else a claim is a lease. A worker that dies leaves its claims to lapse, after which another takes
+them up; where a delivery must not happen twice they are parked for a person instead. A delivery that fails
+is tried again, later and later, and parked in the end: nothing is ever dropped. One account that cannot get
+in is another matter: `lockouts` tells.
 
 A try may end without anybody knowing whether it came through: a worker died, or everything was sent and no
 answer came. Such a post is *in doubt* (`states`): it may be public already, so its author cannot change it
@@ -12,9 +15,10 @@ or take it back as if it were not; a later try shows, or a person looks.
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import TarryError
@@ -30,6 +34,7 @@ __all__ = [
     "MOST_ATTEMPTS",
     "Claim",
     "Outcome",
+    "Published",
     "Releaser",
     "doubted",
     "due_outlets",
@@ -62,6 +67,18 @@ class Claim:
     outlet: str
     posts: tuple[tuple[int, Release], ...]  # the key of each post, and what leaves
     by: Outlet = field(repr=False)  # who delivers them, and no other one meanwhile
+    shut: int = 0  # posts that were parked instead: they cannot be opened
+
+
+class Published(NamedTuple):
+    """What has left by the store itself.
+
+    >>> Published("talk", left=3).shut
+    0
+    """
+
+    outlet: str
+    left: int
     shut: int = 0  # posts that were parked instead: they cannot be opened
 
 
@@ -112,8 +129,10 @@ class Releaser:
     def release(self) -> int:
         """Claim, deliver and mark everything that is due; how many posts left."""
         left = 0
-        for name in tuple(self.vault.outlets):
-            while claim := self.claim(name):
+        for name, outlet in tuple(self.vault.outlets.items()):
+            while outlet.in_store and (published := self.publish(name)):
+                left += published.left
+            while not outlet.in_store and (claim := self.claim(name)):
                 outcomes = self.deliver(claim)
                 self.mark(claim, outcomes)
                 left += sum(not outcome.problem for outcome in outcomes)
@@ -139,7 +158,10 @@ class Releaser:
             return due_outlets(transaction)
 
     def claim(self, outlet: str, most: int | None = None) -> Claim | None:
-        """Take due posts of one outlet; just one where "started" must be written for each."""
+        """Take due posts of one outlet; just one where "started" must be written for each.
+
+        None if nothing is due, and where the outlet publishes in the store: then `publish` does it.
+        """
         with self.vault.store.transaction("working") as transaction:
             return self.claim_within(transaction, outlet, self.vault.now(transaction), most)
 
@@ -147,32 +169,52 @@ class Releaser:
         self, transaction: Transaction, outlet: str, now: int, most: int | None = None
     ) -> Claim | None:
         """The same as part of a transaction; what was claimed is ours when it has been committed."""
-        by = self.vault.outlets[outlet]
+        by, token = self.vault.outlets[outlet], _new_token()
+        if by.in_store:  # since a moment ago: marked without its record, a post would be lost
+            return None
         once = by.delivery == "at most once"
         batch = 1 if once else by.batch
-        token = int.from_bytes(os.urandom(8)) >> 1
-        claimed = read_all(
-            transaction,
-            Claimed,
-            "claim",
-            claim=token,
-            until=now + LEASE_S * MICROS,
-            once=int(once),
-            outlet=outlet,
-            most=batch if most is None else min(most, batch),
-        )
-        if not claimed:
+        due = self._due(transaction, outlet, batch if most is None else min(most, batch))
+        if not due:
             return None
-        self.vault.follow(snapshot(transaction).settings)
-        claimed.sort(key=lambda post: (post.release, post.id))
+        _take(transaction, token, [post.id for post in due], now, once=once)
+        opened = self._open(due)
+        shut = _park_shut(transaction, token, due, opened)
+        return Claim(token, outlet, opened, by, shut=shut)
+
+    def publish(self, outlet: str) -> Published | None:
+        """Let due posts leave by an outlet that publishes in the store; None if there are none."""
+        with self.vault.store.transaction("working") as transaction:
+            return self.publish_within(transaction, outlet, self.vault.now(transaction))
+
+    def publish_within(self, transaction: Transaction, outlet: str, now: int) -> Published | None:
+        """The same as part of a transaction; what it has published has left when it has been committed."""
+        by = self.vault.outlets[outlet]
+        due = self._due(transaction, outlet, by.batch) if by.in_store else []
+        if not due:
+            return None
+        opened = self._open(due)
+        if len(opened) < len(due):
+            token, ours = _new_token(), {number for number, _ in opened}
+            _take(transaction, token, [post.id for post in due if post.id not in ours], now)
+            _park_shut(transaction, token, due, opened)
+        transaction.tell("mark_published", posts=json.dumps([number for number, _ in opened]))
+        by.record(transaction, [release for _, release in opened])
+        return Published(outlet, len(opened), len(due) - len(opened))
+
+    def _due(self, transaction: Transaction, outlet: str, most: int) -> list[Claimed]:
+        """What is due at an outlet, in the order in which it leaves."""
+        due = read_all(transaction, Claimed, "due", outlet=outlet, most=most)
+        if due:
+            self.vault.follow(snapshot(transaction).settings)
+        return due
+
+    def _open(self, due: Sequence[Claimed]) -> tuple[tuple[int, Release], ...]:
+        """What leaves, without what cannot be opened."""
         tick = self.vault.settings.tick
-        moments = {number: number * tick for number in {post.release for post in claimed}}
-        leaving = [(post.id, self._leaving(post, moments[post.release])) for post in claimed]
-        for number, release in leaving:
-            if release is None:  # nothing that a later try would change
-                _write_failure(transaction, token, Outcome(number, 1, SHUT, parked=True))
-        opened = tuple((number, release) for number, release in leaving if release is not None)
-        return Claim(token, outlet, opened, by, shut=len(leaving) - len(opened))
+        moments = {number: number * tick for number in {post.release for post in due}}
+        leaving = ((post.id, self._leaving(post, moments[post.release])) for post in due)
+        return tuple((number, release) for number, release in leaving if release is not None)
 
     def deliver(self, claim: Claim) -> list[Outcome]:
         """Hand each post to its outlet. What happens here happens in the world."""
@@ -189,8 +231,7 @@ class Releaser:
         # No admission runs beside a move: what came in meanwhile would be left behind.
         with self.vault.store.transaction("closing" if locked else "working") as transaction:
             done = json.dumps([outcome.post for outcome in outcomes if not outcome.problem])
-            left = {row["id"] for row in transaction.all("mark_released", posts=done, claim=claim.token)}
-            claim.by.record(transaction, [release for post, release in claim.posts if post in left])
+            transaction.tell("mark_released", posts=done, claim=claim.token)
             for outcome in outcomes:
                 if outcome.post in locked:
                     self._mark_locked_out(transaction, claim.token, outcome, locked[outcome.post])
@@ -245,6 +286,29 @@ def due_outlets(transaction: Transaction) -> set[str]:
     set()
     """
     return {row["outlet"] for row in transaction.all("due_outlets")}
+
+
+def _new_token() -> int:
+    return int.from_bytes(os.urandom(8)) >> 1
+
+
+def _take(
+    transaction: Transaction, token: int, posts: Sequence[int], now: int, *, once: bool = False
+) -> None:
+    """Claim due posts, which nobody else can have meanwhile."""
+    until = now + LEASE_S * MICROS
+    transaction.tell("claim", claim=token, until=until, once=int(once), posts=json.dumps(posts))
+
+
+def _park_shut(
+    transaction: Transaction, token: int, due: Sequence[Claimed], opened: Sequence[tuple[int, Release]]
+) -> int:
+    """Park what was claimed and cannot be opened, which no later try would change; how many there are."""
+    ours = {number for number, _ in opened}
+    shut = [post.id for post in due if post.id not in ours]
+    for number in shut:
+        _write_failure(transaction, token, Outcome(number, 1, SHUT, parked=True))
+    return len(shut)
 
 
 def _write_failure(transaction: Transaction, token: int, outcome: Outcome, until: int | None = None) -> int:

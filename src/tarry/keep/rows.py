@@ -229,19 +229,18 @@ class Payload(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A post that a worker has just taken.
+    """A post that is due, as the worker has it who takes it.
 
-    >>> Claimed(id=7, target="p", outlet="feed", options=b"{}", content=b"", release=60, attempts=1).release
+    >>> Claimed(id=7, target="p", options=b"{}", content=b"", release=60, attempts=1).release
     60
     """
 
     id: int
     target: str
-    outlet: str
     options: bytes
     content: bytes
     release: int  # tick
-    attempts: int
+    attempts: int  # with this one
 
 
 class WaitingPost(NamedTuple):

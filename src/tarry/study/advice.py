@@ -6,7 +6,8 @@ from typing import Any
 
 from tarry.core.exact import format_duration
 from tarry.core.policy import Policy
-from tarry.study.figures import number, percent, seconds
+from tarry.study.figures import number, percent, points, seconds
+from tarry.study.headline import replies
 from tarry.study.limits import AdviceLimits
 from tarry.study.runs import spread_percent
 from tarry.study.tried import PRICE, TriedPolicy
@@ -80,6 +81,14 @@ class Advice:
         return "take" if self.best is not None else "no_help" if self.before else "nothing_linked"
 
     @property
+    def right_words(self) -> str:
+        """How often claims are right with nothing done, with an interval over people where it is known."""
+        if self.interval is None:
+            return percent(self.right_before)
+        low, high = (percent(end)[:-2] for end in self.interval)
+        return f"{percent(self.right_before)} ({low} to {high})"
+
+    @property
     def trials(self) -> int:
         """On how many splits of the history policies were learned and measured."""
         return max((len(choice.trials) for choice in self.choices), default=0)
@@ -137,6 +146,11 @@ class Advice:
                 f"{seconds(self.mix.mean_s)} on average. What it hides depends on who else acts."
             )
         return [*reasons, *_late(best, self.measured_on)]
+
+    @property
+    def words(self) -> list[str]:
+        """The recommendation, its reasons, and what to know before one follows it."""
+        return [self.sentence, *self.reasons, *self.cautions]
 
     @property
     def cautions(self) -> list[str]:
@@ -213,36 +227,34 @@ class Advice:
 
 def _take(advice: Advice, best: TriedPolicy) -> str:
     policy = best.policy
-    anyway = "" if best.reference is None else f"; {_apart(policy)} give {percent(best.reference)} anyway"
+    anyway = ""
+    if best.reference is not None and best.excess is not None:
+        before = points(advice.right_before - best.reference)
+        anyway = (
+            f"; {_apart(policy)} give {percent(best.reference)} anyway (an excess of {before} points now, "
+            f"{points(best.excess)} with it)"
+        )
     order = (
         ""
         if best.reordered is None
         else f" Of neighbours on one target {percent(best.reordered)} change places"
-        + _replies(advice.reply_before_s, best.reply_s)
+        + replies(advice.reply_before_s, best.reply_s)
         + "."
     )
     return (
         f"Take epsilon {float(policy.epsilon):g} with a gap of {format_duration(policy.gap)}. Claims "
-        f"that two acts are one person's are right up to {percent(advice.right_before)} of the time now, "
+        f"that two acts are one person's are right up to {advice.right_words} of the time now, "
         f"and {best.right_words} with it{anyway}. The mean delay is {seconds(best.mean_s)}, the longest "
         f"{seconds(best.longest_s)}.{order}"
     )
 
 
-def _replies(before: float | None, after: float | None) -> str:
-    if before is None or after is None:
-        return ""
-    return f", and half of the replies appear within {seconds(after)} instead of {seconds(before)}"
-
-
 def _do_nothing(advice: Advice) -> str:
-    low, high = advice.interval or (advice.right_before, advice.right_before)
     first = advice.choices[0]
     return (
-        f"Do nothing: claims that two acts are one person's are right {percent(advice.right_before)} of "
-        f"the time ({percent(low)[:-2]} to {percent(high)[:-2]} for other people like these), and "
-        f"{_apart(first.policy)} are one person's {percent(first.reference)} of the time anyway. Batching "
-        "gives hardly anything away here."
+        f"Do nothing: claims that two acts are one person's are right {advice.right_words} of the time, "
+        f"and {_apart(first.policy)} are one person's {percent(first.reference)} of the time anyway. "
+        "Batching gives hardly anything away here."
     )
 
 
@@ -270,7 +282,7 @@ def _no_help(advice: Advice) -> str:
         )
     return (
         f"{where} do not help here: of the policies tried {best.name} removes most, and with it claims are "
-        f"right {best.right_words} of the time instead of {percent(advice.right_before)}, for a mean delay "
+        f"right {best.right_words} of the time instead of {advice.right_words}, for a mean delay "
         f"of {seconds(best.mean_s)}.{why}"
     )
 

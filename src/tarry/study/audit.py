@@ -87,6 +87,13 @@ class Report:
         return headlines(self.lines, self.runs, self.yardsticks, self.measures.actors)
 
     @property
+    def recommendation(self) -> list[str]:
+        """Which policy to take and why, or why none, in sentences; nothing where nobody asked."""
+        if self.no_advice:
+            return [f"No recommendation: {self.no_advice}."]
+        return [] if self.advice is None else self.advice.words
+
+    @property
     def posteriors(self) -> list[Posterior]:
         """How sure two acts together make an observer; nothing where the rates are not known."""
         same, different = self.measures.batching.rate, self.measures.different
@@ -101,7 +108,7 @@ class Report:
         return f"<Report of {m.events:,} events by {m.actors:,} actors, practices [{practices}]>"
 
     def __str__(self) -> str:
-        """The sizes and the headlines.
+        """The sizes, the headlines and the recommendation.
 
         >>> from tarry.study.table import event_table
         >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[1_700_000_000_000_000] * 2)
@@ -109,7 +116,8 @@ class Report:
         2 events by 1 actors on 2 targets, 2023-11-14 to 2023-11-14
         1 linked pairs among 1 pairs on different targets
         """
-        return "\n".join([*sizes(self.measures, self.linked_pairs, self.candidate_pairs), *self.headlines])
+        told = [*sizes(self.measures, self.linked_pairs, self.candidate_pairs), *self.headlines]
+        return "\n".join([*told, *self.recommendation])
 
     def _repr_html_(self) -> str:
         """The same for a notebook, with a small table; no script, and nothing is loaded."""

@@ -10,7 +10,7 @@ from tarry.core import plugins
 from tarry.core.exact import format_duration
 from tarry.readers.moments import own_clock
 
-__all__ = ["day", "days", "number", "percent", "seconds", "shown_names"]
+__all__ = ["day", "days", "factor", "number", "percent", "points", "seconds", "shown_names"]
 
 _EPOCH = date(1970, 1, 1)
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -28,6 +28,27 @@ def percent(share: float | None) -> str:
         return "0 %"
     places = 1 if share >= 0.01 else 1 - int(f"{100 * share:.1e}".partition("e")[2])
     return f"{100 * share:.{places}f} %"
+
+
+def points(difference: float | None) -> str:
+    """A difference of two shares, in points of a percent.
+
+    >>> points(0.227), points(-0.0004), points(0.0), points(None)
+    ('+22.7', '-0.04', '0', '-')
+    """
+    if difference is None:
+        return "-"
+    written = f"{100 * difference:+.{1 if abs(difference) >= 0.001 else 2}f}"
+    return written if float(written) else "0"
+
+
+def factor(times: float | None) -> str:
+    """How many times as much.
+
+    >>> factor(1.52), factor(1234.5), factor(None)
+    ('1.5 x', '1,234 x', '-')
+    """
+    return "-" if times is None else f"{times:,.{0 if times >= 10 else 1}f} x"
 
 
 def seconds(value: float) -> str:

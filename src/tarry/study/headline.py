@@ -8,7 +8,7 @@ from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.person import CONFIDENCES, Yardsticks
 from tarry.study.runs import AttackRun, Line
 
-__all__ = ["headlines", "raised_at", "sizes"]
+__all__ = ["headlines", "raised_at", "replies", "sizes"]
 
 #: A smaller rise is not worth a sentence.
 _NOTABLE = 0.001
@@ -55,7 +55,7 @@ one person's anyway, of all pairs 33.3 %.
         if policy != "nothing":
             sentences.append(_with(line, names[policy], now, measured_by[policy]))
             sentences.extend(raised_at(runs, policy, names[policy], threat))
-    return [*sentences, *_called(here, names, people)]
+    return [*sentences, *_called(here, names, people), *_moved(here, names)]
 
 
 def raised_at(runs: Sequence[AttackRun], policy: str, name: str, threat: tuple[str, str]) -> list[str]:
@@ -83,6 +83,17 @@ def raised_at(runs: Sequence[AttackRun], policy: str, name: str, threat: tuple[s
         f"{percent(after)} against {percent(before)}."
     )
     return [sentence]
+
+
+def replies(before: float | None, after: float | None) -> str:
+    """The end of a sentence: how soon replies appear, where that is known.
+
+    >>> replies(60.0, 660.0), replies(None, 660.0)
+    (', and half of the replies appear within 11m instead of 1m', '')
+    """
+    if before is None or after is None:
+        return ""
+    return f", and half of the replies appear within {seconds(after)} instead of {seconds(before)}"
 
 
 def _right_by_cutoff(runs: Sequence[AttackRun]) -> dict[float, float]:
@@ -138,3 +149,16 @@ def _called(here: Mapping[str, Line], names: Mapping[str, str], people: int) -> 
         f"{sure} sure: {'; '.join(counts)}."
     )
     return [sentence]
+
+
+def _moved(here: Mapping[str, Line], names: Mapping[str, str]) -> list[str]:
+    """What each practice does to order and to reply times, where it moves anything."""
+    before = here["nothing"].reply_s if "nothing" in here else None
+    sentences = []
+    for policy, line in here.items():
+        if policy != "nothing" and line.mean_s and line.reordered is not None:
+            order = (
+                f"With {names[policy]} {percent(line.reordered)} of neighbours on one target change places"
+            )
+            sentences.append(f"{order}{replies(before, line.reply_s)}.")
+    return sentences

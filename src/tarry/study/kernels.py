@@ -11,19 +11,21 @@ from typing import ParamSpec, TypeVar
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
 
 from tarry.core.lanes import BoolArray, IntArray
 
 __all__ = [
     "add_dense",
+    "add_in_groups",
     "add_near",
+    "add_near_blocks",
     "add_near_levels",
     "add_sorted",
     "add_sorted_groups",
     "close_groups",
     "count_lone",
     "cross_pairs",
-    "near_in_block",
     "near_own",
     "reaches",
     "watch_scores",
@@ -62,6 +64,44 @@ def _kept(loop: Callable[P, R]) -> Callable[P, R]:
     return kept
 
 
+def _inner(loop: Callable[P, R]) -> Callable[P, R]:
+    """A loop that compiled ones call: it is compiled with them."""
+    inner: Callable[P, R] = register_jitable(loop)
+    return inner
+
+
+@_inner
+def _add_inside(times: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """Pairs of sorted times at most each limit apart; limits rise.
+
+    Most times have no other one within the last limit: then nothing is looked at but that.
+    """
+    lows = np.zeros(len(limits), dtype=np.int64)
+    for i in range(1, len(times)):
+        low = 0
+        for k in range(len(limits) - 1, -1, -1):
+            low = max(low, lows[k])
+            while times[i] - times[low] > limits[k]:
+                low += 1
+            lows[k] = low
+            if low == i:
+                break
+            totals[k] += i - low
+
+
+@_inner
+def _add_across(one: IntArray, other: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """Pairs of one time of each, both sorted, at most each limit apart."""
+    for k in range(len(limits)):
+        low, high, limit = 0, 0, limits[k]
+        for now in one:
+            while low < len(other) and other[low] < now - limit:
+                low += 1
+            while high < len(other) and other[high] <= now + limit:
+                high += 1
+            totals[k] += high - low
+
+
 @_compiled
 def add_sorted(times: IntArray, limits: IntArray, totals: IntArray) -> None:
     """Pairs of sorted times at most each limit apart."""
@@ -84,13 +124,39 @@ def add_sorted_groups(groups: IntArray, times: IntArray, limits: IntArray, total
     for k in range(len(limits)):
         low, total = 0, 0
         for i in range(len(times)):
-            while (
-                groups[low] != groups[i]
-                or times[i] - times[low] > limits[k, i if limits.shape[1] > 1 else 0]
-            ):
+            while groups[low] != groups[i] or times[i] - times[low] > limits[k, i]:
                 low += 1
             total += i - low
         totals[k] += total
+
+
+@_compiled
+def add_in_groups(  # noqa: PLR0917 - compiled loops take their arguments by place
+    rows: IntArray, starts: IntArray, times: IntArray, short: int, limits: IntArray, totals: IntArray
+) -> None:
+    """Pairs of times of one group at most each limit apart; limits rise.
+
+    The rows of a group stand together in `rows`, from one of `starts` to the next. Groups of at most
+    `short` are sorted while they are read.
+    """
+    room = np.empty(np.max(starts[1:] - starts[:-1]), dtype=np.int64)
+    for g in range(len(starts) - 1):
+        size = starts[g + 1] - starts[g]
+        inside, in_order = room[:size], True
+        for i in range(size):
+            now = times[rows[starts[g] + i]]
+            if size > short:
+                in_order &= i == 0 or inside[i - 1] <= now
+                inside[i] = now
+                continue
+            j = i
+            while j > 0 and inside[j - 1] > now:
+                inside[j] = inside[j - 1]
+                j -= 1
+            inside[j] = now
+        if not in_order:
+            inside.sort()
+        _add_inside(inside, limits, totals)
 
 
 @_compiled
@@ -179,36 +245,32 @@ def near_own(  # noqa: PLR0917 - compiled loops take their arguments by place
 
 
 @_compiled
-def near_in_block(shown: IntArray, ends: IntArray, limit: int) -> int:
-    """Pairs i < j < ends[i] of one block shown within a limit, in n log n steps however many there are.
+def add_near_blocks(shown: IntArray, ends: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """Pairs of rows i < j < ends[i] shown within each limit, however many pairs there are.
 
-    A window slides over the rows; a binary indexed tree over the ranks of `shown` tells how many of
-    the rows inside it lie within the limit.
+    `limits` rise, and `ends` never fall. Rows from one up to its end are all each other's partners: such
+    cells are sorted and counted by pointers. Beyond its cell a row has partners in the next one alone.
+    There the later half of the rows reaches at least as far as the middle one does: that is a rectangle,
+    and two smaller corners are left. So each row is looked at a few times for each limit.
     """
-    ordered = np.sort(shown)
-    ranks = np.searchsorted(ordered, shown)
-    tree = np.zeros(len(shown) + 1, dtype=np.int64)
-    inside, total = 0, 0
-    for i in range(len(shown)):
-        while inside < ends[i]:  # rows enter once each, i itself among them
-            node = ranks[inside] + 1
-            while node <= len(shown):
-                tree[node] += 1
-                node += node & -node
-            inside += 1
-        node = ranks[i] + 1  # row i leaves: later rows only are its partners
-        while node <= len(shown):
-            tree[node] -= 1
-            node += node & -node
-        high = np.searchsorted(ordered, shown[i] + limit, side="right")
-        low = np.searchsorted(ordered, shown[i] - limit)
-        while high > 0:
-            total += tree[high]
-            high -= high & -high
-        while low > 0:
-            total -= tree[low]
-            low -= low & -low
-    return total
+    corners = np.empty((128, 4), dtype=np.int64)  # the next ones: each split halves its rows
+    start = 0
+    while start < len(shown):
+        middle = ends[start]
+        _add_inside(np.sort(shown[start:middle]), limits, totals)
+        corners[0], open_ones = (start, middle, middle, ends[middle - 1]), 1
+        while open_ones:
+            open_ones -= 1
+            a, b, c, d = corners[open_ones]  # rows a..b against c..d
+            if a >= b or c >= d or ends[b - 1] <= c:
+                continue
+            cut = a if ends[a] >= d else (a + b) // 2
+            reached = max(c, min(ends[cut], d))
+            _add_across(np.sort(shown[cut:b]), np.sort(shown[c:reached]), limits, totals)
+            corners[open_ones] = (a, cut, c, reached)
+            corners[open_ones + 1] = (cut + 1, b, reached, d)
+            open_ones += 2
+        start = middle
 
 
 @_compiled

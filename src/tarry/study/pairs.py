@@ -17,10 +17,13 @@ from tarry.study import kernels
 __all__ = [
     "LONGEST",
     "UNITS",
+    "Groups",
     "Near",
+    "Spaced",
     "common_unit",
     "later_within",
     "near",
+    "one_after_another",
     "pairs_within",
     "pairs_within_groups",
     "pairs_within_own_limits",
@@ -32,11 +35,86 @@ T = TypeVar("T")
 #: Microseconds: whole minutes, seconds, milliseconds.
 UNITS = (60_000_000, 1_000_000, 1_000)
 _DENSE = 2  # a table of counts pays while it is at most so many times as long as the events
-_FAR = 1 << 62
+_SHORT = 40  # so few times are sorted one by one
 #: No two times are further apart, in microseconds.
 LONGEST = 1 << 61
-# One look at a pair costs about as much as this part of a step down the tree of `near_in_block`.
-_LOOKS_A_STEP = 4
+_LOOKS_A_STEP = 4  # so many looks at a pair cost about as much as a row of a block and a limit
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows that belong together, one group after the other. Rows alone in theirs are left out: no pair.
+
+    >>> Groups.of(np.array([1, 0, 1, 2, 2])).rows.tolist()
+    [0, 2, 3, 4]
+    """
+
+    rows: IntArray
+    starts: IntArray  # where each group begins among these rows, and one past the last
+
+    @classmethod
+    def of(cls, groups: IntArray) -> "Groups":
+        """The groups of rows whose groups are numbered 0, 1, 2, ..."""
+        sizes = np.bincount(groups, minlength=1)
+        rows = np.flatnonzero(sizes[groups] > 1)
+        return cls(
+            rows[np.argsort(groups[rows], kind="stable")],
+            np.concatenate(([0], np.cumsum(sizes[sizes > 1]))),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spaced:
+    """Times and limits as counts of their common unit, from the first time on: what all counting takes.
+
+    >>> made = Spaced.of(np.array([3_000_000, 1_000_000, 9_000_000]), [2_500_000])
+    >>> made.times.tolist(), made.limits.tolist(), made.everywhere()
+    ([2, 0, 8], [2], [1])
+    """
+
+    times: IntArray
+    limits: IntArray
+
+    @classmethod
+    def of(cls, times: IntArray, limits: Sequence[int]) -> "Spaced":
+        """Times and limits in microseconds."""
+        if not len(times):
+            return cls(times, _in_units(limits, 1))
+        away = times - times.min()
+        for unit in UNITS:
+            # A look at a few spares one at all where the unit is wrong.
+            if not (away[:1000] % unit).any():
+                units = away // unit  # quick, as a remainder is not
+                if np.array_equal(units * unit, away):
+                    return cls(units, _in_units(limits, unit))
+        return cls(away, _in_units(limits, 1))
+
+    def everywhere(self) -> list[int]:
+        """How many pairs are at most each limit apart."""
+        totals = np.zeros(len(self.limits), dtype=np.int64)
+        if len(self.times) and len(self.limits):
+            span = int(self.times.max()) + 1
+            if span <= _DENSE * len(self.times):
+                kernels.add_dense(self.times, span, self.limits, totals)
+            else:
+                kernels.add_sorted(np.sort(self.times), self.limits, totals)
+        return totals.tolist()
+
+    def inside(self, groups: Groups) -> list[int]:
+        """How many of those pairs are inside one group.
+
+        >>> Spaced.of(np.array([3, 1, 9, 1]), [0, 2, 100]).inside(Groups.of(np.array([0, 1, 0, 1])))
+        [1, 1, 2]
+        """
+        order = np.argsort(self.limits)
+        totals = np.zeros(len(order), dtype=np.int64)
+        if len(order) and len(groups.rows):
+            kernels.add_in_groups(
+                groups.rows, groups.starts, self.times, _SHORT, self.limits[order], totals
+            )
+        counts = np.empty_like(totals)
+        counts[order] = totals
+        return counts.tolist()
 
 
 def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:
@@ -45,17 +123,7 @@ def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:
     >>> pairs_within(np.array([3, 1, 9, 1]), [0, 2, 100])
     [1, 3, 6]
     """
-    if not len(times) or not limits:
-        return [0] * len(limits)
-    unit = common_unit(times)
-    away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
-    totals = np.zeros(len(bounds), dtype=np.int64)
-    if (span := int(away.max()) + 1) <= _DENSE * len(away):
-        kernels.add_dense(away, span, bounds, totals)
-    else:
-        away.sort()
-        kernels.add_sorted(away, bounds, totals)
-    return [int(total) for total in totals]
+    return Spaced.of(times, limits).everywhere()
 
 
 def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]) -> list[int]:
@@ -64,21 +132,7 @@ def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]
     >>> pairs_within_groups(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 1]), [0, 2, 100])
     [1, 1, 2]
     """
-    if not len(times) or not limits:
-        return [0] * len(limits)
-    unit = common_unit(times)
-    away, bounds = (times - times.min()) // unit, _in_units(limits, unit)
-    # One number for group and time: groups so far apart that no limit reaches from one to the next.
-    stride = int(away.max()) + int(bounds.max()) + 1
-    if stride * (int(groups.max()) + 1) < _FAR:
-        away += groups * stride
-        away.sort()
-        return _halves(lambda some, totals: kernels.add_sorted(away, some, totals), bounds)
-    order = np.lexsort((away, groups))
-    ordered, together = away[order], groups[order]
-    return _halves(
-        lambda some, totals: kernels.add_sorted_groups(together, ordered, some[:, None], totals), bounds
-    )
+    return Spaced.of(times, limits).inside(Groups.of(groups))
 
 
 def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[IntArray]) -> list[int]:
@@ -88,7 +142,7 @@ def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[
     >>> pairs_within_own_limits(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 2]), one_each)
     [1]
     """
-    order = np.lexsort((times, groups))
+    order = row_order(groups, times)
     together, ordered = groups[order], times[order]
     totals = np.zeros(len(limits), dtype=np.int64)
     for k, limit in enumerate(limits):
@@ -108,8 +162,6 @@ class Near:
     target: IntArray  # rows sorted by actor and time
     ends: IntArray  # for each row, the first later one outside its actor or window
     starts: IntArray  # the first row of each actor, and one past the last row
-    time: IntArray  # arrivals
-    window: int
 
     @cached_property
     def total(self) -> int:
@@ -126,17 +178,14 @@ class Near:
         if not limits:
             return []
         bounds = np.array(sorted(set(limits)), dtype=np.int64)
-        totals = np.zeros(len(bounds), dtype=np.int64)
-        alike = self._waits_alike(shown)
-        crowds = self._crowded(1 if alike else len(bounds))
+        totals, within = np.zeros_like(bounds), np.zeros_like(bounds)
         first = 0
-        for start, end in crowds:
+        for start, end in self._crowded(len(bounds)):
             kernels.add_near(self.target, shown, self.ends, first, start, bounds, totals)
+            within += self._in_crowd(shown, start, end, bounds)
             first = end
         kernels.add_near(self.target, shown, self.ends, first, len(shown), bounds, totals)
-        totals = np.cumsum(totals)
-        for start, end in crowds:
-            totals += self._in_crowd_within(shown, start, end, bounds)
+        totals = np.cumsum(totals) + within
         by_limit = dict(zip(bounds.tolist(), totals.tolist(), strict=True))
         return [by_limit[limit] for limit in limits]
 
@@ -150,52 +199,37 @@ class Near:
         total, first = 0, 0
         for start, end in self._crowded(1):
             total += kernels.near_own(self.target, shown, self.ends, first, start, limits)
-            total += self._in_crowd(shown, start, end, int(limits[start]))
+            total += int(self._in_crowd(shown, start, end, limits[start : start + 1])[0])
             first = end
         return total + kernels.near_own(self.target, shown, self.ends, first, len(shown), limits)
 
     @cached_property
     def crowd_steps(self) -> int:
-        """What it costs to count the pairs of crowded actors once, in steps down a tree."""
+        """What it costs to count the pairs of crowded actors once, in steps."""
         sizes = np.array([end - start for start, end in self._crowded(1)], dtype=np.float64)
         return int((sizes * np.log2(sizes + 1)).sum())
 
     def _crowded(self, limits: int) -> list[tuple[int, int]]:
-        """The actors with so many close pairs that the tree is quicker than one look at each."""
+        """The actors with so many close pairs that counting by blocks is quicker than one look at each."""
         sizes = np.diff(self.starts)
         if not len(sizes):
             return []
         looks = np.add.reduceat(self.ends - np.arange(len(self.ends)) - 1, self.starts[:-1])
-        steps = sizes * limits * np.log2(sizes + 1) * _LOOKS_A_STEP
+        steps = sizes * (limits + np.log2(sizes + 1)) * _LOOKS_A_STEP
         which = np.flatnonzero(looks > steps)
         return list(zip(self.starts[which].tolist(), self.starts[which + 1].tolist(), strict=True))
 
-    def _waits_alike(self, shown: IntArray) -> bool:
-        """Whether all wait equally long, as where nothing is done."""
-        return bool(len(shown)) and bool((shown - self.time == shown[0] - self.time[0]).all())
-
-    def _in_crowd_within(self, shown: IntArray, start: int, end: int, limits: IntArray) -> list[int]:
-        """Pairs of one actor within each limit; beyond what delays can do, all are."""
-        delay = shown[start:end] - self.time[start:end]
-        reach = self.window + int(delay.max() - delay.min())
-        if reach == self.window:  # all wait alike: what was close appears close, and nothing else
-            nearest, rows = [min(int(limit), reach) for limit in limits], slice(start, end)
-            targets = np.unique(self.target[rows], return_inverse=True)[1]
-            on_one = pairs_within_groups(targets, self.time[rows], nearest)
-            return [a - b for a, b in zip(pairs_within(self.time[rows], nearest), on_one, strict=True)]
-        within = [self._in_crowd(shown, start, end, int(limit)) for limit in limits[limits < reach]]
-        beyond = len(limits) - len(within)
-        return within + [self._in_crowd(shown, start, end, reach)] * beyond if beyond else within
-
-    def _in_crowd(self, shown: IntArray, start: int, end: int, limit: int) -> int:
-        """All pairs of one actor, without those on one target."""
-        total = kernels.near_in_block(shown[start:end], self.ends[start:end] - start, limit)
-        order = np.argsort(self.target[start:end], kind="stable") + start
+    def _in_crowd(self, shown: IntArray, start: int, end: int, limits: IntArray) -> IntArray:
+        """All pairs of one actor within each limit, without those on one target; limits rise."""
+        rows, every, on_one = slice(start, end), np.zeros_like(limits), np.zeros_like(limits)
+        kernels.add_near_blocks(shown[rows], self.ends[rows] - start, limits, every)
+        order = np.argsort(self.target[rows], kind="stable") + start
         target = self.target[order]
         group = np.cumsum(np.diff(target, prepend=target[:1]) != 0) * len(self.ends)
         # All targets in one go, behind each other: rows of the next are out of reach.
         ends = np.searchsorted(group + order, group + self.ends[order])
-        return total - kernels.near_in_block(shown[order], ends, limit)
+        kernels.add_near_blocks(shown[order], ends, limits, on_one)
+        return every - on_one
 
 
 def near(actor: IntArray, target: IntArray, time: IntArray, window: int) -> Near:
@@ -206,10 +240,10 @@ def near(actor: IntArray, target: IntArray, time: IntArray, window: int) -> Near
     """
     if not len(actor):
         empty = np.zeros(0, dtype=np.int64)
-        return Near(target=target, ends=empty, starts=np.zeros(1, dtype=np.int64), time=time, window=window)
+        return Near(target=target, ends=empty, starts=np.zeros(1, dtype=np.int64))
     ends = kernels.reaches(actor, time, window)
     starts = np.flatnonzero(np.concatenate(([True], actor[1:] != actor[:-1], [True])))
-    return Near(target=target, ends=ends, starts=starts, time=time, window=window)
+    return Near(target=target, ends=ends, starts=starts)
 
 
 def common_unit(times: IntArray) -> int:
@@ -237,13 +271,27 @@ def later_within(groups: IntArray, times: IntArray, limit: int) -> tuple[IntArra
     return order, kernels.reaches(groups[order], times[order], limit)
 
 
+_AT_ONCE = [os.cpu_count() or 1]
+
+
+def one_after_another() -> None:
+    """From now on jobs of this process do not run at once: it is one of several that share the processors.
+
+    >>> one_after_another.__name__
+    'one_after_another'
+    """
+    _AT_ONCE[0] = 1
+
+
 def side_by_side(*jobs: Callable[[], T]) -> list[T]:
     """The results of jobs that run at once on this machine's processors.
 
     >>> side_by_side(lambda: 1, lambda: 2)
     [1, 2]
     """
-    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+    if _AT_ONCE[0] == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(max_workers=min(len(jobs), _AT_ONCE[0])) as pool:
         return [future.result() for future in [pool.submit(job) for job in jobs]]
 
 
@@ -251,13 +299,3 @@ def _in_units(limits: Sequence[int], unit: int) -> IntArray:
     if any(limit < 0 for limit in limits):
         raise BadInput(f"a cutoff must be at least 0, not {min(limits)} microseconds")
     return np.array([min(limit // unit, LONGEST) for limit in limits], dtype=np.int64)
-
-
-def _halves(count: Callable[[IntArray, IntArray], None], limits: IntArray) -> list[int]:
-    """Count for every other limit on one processor, for the rest on another."""
-    totals = np.zeros(len(limits), dtype=np.int64)
-    parts = [np.zeros(len(limits[k::2]), dtype=np.int64) for k in (0, 1)]
-    side_by_side(*(lambda k=k: count(limits[k::2], parts[k]) for k in (0, 1)))
-    for k in (0, 1):
-        totals[k::2] = parts[k]
-    return [int(total) for total in totals]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tarry.core.errors import BadInput
+from tarry.core.history import in_rows, row_order
 from tarry.core.lanes import IntArray
 from tarry.study.best_cutoff import Scoring, best_score, longest_score, remembering
 from tarry.study.exact_sums import mean_share, total
@@ -155,7 +156,7 @@ def pairs_of_day(table: EventTable) -> PairShare:
 
 def _alike(*columns: IntArray) -> int:
     """Pairs of rows that agree in all columns."""
-    order = np.lexsort(columns)
+    order = row_order(*columns)
     new = np.zeros(len(order), dtype=np.bool_)
     for column in columns:
         new[1:] |= column[order][1:] != column[order][:-1]
@@ -336,7 +337,7 @@ def own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
     own = np.zeros(max(table.actors, 1), dtype=np.int64)
     for sign, groups in ((1, table.actor_rank), (-1, table.pseudonym_rank)):
         order, ends = later_within(groups, seen, cutoff)
-        np.add.at(own, table.actor_rank[order], sign * (ends - np.arange(len(ends)) - 1))
+        own += sign * _by_person(table, in_rows(order, ends - np.arange(len(ends)) - 1))
     return own
 
 
@@ -356,5 +357,12 @@ def claims_about(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
             ends, minlength=len(ends) + 2
         )
         earlier = np.cumsum(begun)[: len(ends)]
-        np.add.at(claims, table.actor_rank[order], sign * (ends - places - 1 + earlier))
+        claims += sign * _by_person(table, in_rows(order, ends - places - 1 + earlier))
     return claims
+
+
+def _by_person(table: EventTable, values: IntArray) -> IntArray:
+    """The sum of each person's values; rows are in the order of people."""
+    if not len(table):
+        return np.zeros(1, dtype=np.int64)
+    return np.add.reduceat(values, np.flatnonzero(np.diff(table.actor_rank, prepend=-1)))

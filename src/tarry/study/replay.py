@@ -255,6 +255,7 @@ class Simulated:
     batched_share: float
     mean_s: float  # delay
     longest_s: float
+    table: EventTable | None = None  # the events that were released
     notes: tuple[str, ...] = ()  # what was left out
 
 
@@ -291,5 +292,6 @@ def simulate(
         batched_share=float(batched.mean()),
         mean_s=total(waits) / (len(waits) * MICROSECONDS),
         longest_s=int(waits.max()) / MICROSECONDS,
+        table=table,
         notes=table.notes,
     )

@@ -306,6 +306,7 @@ class Line:
     average_precision: Spread | None
     crossover: Spread | None  # where misses and false alarms are equally frequent: higher is more private
     recall: Spread | None  # of claims that are right at least half the time
+    reply_s: float | None = None  # half of the acts that follow another person's on one target do so within
 
     @property
     def lift(self) -> float | None:
@@ -383,6 +384,7 @@ def spread_percent(share: Spread | None) -> str:
 def _line(runs: Sequence[AttackRun], costs: Sequence[Cost], measured_by: Yardsticks) -> Line:
     counts: list[list[Counts]] = [[score.counts for score in run.scores] for run in runs]
     orders = [cost.reordered for cost in costs if cost.reordered is not None]
+    replies = [cost.reply_s for cost in costs if cost.reply_s is not None]
     return Line(
         policy=runs[0].policy,
         observer=runs[0].observer,
@@ -402,4 +404,5 @@ def _line(runs: Sequence[AttackRun], costs: Sequence[Cost], measured_by: Yardsti
         average_precision=spread([average_precision(one) for one in counts]),
         crossover=spread([crossover(one) for one in counts]),
         recall=spread([recall_at(one, PRECISION) for one in counts]),
+        reply_s=fmean(replies) if replies else None,
     )

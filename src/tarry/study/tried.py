@@ -117,6 +117,11 @@ class TriedPolicy:
         return spread_percent(Spread(mean=self.right_person, low=rights.low, high=rights.high))
 
     @property
+    def excess(self) -> float | None:
+        """What batching itself still gives away: how often claims are right, less the reference."""
+        return None if self.reference is None else round(self.right_person - self.reference, 12)
+
+    @property
     def removed(self) -> Spread | None:
         """The share of right claims that it removes, over all trials and draws."""
         return _over([trial.removed for trial in self.trials])
@@ -136,6 +141,7 @@ class TriedPolicy:
             "epsilon": self.epsilon,
             "gap_s": float(self.policy.gap),
             **plain,
+            "excess": self.excess,
             **({} if self.late is None else {"late": self.late}),
             **{name: None if range_ is None else vars(range_) for name, range_ in ranges.items()},
             "trials": len(self.trials),

@@ -54,6 +54,12 @@ def test_an_audit_finds_what_the_command_finds_and_writes_it_down(history, made,
     assert found["advice"]["sentence"] == advice.sentence
     assert [each["is_best"] for each in found["advice"]["choices"]].count(True) == 1
     assert found["advice"]["not_promised"]
+    assert list(found["now"][0]) == ["right", "reference", "excess", "same_day", "base", "lift"]
+    assert found["now"][0]["lift"].endswith(" x")
+    for row in (*found["advice"]["choices"], *found["compared"]["rows"][::2]):
+        share = float(row["right"].split(" ")[0] if isinstance(row["right"], str) else row["right"][0][:4])
+        excess = share - float(row["reference"].split(" ")[0])
+        assert float(row["excess"]) == pytest.approx(excess, abs=0.11)
     assert (found["events"], found["unreadable"]) == ("5,000", 2)
     assert found["unreadable_rows"][1] == "line 5003: actor is missing"
     assert list(dict.fromkeys(each["stage"] for each in told)) == [

@@ -11,7 +11,8 @@ from tarry.core.policy import Policy
 from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.space_changes import add_space, end_space
 from tarry.gateway.testing import new_token
-from tarry.keep.errors import Refused, Unavailable
+from tarry.keep.errors import Refused, Unavailable, Unreachable
+from tarry.keep.releaser import MOST_ATTEMPTS
 from tarry.testing import ListOutlet
 
 LONGEST = 60  # ticks, after which everything has left
@@ -158,6 +159,36 @@ def test_a_parked_post_is_shown_as_text_and_without_its_author(desk, parked):
     assert "p<9>" in words
     assert "the forum says <b>no</b>" in unescape(page)
     assert "ann" not in re.sub("channel|announce", "", words)
+
+
+def test_parked_posts_come_first_and_the_desk_is_not_green_with_them(desk, parked):
+    page, told = desk.read(), desk.http.get("/desk/health").json()
+
+    assert told["overall"]["state"] == "problem"
+    assert told["overall"]["words"] == "1 post could not be delivered and waits for you"
+    assert '<p class="problem overall" data-overall>' in page
+    places = [page.index(part) for part in ("data-overall", "parked-heading", "health-heading")]
+    assert places == sorted(places)
+    assert health(desk)["Parked posts"][0] == "problem"
+
+
+def test_of_a_space_that_is_not_ones_own_parked_posts_are_not_counted(desk, parked):
+    desk.sign_in("operate", spaces=["wiki"])
+
+    assert desk.http.get("/desk/health").json()["overall"]["state"] == "good"
+
+
+def test_a_post_that_may_have_left_is_not_sent_again_by_the_first_button(desk, broken):
+    broken.broken = Unreachable("it hung up", sent=True)
+    desk.post(target="twice")
+    for _ in range(MOST_ATTEMPTS + 1):
+        desk.pass_ticks(LONGEST, seconds=10)
+    desk.sign_in()
+    page = desk.read()
+
+    assert "It may have left already, and would then appear twice." in page
+    assert "It may have left all the same: look there first." in desk.words()
+    assert re.search(r'class="small quiet" aria-label="Retry the post on twice"', page)
 
 
 def test_a_parked_post_that_is_retried_leaves(desk, parked, broken):
@@ -352,7 +383,7 @@ def test_a_token_of_some_spaces_sees_only_those(desk):
     for hidden in ("talk", "secret target", "Accepted", "Ledger", "Due posts", "Tokens"):
         assert hidden not in words
     for line in desk.http.get("/desk/health").json()["lines"]:
-        assert line["label"] in {"Store", "Ticks"}
+        assert line["label"] in {"Store", "Ticks", "Parked posts"}  # those of its own spaces
     assert desk.http.get("/desk/promise/talk/1").status_code == 403
     assert desk.http.get("/desk/promise/wiki/1").status_code == 200
 
@@ -423,9 +454,11 @@ def health(desk) -> dict[str, tuple[str, str]]:
 def test_a_gateway_that_is_well_says_so(desk):
     desk.sign_in()
 
+    assert '<p class="good overall" data-overall><strong>All is well:</strong>' in desk.read()
     assert health(desk) == {
         "Store": ("good", "reached"),
         "Ticks": ("good", "close on time"),
+        "Parked posts": ("good", "none"),
         "Due posts": ("good", "leave on time"),
         "Accepted": ("good", "0 posts in the hour from"),
         "Ledger": ("good", "no account is beyond what is promised, as counted in the hour from"),
@@ -442,8 +475,6 @@ def test_ticks_that_nobody_closes_are_a_problem(desk):
 
 
 def test_a_due_post_that_does_not_leave_is_told(desk, broken):
-    from tarry.keep.errors import Unreachable
-
     broken.broken = Unreachable("the forum is away")
     desk.post()
     desk.pass_ticks(120)

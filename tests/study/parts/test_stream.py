@@ -2,11 +2,11 @@
 
 import json
 import os
+import random
 import signal
 import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,56 +96,96 @@ def policy():
 
 
 RUN = """
-import sys
+import fcntl, os, signal, sys
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tarry.study.audit import Question, audit
 from tarry.study.parts import streamed
 from tarry.study.parts.resources import Resources
-from dataclasses import replace
-whole = streamed.budget_for
+from tarry.study.parts.scratch import Scratch
+whole, whole_file = streamed.budget_for, Scratch.whole
 streamed.budget_for = lambda events, **limits: replace(whole(events, **limits), rows=700)
+path, scratch, written, at, named = sys.argv[1:]
+
+def one_more(draft=None):
+    # All processes count together; the one that writes for the n-th time kills all of them.
+    with open(written, "ab") as count:
+        fcntl.flock(count, fcntl.LOCK_EX)
+        count.write(b".")
+        count.flush()
+        if os.fstat(count.fileno()).st_size == int(at):
+            if draft is not None:  # in the middle of it
+                os.truncate(draft, draft.stat().st_size // 2)
+            os.killpg(0, signal.SIGKILL)
+
+@contextmanager
+def counted(self, name):
+    with whole_file(self, name) as draft:
+        yield draft
+        if named == "no":
+            one_more(draft)
+    if named == "yes":
+        one_more()
+
+Scratch.whole = counted
 if __name__ == "__main__":
     question = Question(practices=["nothing", "jitter:1h"], time="when", different=False)
-    resources = Resources(engine="stream", memory=2 * 10**9, jobs=2, scratch=Path(sys.argv[2]))
-    print(audit(sys.argv[1], question, engine=resources).to_json())
+    resources = Resources(engine="stream", memory=2 * 10**9, jobs=2, scratch=Path(scratch))
+    print(audit(path, question, engine=resources).to_json())
 """
+KILLS = int(os.environ.get("TARRY_KILLS", "3"))
+SEED = int(os.environ.get("TARRY_KILLS_SEED", "1"))
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
-    """Killed while it sorts, and after some passes: the next run ends with the same answer."""
-    path, scratch, code = tmp_path / "acts.parquet", tmp_path / "scratch", tmp_path / "run.py"
+def test_a_run_that_is_killed_at_random_moments_goes_on_where_it_was(tmp_path):
+    """Killed several times in a row, a file half or just written, it ends with the same answer.
+
+    What was finished is not done again. `TARRY_KILLS` says how often it is killed.
+    """
+    path, scratch = tmp_path / "acts.parquet", tmp_path / "scratch"
     scratch.mkdir()
     history().write_parquet(path)
-    code.write_text(RUN, encoding="utf-8")
-    for sign in ("raw-*", "pass-0000-*", "pass-0003-*", "pass-0006*"):
-        killed_at(code, path, scratch, sign)
-    [folder] = scratch.iterdir()
-    kept = {file.name: file.stat().st_mtime_ns for file in folder.glob("pass-????.json")}
-    assert kept
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-    done = subprocess.run(
-        [sys.executable, str(code), str(path), str(scratch)], capture_output=True, text=True, check=True
-    )
     question = Question(practices=["nothing", "jitter:1h"], time="when", different=False)
-    last, whole = json.loads(done.stdout), figures(audit(path, question))
+    whole = figures(audit(path, question))
+    draws = random.Random(SEED)
+    for _ in range(KILLS):
+        finished = passes_of(scratch)
+        answer = run_until(path, scratch, draws.randint(1, 80), draws.choice(["no", "yes"]))
+        if answer is None:
+            [folder] = scratch.iterdir()
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            assert finished.items() <= passes_of(scratch).items()
+        else:  # it was done before it would have been killed; the next run begins anew
+            says_what_the_whole_says(answer, whole, scratch)
+    says_what_the_whole_says(run_until(path, scratch, 0, "no"), whole, scratch)
 
-    assert last["attacks"] == whole["attacks"]
-    assert last["costs"] == whole["costs"]
-    assert list(scratch.iterdir()) == []
 
-
-def killed_at(code, path, scratch, sign):
-    """Start a run, and kill it and its processes as soon as there is such a file."""
-    with subprocess.Popen(
-        [sys.executable, str(code), str(path), str(scratch)],
-        stdout=subprocess.DEVNULL,
+def run_until(path, scratch, count, named):
+    """Run an audit and kill it and its processes at the n-th file they write; else what it says."""
+    code, written = path.with_suffix(".py"), path.with_suffix(".written")
+    code.write_text(RUN, encoding="utf-8")
+    written.unlink(missing_ok=True)
+    done = subprocess.run(
+        [sys.executable, *map(str, (code, path, scratch, written, count, named))],
+        stdout=subprocess.PIPE,
         start_new_session=True,
-    ) as run:
-        while not any(scratch.glob(f"*/{sign}")):
-            assert run.poll() is None, f"the run ended before {sign}"
-            time.sleep(0.01)
-        os.killpg(run.pid, signal.SIGKILL)
+        check=False,
+    )
+    assert done.returncode in (0, -signal.SIGKILL)
+    return None if done.returncode else json.loads(done.stdout)
+
+
+def passes_of(scratch):
+    """Finished passes, and when each was written."""
+    return {file.name: file.stat().st_mtime_ns for file in scratch.glob("*/pass-????.json")}
+
+
+def says_what_the_whole_says(answer, whole, scratch):
+    """The same figures; and nothing stays."""
+    assert answer["attacks"] == whole["attacks"]
+    assert answer["costs"] == whole["costs"]
+    assert list(scratch.iterdir()) == []
 
 
 def test_two_runs_of_one_audit_do_not_share_a_folder(tmp_path):

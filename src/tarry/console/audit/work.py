@@ -16,9 +16,10 @@ from tarry.core.promise import promise
 from tarry.readers.files import read_history
 from tarry.study.advice import Advice
 from tarry.study.audit import Report, audit
-from tarry.study.figures import days, number, percent, seconds
+from tarry.study.figures import days, factor, number, percent, points, seconds
 from tarry.study.question import Question
 from tarry.study.replay import replay
+from tarry.study.runs import Line
 
 __all__ = ["summary", "work"]
 
@@ -106,6 +107,7 @@ def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
         "window": choices["window"],
         "batched": percent(m.batching.batched_share),
         "linked": number(report.linked_pairs),
+        "now": [_right(line) for line in report.lines[:1] if line.right_person is not None],
         "notes": [*report.reading.notes, *report.remarks],
         "unreadable": report.reading.unreadable_count,
         "unreadable_rows": [str(row) for row in report.reading.unreadable[:_SHOWN_ROWS]],
@@ -113,6 +115,18 @@ def summary(report: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
         "no_advice": report.no_advice,
         "compared": None if report.comparison is None else _compared(report.comparison, choices),
         "not_compared": report.no_comparison,
+    }
+
+
+def _right(line: Line) -> dict[str, str]:
+    """How often claims are right about the person as it is, and what that is measured by."""
+    return {
+        "right": line.right_words,
+        "reference": percent(line.reference),
+        "excess": points(line.excess),
+        "same_day": percent(line.same_day),
+        "base": percent(line.base),
+        "lift": factor(line.lift),
     }
 
 
@@ -124,7 +138,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "cautions": [*advice.reasons, *advice.cautions],
         "learned_on": number(advice.learned_on),
         "measured_on": number(advice.measured_on),
-        "before": percent(advice.right_before),
+        "before": advice.right_words,
         "replies_before": "-" if advice.reply_before_s is None else seconds(advice.reply_before_s),
         "is_policy": best is not None,
         "choices": [
@@ -135,6 +149,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
                 "longest": seconds(choice.longest_s),
                 "right": choice.right_words,
                 "reference": percent(choice.reference),
+                "excess": points(choice.excess),
                 "reordered": percent(choice.reordered),
                 "replies": "-" if choice.reply_s is None else seconds(choice.reply_s),
                 "on_frontier": advice.on_frontier(choice),
@@ -155,6 +170,7 @@ def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     rows = []
     for name, words in sides.promises.items():
         seen = {line.observer: line for line in sides.lines if line.policy == name}
+        first = next(iter(seen.values()), None)
         costs = [cost for cost in sides.costs if cost.policy == name]
         rows.append(
             {
@@ -163,7 +179,9 @@ def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
                 "mean": seconds(fmean(cost.mean_s for cost in costs)),
                 "longest": seconds(max(cost.longest_s for cost in costs)),
                 "right": [seen[one].right_words if one in seen else "-" for one in observers],
-                "reference": percent(next(iter(seen.values())).reference) if seen else "-",
+                "reference": "-" if first is None else percent(first.reference),
+                "excess": "-" if first is None else points(first.excess),
+                "lift": "-" if first is None else factor(first.lift),
                 "promise": words,
             }
         )

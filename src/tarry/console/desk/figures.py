@@ -28,6 +28,7 @@ __all__ = [
     "card",
     "health",
     "look",
+    "overall",
 ]
 
 _SLACK_S = 30  # by which ticks and deliveries may be behind, without a word
@@ -119,7 +120,20 @@ class HealthLine(NamedTuple):
     at: str = ""  # a moment that ends the sentence
 
 
-def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
+def overall(lines: Sequence[HealthLine]) -> HealthLine:
+    """The line that matters most, or that all is well.
+
+    >>> overall(health(None, 0)).state
+    'problem'
+    """
+    for state in ("problem", "note"):
+        for line in lines:
+            if line.state == state:
+                return line
+    return HealthLine(texts()["desk"]["overall"], "good", texts()["desk"]["overall_good"])
+
+
+def health(standing: Standing | None, spent: int | None, parked: int = 0) -> list[HealthLine]:
     """How the gateway is. No standing: its store is away; no ledger: for a token of some spaces alone.
 
     >>> [line.state for line in health(None, 0)]
@@ -132,6 +146,11 @@ def health(standing: Standing | None, spent: int | None) -> list[HealthLine]:
     lines = [
         HealthLine(t["store"], "good", t["store_good"]),
         paused if standing.paused else _punctual(standing, "closing", "problem", standing.lag),
+        HealthLine(
+            t["parked"],
+            "problem" if parked else "good",
+            _counted("parked", parked) if parked else t["parked_good"],
+        ),
     ]
     if spent is None:  # what follows is summed over all spaces
         return lines

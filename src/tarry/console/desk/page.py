@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from tarry.console.desk.figures import LedgerCount, Standing, card, health, look
+from tarry.console.desk.figures import LedgerCount, Standing, card, health, look, overall
 from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.core.errors import BadInput
@@ -19,6 +19,7 @@ from tarry.core.promise import promise
 from tarry.gateway.catalog import SCOPES, Space, find_token
 from tarry.gateway.http_service import MAX_NUMBER, HttpService, is_number
 from tarry.gateway.problems import NOTHING_HERE, BadRequest, Forbidden
+from tarry.gateway.upkeep import ParkedPost
 from tarry.keep.errors import NoSuchPost, TooLate, Unavailable
 from tarry.keep.store import moment
 
@@ -34,12 +35,14 @@ async def _read(service: HttpService, request: Request) -> Response:
     catalog = service.gateway.catalog
     standing, spent = await _view(service, request, session)
     spaces = {name: space for name, space in catalog.spaces.items() if session.may("operate", name)}
-    posts = [] if standing is None else [post for post in standing.parked if post.space in spaces]
+    posts = _parked(standing, session)
+    lines = health(standing, spent, len(posts))
     is_admin = session.may_everywhere("admin")
     values: dict[str, Any] = {
         "session": session,
         "done": _done(request),
-        "health": health(standing, spent),
+        "overall": overall(lines),
+        "health": lines,
         "is_there": standing is not None,
         "parked": [post.as_json() for post in posts[:_MOST_PARKED]],
         "parked_more": len(posts) - _MOST_PARKED,
@@ -55,8 +58,16 @@ async def _read(service: HttpService, request: Request) -> Response:
 
 async def _health(service: HttpService, request: Request) -> Response:
     """The lines about health alone, for a page that stays open."""
-    lines = health(*await _view(service, request, signed_in(request)))
-    return JSONResponse({"lines": [line._asdict() for line in lines]})
+    session = signed_in(request)
+    standing, spent = await _view(service, request, session)
+    lines = health(standing, spent, len(_parked(standing, session)))
+    return JSONResponse({"overall": overall(lines)._asdict(), "lines": [line._asdict() for line in lines]})
+
+
+def _parked(standing: Standing | None, session: Session) -> list[ParkedPost]:
+    """The parked posts of the spaces that the session may operate."""
+    posts = [] if standing is None else standing.parked
+    return [post for post in posts if session.may("operate", post.space)]
 
 
 async def _view(

@@ -61,12 +61,23 @@ function show(lines) {
   times(box);
 }
 
+function showOverall(line) {
+  const place = document.querySelector("[data-overall]");
+  place.className = `${line.state} overall`;
+  place.querySelector("strong").textContent = line.label;
+  place.querySelector("span").textContent = line.words;
+}
+
 // Only while somebody looks, and never again once the session is over.
 async function refresh() {
   if (document.hidden) return;
   try {
     const answer = await fetch(box.dataset.health, { redirect: "manual" });
-    if (answer.ok) show((await answer.json()).lines);
+    if (answer.ok) {
+      const { overall, lines } = await answer.json();
+      showOverall(overall);
+      show(lines);
+    }
     else if (answer.type === "opaqueredirect") clearInterval(timer);
   } catch {
     // The server is away: the lines stay as they were.

@@ -4,6 +4,7 @@ import { showEvening } from "./replay.js";
 
 const WAIT_MS = 150;
 const form = document.querySelector("[data-form]");
+const getPolicy = form.querySelector("[data-policy]");
 const results = document.querySelector("[data-results]");
 const state = { draw: form.dataset.draw, charts: {}, asked: null, timer: 0, width: 0 };
 
@@ -60,7 +61,6 @@ function fillForm(figures) {
     range.setAttribute("aria-valuetext", figures.fields[name]);
     if (document.activeElement?.id !== name) form.elements[name].value = figures.fields[name];
   }
-  document.querySelector("[data-policy]").href = `/workbench/policy.toml?${figures.query}`;
 }
 
 function complain(...sentences) {
@@ -83,21 +83,31 @@ async function ask(address, signal) {
   return values;
 }
 
-async function update() {
+// A wrong address has a page too: that of the policy it is shown with, and what was typed stays to be put right.
+async function begin() {
+  if (form.querySelector("[data-problem]").childElementCount) await update(form.dataset.shown);
+  else await update();
+}
+
+async function update(shown) {
   clearTimeout(state.timer);
   state.asked?.abort();
   state.asked = new AbortController();
   const { signal } = state.asked;
-  const chosen = query();
+  const chosen = shown ?? query();
+  getPolicy.disabled = true;
   results.setAttribute("aria-busy", "true");
   try {
     const asked = ["figures", "evening"].map((name) => ask(`/workbench/${name}.json?${chosen}`, signal));
     const [figures, evening] = await Promise.all(asked);
-    fillForm(figures);
     fill(figures);
     fill(evening);
-    complain();
-    history.replaceState(null, "", `/workbench?${figures.query}`);
+    if (!shown) {
+      fillForm(figures);
+      complain();
+      history.replaceState(null, "", `/workbench?${figures.query}`);
+      getPolicy.disabled = false;
+    }
     showEvening(evening);
     state.charts = figures.charts;
     await drawCharts();
@@ -121,7 +131,9 @@ for (const range of form.querySelectorAll("[data-for]")) {
   });
 }
 form.querySelector("[data-show]").hidden = true;
-form.querySelector("[data-policy]").classList.remove("quiet");
+getPolicy.classList.remove("quiet");
+// The file is made of what the form says: whatever is touched, it waits until that is known to be a policy.
+form.addEventListener("input", () => { getPolicy.disabled = true; });
 form.addEventListener("change", (event) => {
   // Another law has other choices and charts: that is another page.
   if (event.target.name === "law") location.assign(`/workbench?${query()}`);
@@ -129,6 +141,7 @@ form.addEventListener("change", (event) => {
 });
 document.querySelector("#cutoff").addEventListener("change", later);
 form.addEventListener("submit", (event) => {
+  if (event.submitter === getPolicy) return;
   event.preventDefault();
   if (event.submitter?.name === "draw") state.draw = String((Number(state.draw) % 999) + 1);
   update();
@@ -139,4 +152,4 @@ new ResizeObserver(() => {
   state.width = results.clientWidth;
   if (!isFirst) drawCharts();
 }).observe(results);
-update();
+begin();

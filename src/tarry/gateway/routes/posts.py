@@ -37,6 +37,7 @@ _EXAMPLE = {"actor": "account-17", "target": "paper-3", "content": "I agree with
 )
 async def submit_post(service: HttpService, request: Request) -> Response:
     """Submit a post; the answer says when it will appear, or the two moments of which it will be one."""
+    service.backlog.check()  # before anything is read
     sent = await service.read(request, PostIn)
     (receipt,) = await _admit(service, request, sent, [sent])
     return json_response(receipt, 202, size=_SIZE)
@@ -55,6 +56,7 @@ async def submit_post(service: HttpService, request: Request) -> Response:
 )
 async def submit_batch(service: HttpService, request: Request) -> Response:
     """Submit several posts at once: all of them are accepted, or none."""
+    service.backlog.check()
     sent = await service.read(request, BatchIn)
     if (count := len(sent.posts)) > service.limits.batch_posts:
         raise BadInput(f"a batch must have at most {service.limits.batch_posts} posts, not {count}")
@@ -114,7 +116,7 @@ async def _admit(
     service: HttpService, request: Request, sent: msgspec.Struct, posts: Sequence[PostIn]
 ) -> list[ReceiptOut]:
     key = service.key(request)
-    receipts = await service.group_commit.admit(
+    receipts = await service.admit(
         Submission(
             space=request.path_params["space"],
             posts=[_post(each, service.limits) for each in posts],

@@ -53,23 +53,30 @@ SELECT c.time, c.wall, c.steady, c.boot, c.closed,
        CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now
 FROM clock c, settings s
 
--- name: claim
--- Due posts, in order of their ticks and at random inside one, none before the post it depends on;
+-- name: due
+-- Due posts of an outlet, in order of their ticks and at random inside one, none before the post it depends on;
 -- those another worker is taking at this moment are left to it.
+SELECT d.id, d.target, d.options, d.content, d.release, d.attempts + 1 AS attempts FROM posts d
+WHERE d.state IN {ready} AND d.until IS NULL AND d.release IS NOT NULL
+  AND d.release <= (SELECT closed FROM clock)
+  AND d.outlet = :outlet AND (SELECT paused FROM settings) = 0
+  AND (d.parent IS NULL OR NOT EXISTS (
+      SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN {unfinished}))
+ORDER BY d.release, d.id
+LIMIT :most
+FOR UPDATE OF d SKIP LOCKED
+
+-- name: claim
+-- A worker takes them for a while.
 UPDATE posts SET state = CASE state WHEN 'in_doubt' THEN 'delivering_in_doubt' ELSE 'delivering' END,
                  claim = :claim, until = :until, once = :once, attempts = attempts + 1
-WHERE id IN (
-    SELECT d.id FROM posts d
-    WHERE d.state IN {ready} AND d.until IS NULL AND d.release IS NOT NULL
-      AND d.release <= (SELECT closed FROM clock)
-      AND d.outlet = :outlet AND (SELECT paused FROM settings) = 0
-      AND (d.parent IS NULL OR NOT EXISTS (
-          SELECT 1 FROM posts p WHERE p.id = d.parent AND p.state IN {unfinished}))
-    ORDER BY d.release, d.id
-    LIMIT :most
-    FOR UPDATE OF d SKIP LOCKED
-)
-RETURNING id, target, outlet, options, content, release, attempts
+WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
+
+-- name: mark_published
+-- All that was due and is in a feed now, which the same transaction has written: nobody else can have them.
+UPDATE posts SET state = 'released', content = NULL, options = NULL, target = '', pseudonym = NULL, problem = NULL,
+                 attempts = attempts + 1
+WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
 
 -- name: mark_released
 -- All that one worker has delivered. What was moved meanwhile into the future has left by now all the same.
@@ -79,7 +86,6 @@ UPDATE posts SET state = 'released', content = NULL, options = NULL, target = ''
                                 ELSE release END
 WHERE id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:posts AS json)) AS post)
   AND claim = :claim AND (state IN {delivering} OR state IN {parked})
-RETURNING id
 
 -- name: by_ids
 -- Several posts at once, as by_id.

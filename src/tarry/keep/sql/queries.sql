@@ -235,14 +235,19 @@ UPDATE arrivals SET label = CASE WHEN EXISTS (
 ) THEN 1 ELSE 0 END
 WHERE arrival > :labelled AND arrival <= :ripe AND label IS NULL
 
--- name: newly_labelled
--- Posts whose release the label has just fixed.
-SELECT a.id, p.release, a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
-FROM arrivals a JOIN posts p ON p.id = a.id
-WHERE a.arrival > :labelled AND a.arrival <= :ripe AND p.release IS NULL
-
--- name: fix_release
-UPDATE posts SET release = :release WHERE id = :id AND release IS NULL
+-- name: fix_releases
+-- The releases that these labels fix: `release_ticks` (core/release.py), and then what an outage has moved. All of a tick
+-- are written at once: nothing of a row tells which of them came first.
+UPDATE posts SET release = fixed.release
+FROM (
+    SELECT due.id, due.shift + CASE WHEN due.plain > due.deadline THEN due.deadline ELSE due.plain END AS release
+    FROM (
+        SELECT id, shift, deadline,
+               arrival + :hold + CASE label WHEN 1 THEN batched ELSE unbatched END AS plain
+        FROM arrivals WHERE arrival > :labelled AND arrival <= :ripe
+    ) AS due
+) AS fixed
+WHERE posts.id = fixed.id AND posts.release IS NULL
 
 -- name: raise_children
 -- Nothing is released before the post it depends on. Run until it changes nothing.
@@ -304,9 +309,19 @@ WHERE id = :id AND EXISTS (SELECT 1 FROM posts p WHERE p.id = arrivals.id AND p.
 UPDATE posts SET release = release + :ticks, fresh = 1 WHERE id = :id AND state = 'withdrawn' AND release > :closed
 
 -- name: due_outlets
--- Where something is due that nobody has claimed.
-SELECT DISTINCT outlet FROM posts
-WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL AND release <= (SELECT closed FROM clock)
+-- Where something is due that nobody has claimed: from one outlet to the next by the index, and not post by post.
+WITH RECURSIVE busy (outlet) AS (
+    SELECT (SELECT outlet FROM posts WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL
+            ORDER BY outlet LIMIT 1)
+    UNION ALL
+    SELECT (SELECT p.outlet FROM posts p
+            WHERE p.state IN {ready} AND p.until IS NULL AND p.release IS NOT NULL AND p.outlet > busy.outlet
+            ORDER BY p.outlet LIMIT 1)
+    FROM busy WHERE busy.outlet IS NOT NULL
+)
+SELECT outlet FROM busy WHERE outlet IS NOT NULL AND EXISTS (
+    SELECT 1 FROM posts p WHERE p.state IN {ready} AND p.until IS NULL AND p.release IS NOT NULL
+    AND p.outlet = busy.outlet AND p.release <= (SELECT closed FROM clock))
 
 -- name: first_due
 -- The earliest release that has not happened, of posts that wait for no other. What may run only once and
@@ -317,8 +332,19 @@ WHERE (d.state IN {ready} OR d.state IN {delivering} AND d.once = 0) AND d.relea
 
 -- name: publish_overdue
 -- A gateway's posts that fell due while ticks were missed appear under the tick of recovery.
-UPDATE posts SET release = :tick
-WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL AND release > :closed AND release < :tick
+WITH RECURSIVE busy (outlet) AS (
+    SELECT (SELECT outlet FROM posts WHERE state IN {ready} AND until IS NULL AND release IS NOT NULL
+            ORDER BY outlet LIMIT 1)
+    UNION ALL
+    SELECT (SELECT p.outlet FROM posts p
+            WHERE p.state IN {ready} AND p.until IS NULL AND p.release IS NOT NULL AND p.outlet > busy.outlet
+            ORDER BY p.outlet LIMIT 1)
+    FROM busy WHERE busy.outlet IS NOT NULL
+)
+UPDATE posts SET release = :tick WHERE id IN (
+    SELECT p.id FROM busy JOIN posts p ON p.outlet = busy.outlet
+    WHERE p.state IN {ready} AND p.until IS NULL AND p.release IS NOT NULL
+      AND p.release > :closed AND p.release < :tick)
 
 -- name: spent
 -- Batched events about to be erased, by actor and period.

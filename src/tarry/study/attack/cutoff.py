@@ -28,13 +28,7 @@ from tarry.study.attack import (
     middle_two,
     no_parameter,
 )
-from tarry.study.pairs import (
-    LONGEST,
-    pairs_within,
-    pairs_within_groups,
-    pairs_within_own_limits,
-    side_by_side,
-)
+from tarry.study.pairs import LONGEST, Spaced, pairs_within_own_limits, side_by_side
 from tarry.study.person import People, people_behind
 from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.score import Score
@@ -67,15 +61,15 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
 
 def _close(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     """Pairs seen at most each cutoff apart: of all, on one target, of one person, of both, and linked."""
-    table = truth.table
+    spaced = Spaced.of(seen, cutoffs)
     counted = side_by_side(
-        lambda: pairs_within(seen, cutoffs),
-        lambda: pairs_within_groups(table.target_rank, seen, cutoffs),
-        lambda: pairs_within_groups(table.actor_rank, seen, cutoffs),
-        lambda: pairs_within_groups(table.pseudonym_rank, seen, cutoffs),
+        lambda: spaced.inside(truth.on_target),
+        lambda: spaced.inside(truth.of_person),
+        spaced.everywhere,
         lambda: truth.near.shown_within(seen, cutoffs),
+        lambda: spaced.inside(truth.of_both),
     )
-    return dict(zip(("every", "on_one", "own", "twice", "linked"), counted, strict=True))
+    return dict(zip(("on_one", "own", "every", "linked", "twice"), counted, strict=True))
 
 
 def _cutoff_scores(totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
@@ -101,9 +95,10 @@ def recipient_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> li
 
 def _paid(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     """Pairs with one recipient seen at most each cutoff apart: all, of one spender, and linked."""
+    spaced = Spaced.of(seen, cutoffs)
     return {
-        "own": pairs_within_groups(truth.table.actor_rank, seen, cutoffs),
-        "twice": pairs_within_groups(truth.table.pseudonym_rank, seen, cutoffs),
+        "own": spaced.inside(truth.of_person),
+        "twice": spaced.inside(truth.of_both),
         "linked": truth.near.shown_within(seen, cutoffs),
     }
 

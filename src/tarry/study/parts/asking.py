@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from tarry.core.lanes import IntArray
 from tarry.study.parts.engine import Engine, Looked, SlicePart
-from tarry.study.parts.partial import Partial
+from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.tally import ValueTally, tally_of
 from tarry.study.parts.view import Setting, View
 
@@ -72,11 +72,10 @@ class Asked:
         """Every answer, with the number of its question in front of its names."""
         view = View(part, self.setting)
         found = [(f"{number}/", ask.look(view)) for number, ask in enumerate(self.asks)]
-        partial = Partial()
-        for prefix, one in found:
-            partial = partial.plus(one.partial.under(prefix))
+        partial = merged(one.partial.under(prefix) for prefix, one in found)
         rows = {prefix + family: rows for prefix, one in found for family, rows in one.rows.items()}
-        return Looked(partial=partial, rows=rows)
+        columns = {name: each for _, one in found for name, each in one.columns.items()}
+        return Looked(partial=partial, rows=rows, columns=columns)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
         """As the question does whose rows they are."""

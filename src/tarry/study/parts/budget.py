@@ -9,7 +9,7 @@ from tarry.core.exact import parse_number
 from tarry.readers.memory import rooms
 from tarry.study.memory import ADVISE, needed
 
-__all__ = ["RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
+__all__ = ["KEPT", "RunSize", "budget_for", "free_memory", "memory_needed", "read_size"]
 
 _GIGABYTE = 10**9
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": _GIGABYTE, "TB": 10**12}
@@ -17,7 +17,10 @@ _READ = 3 * 16 + 66  # bytes an event while it is read: numbers, or short names
 # Estimates on the safe side; bench/slices.py shows what was taken.
 _PART = 400  # bytes an event of a part
 _PROCESS = 300 * 10**6  # of each process before it has any event
-_SORTED, _RAW, _ROWS = 24, 48, 60  # bytes an event on disk: sorted, before that, and rows by key
+# Bytes an event on disk: in slices, before that, and rows by key, some for each draw, if keys occur once.
+_SORTED, _RAW, _ROWS, _DRAWN_ROWS = 33, 48, 56, 72
+#: Bytes an event on disk at the most for what was drawn once, and need not be drawn again.
+KEPT = 36
 _LEAST_PART = 20_000
 
 
@@ -41,12 +44,12 @@ class RunSize:
         processes = "1 process" if self.jobs == 1 else f"{self.jobs} processes"
         return (
             f"by parts: {processes} with at most {self.memory / _GIGABYTE:.1f} GB of memory in all, "
-            f"about {self.disk / _GIGABYTE:.1f} GB of disk"
+            f"{self.disk / _GIGABYTE:.1f} GB of disk at most"
         )
 
 
-def budget_for(events: int, *, memory: int, jobs: int) -> RunSize:
-    """Slices of such a size that all processes fit together.
+def budget_for(events: int, *, memory: int, jobs: int, draws: int = 1) -> RunSize:
+    """Slices of such a size that all processes fit together; so many draws are looked at.
 
     >>> budget_for(10**8, memory=10**6, jobs=2)
     Traceback (most recent call last):
@@ -66,7 +69,7 @@ def budget_for(events: int, *, memory: int, jobs: int) -> RunSize:
         jobs=jobs,
         rows=min(most // 2, max(ceil(events / jobs), _LEAST_PART)),
         most_rows=most,
-        disk=events * (_SORTED + _RAW + _ROWS),
+        disk=events * (_SORTED + max(_RAW, _ROWS + KEPT + draws * _DRAWN_ROWS)),
     )
 
 

@@ -62,6 +62,7 @@ class DelayCounts(Tallied):
             labels = shown.batched[own].astype(np.int64)
             rows["actor"] = np.stack([table.actor[begin], np.add.reduceat(labels, begin)], axis=1)
         return Looked(
+            columns=view.columns(self.practice, self.draw),
             partial=Partial(
                 sums={"events": len(waits), "wait": total(waits)},
                 least={"wait": int(waits.min()), **least},
@@ -73,7 +74,7 @@ class DelayCounts(Tallied):
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
         """Batched events by actor, and what follows on one target from slice to slice."""
-        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        rows = rows[row_order(rows[:, 0], rows[:, 1])]
         begin = firsts(rows[:, 0])
         if family == "actor":
             batched = np.add.reduceat(rows[:, 1], begin) if len(rows) else rows[:, 1]

@@ -13,13 +13,17 @@ An engine does four things, and knows nothing of what is counted:
    at once. Rows come in any order. A bucket has all rows of its keys, and so few keys that it fits.
 4. It merges what `look` and `reduce` gave (`merged`), in any order, and returns that.
 
+5. `look` may also give columns: values for each event of the slice itself, in the order of the table.
+   An engine may keep some, and give them back for all events of later parts (`part.kept`). They spare
+   work, and nothing else: a task comes to the same without them.
+
 An engine never looks into a task, and a task never knows how many slices there are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,10 +32,16 @@ from tarry.study.parts.partial import Partial, merged
 from tarry.study.source import SourceAccount
 from tarry.study.table import EventTable
 
-__all__ = ["Engine", "InMemory", "Looked", "SlicePart", "Task", "bucket_of", "part_of"]
+__all__ = ["Columns", "Engine", "InMemory", "Looked", "SlicePart", "Task", "bucket_of", "part_of"]
 
 
 _FIRST, _LAST = -(1 << 62), 1 << 62  # before and after every moment
+#: Columns by name, of which each has a value for each event. They are kept together or not at all.
+Columns = Mapping[str, np.ndarray[Any, np.dtype[Any]]]
+
+
+def _nothing_kept(_: str) -> Columns | None:
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,6 +58,7 @@ class SlicePart:
     table: EventTable  # the slice and its halo, in the order of every table
     start: int  # microseconds: the slice is start <= time < end
     end: int
+    kept: Callable[[str], Columns | None] = _nothing_kept  # what earlier looks gave under a name
 
     @property
     def own(self) -> BoolArray:
@@ -65,6 +76,7 @@ class Looked:
 
     partial: Partial
     rows: Mapping[str, IntArray] = field(default_factory=dict)
+    columns: Mapping[str, Columns] = field(default_factory=dict)  # of the slice's own events, by name
 
 
 class Task(Protocol):

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tarry.core.history import row_order
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import Totals, Truth
+from tarry.study.exact_sums import total
 from tarry.study.parts.asking import Program
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
@@ -83,10 +85,10 @@ class Ledger:
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
         """The pairs inside the groups of a family, and how many groups there are."""
-        keys = rows[np.lexsort(rows[:, :-1].T[::-1])]
+        keys = rows[row_order(*rows[:, :-1].T)]
         begin = firsts(*keys[:, :-1].T)
         sizes = np.add.reduceat(keys[:, -1], begin) if len(keys) else keys[:, -1]
-        return Partial(sums={family: len(begin), f"{family}_pairs": pair_sum(sizes.tolist())})
+        return Partial(sums={family: len(begin), f"{family}_pairs": total(sizes * (sizes - 1) // 2)})
 
     def _linked(self, table: EventTable, _: BoolArray) -> dict[str, int]:
         return {"linked": Truth(table=table, window=self.window).linked_pairs}
@@ -115,7 +117,7 @@ def _counted(*columns: IntArray) -> IntArray:
 
 
 def _by_pseudonym(own: EventTable) -> tuple[IntArray, IntArray]:
-    order = np.lexsort((own.target, own.actor))
+    order = row_order(own.actor, own.target)
     return own.actor[order], own.target[order]
 
 

@@ -13,7 +13,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.readers.batches import LINE, Batches
 from tarry.readers.columns import Wanted
 from tarry.readers.faults import Unreadable
-from tarry.study.parts.scratch import Scratch
+from tarry.study.parts.scratch import SORTING, Scratch
 from tarry.study.question import Question
 from tarry.study.source import SourceAccount
 from tarry.study.table import LEAST_EVENTS, says_yes
@@ -107,7 +107,8 @@ def ordered(
     marks = _mark_column(batches, question)
     for number, batch in enumerate(batches):
         numbered = _numbered(batch, question, marks)
-        numbered.write_parquet(scratch.path(f"raw-{number:06d}.parquet"), compression="lz4")
+        with scratch.whole(f"raw-{number:06d}.parquet") as draft:
+            numbered.write_parquet(draft, compression="lz4")
     left_out = _sort(question, marks, scratch, memory) if batches.rows > batches.faults.count else []
     events = int(pl.scan_parquet(scratch.path("sorted.parquet")).select(pl.len()).collect().item())
     if events < LEAST_EVENTS:
@@ -213,7 +214,7 @@ def sort_database(folder: Path, memory: int) -> "duckdb.DuckDBPyConnection":
         ) from None
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory // 10**6}MB",
-        "temp_directory": str(folder / "sorting"),
+        "temp_directory": str(folder / SORTING),
         "preserve_insertion_order": False,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,

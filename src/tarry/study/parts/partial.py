@@ -3,7 +3,8 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from heapq import nlargest
+from itertools import chain
 from typing import Any, TypeVar
 
 from tarry.study.parts.tally import ValueTally
@@ -32,13 +33,7 @@ class Partial:
 
     def plus(self, other: "Partial") -> "Partial":
         """Both together. The order in which parts are added changes nothing."""
-        return Partial(
-            sums=_joined(self.sums, other.sums, lambda a, b: a + b),
-            least=_joined(self.least, other.least, min),
-            most=_joined(self.most, other.most, max),
-            tops=_joined(self.tops, other.tops, _largest),
-            tallies=_joined(self.tallies, other.tallies, ValueTally.plus),
-        )
+        return merged([self, other])
 
     def within(self, prefix: str) -> "Partial":
         """The figures whose names begin so, without that beginning.
@@ -94,15 +89,23 @@ def merged(partials: Iterable[Partial]) -> Partial:
     >>> merged([Partial(most={"last": 1}), Partial(most={"last": 7}), Partial()]).most
     {'last': 7}
     """
-    return reduce(Partial.plus, partials, Partial())
+    every = list(partials)
+    return Partial(
+        sums=_joined([each.sums for each in every], sum),
+        least=_joined([each.least for each in every], min),
+        most=_joined([each.most for each in every], max),
+        tops=_joined([each.tops for each in every], _largest),
+        tallies=_joined([each.tallies for each in every], ValueTally.together),
+    )
 
 
-def _joined(one: Mapping[str, T], other: Mapping[str, T], join: Callable[[T, T], T]) -> dict[str, T]:
-    both = dict(one)
-    for name, value in other.items():
-        both[name] = join(both[name], value) if name in both else value
-    return both
+def _joined(parts: Iterable[Mapping[str, T]], join: Callable[[list[T]], T]) -> dict[str, T]:
+    found: dict[str, list[T]] = {}
+    for part in parts:
+        for name, value in part.items():
+            found.setdefault(name, []).append(value)
+    return {name: join(values) if len(values) > 1 else values[0] for name, values in found.items()}
 
 
-def _largest(one: Sequence[int], other: Sequence[int]) -> Sequence[int]:
-    return tuple(sorted((*one, *other), reverse=True)[:TOP])
+def _largest(parts: Iterable[Sequence[int]]) -> Sequence[int]:
+    return tuple(nlargest(TOP, chain.from_iterable(parts)))

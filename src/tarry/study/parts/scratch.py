@@ -14,8 +14,10 @@ from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
 
-__all__ = ["Scratch", "scratch_for"]
+__all__ = ["SORTING", "Scratch", "scratch_for"]
 
+#: Where a sort puts aside what does not fit into its memory.
+SORTING = "sorting"
 _LOCK = "lock"
 
 
@@ -62,6 +64,12 @@ class Scratch:
         for path in self.folder.glob(f"{beginning}*"):
             path.unlink(missing_ok=True)
 
+    def drop_drafts(self) -> None:
+        """Remove what a killed run did not finish: drafts, and what a sort had put aside."""
+        for draft in self.folder.glob("*.draft"):
+            draft.unlink(missing_ok=True)
+        shutil.rmtree(self.path(SORTING), ignore_errors=True)
+
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -91,6 +99,7 @@ def scratch_for(what: str, parent: Path | None = None) -> Iterator[Scratch]:
                 "wait for it, or give another --scratch",
             ) from None
         scratch = Scratch(folder)
+        scratch.drop_drafts()
         try:
             yield scratch
         except TarryError:

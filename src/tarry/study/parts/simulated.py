@@ -149,7 +149,8 @@ def simulate_streamed(
         f"{version('tarry')} simulate {path.resolve()} {state.st_size} {state.st_mtime_ns} {policy} {draw}"
     )
     with scratch_for(f"{name} {vars(question)}", resources.scratch) as scratch:
-        read = ordered(open_batches(path, question, lines=True), question, scratch, budget.memory // 2)
+        batches = open_batches(path, question, lines=True)
+        read = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
         release = _Release(
             folder=scratch.folder,
             policy=policy,

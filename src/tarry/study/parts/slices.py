@@ -1,6 +1,12 @@
-"""A sorted history on disk: one Parquet file by time, and where it is cut."""
+"""A sorted history on disk: one file for each slice, each in the order of every table.
 
-from collections.abc import Sequence
+Cuts are known once the times are. Then each slice is taken out of the sorted Parquet file once, and
+written as plain columns: no pass has to decode or sort anything again. Beside a slice lie the columns that
+tasks have given for its events.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,25 +15,37 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tarry.study.parts.engine import SlicePart
+from tarry.core.history import row_order
+from tarry.core.lanes import IntArray
+from tarry.study.parts.engine import Columns, SlicePart
+from tarry.study.parts.scratch import Scratch
 from tarry.study.table import EventTable
 
-__all__ = ["Slices", "frame_of", "table_from"]
+__all__ = ["SORTED", "Slices", "frame_of", "keep_columns", "store_slice"]
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: What the sorted history is called until all slices are taken out of it.
+SORTED = "sorted.parquet"
 _FIRST, _LAST = -(1 << 61), 1 << 61  # before and after every moment
 _ORDER = ("actor", "time", "target", "declared", "track")
+_MARKS = 1000  # a slice has about so many of the moments that are remembered
+_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slices:
-    """Where the events are, by time, and the moments at which slices begin.
+    """Where the events are, and the moments at which slices begin.
 
-    >>> Slices(path=Path("sorted.parquet"), cuts=(5,)).edges[0][1]
+    >>> Slices(folder=Path("scratch"), cuts=(5,), marks=(2, 5), step=1, columns=_ORDER[:3]).edges[0][1]
     5
     """
 
-    path: Path
+    folder: Path
     cuts: Sequence[int]  # microseconds, rising
+    marks: Sequence[int]  # the first moment of all, and every `step`th after it
+    step: int
+    columns: Sequence[str]  # of the sorted history
 
     @property
     def edges(self) -> list[tuple[int, int]]:
@@ -37,39 +55,139 @@ class Slices:
     def part(self, number: int, before: int, after: int) -> SlicePart:
         """A slice with its halo."""
         start, end = self.edges[number]
-        inside = (pl.col("time") >= max(start - before, _FIRST)) & (
-            pl.col("time") < min(end + after, _LAST)
+        low, high = _reach(start, end, before, after)
+        pieces = [
+            piece for each in self._touched(low, high) if (piece := self._piece(each, low, high)).events
+        ]
+        table, order = self._together(pieces)
+        return SlicePart(
+            table=table, start=start, end=end, kept=lambda name: _kept(self.folder, pieces, order, name)
         )
-        frame = pl.scan_parquet(self.path).filter(inside).collect()
-        return SlicePart(table=table_from(frame), start=start, end=end)
 
     def size(self, number: int, before: int, after: int) -> int:
-        """How many events a part has."""
-        start, end = self.edges[number]
-        inside = (pl.col("time") >= max(start - before, _FIRST)) & (
-            pl.col("time") < min(end + after, _LAST)
-        )
-        return int(pl.scan_parquet(self.path).filter(inside).select(pl.len()).collect().item())
+        """How many events a part has: no more than this, and nearly so many."""
+        low, high = _reach(*self.edges[number], before, after)
+        inside = bisect_left(self.marks, high) - bisect_left(self.marks, low)
+        return inside * self.step + self.step - 1
 
     @classmethod
-    def cut(cls, path: Path, rows: int) -> "Slices":
-        """Cut into slices of about so many rows; a moment is never parted."""
-        scan = pl.scan_parquet(path).select("time")
+    def cut(cls, folder: Path, rows: int) -> "Slices":
+        """Cut what is sorted there into slices of about so many rows; a moment is never parted."""
+        scan = pl.scan_parquet(folder / SORTED)
         count = int(scan.select(pl.len()).collect().item())
-        places = range(rows, count, max(rows, 1))
-        moments = [int(scan.slice(place, 1).collect().item()) for place in places]
-        return cls(path=path, cuts=tuple(sorted(set(moments))))
+        step = max(rows // _MARKS, 1)
+        marks: list[int] = []
+        for first in range(0, count, _AT_ONCE // step * step or step):
+            some = scan.select("time").slice(first, _AT_ONCE // step * step or step).collect()
+            marks.extend(some["time"].gather_every(step).to_list())
+        cuts = sorted({marks[place] for place in range(rows // step, len(marks), max(rows // step, 1))})
+        columns = scan.collect_schema().names()
+        return cls(folder=folder, cuts=tuple(cuts), marks=tuple(marks), step=step, columns=tuple(columns))
+
+    def _touched(self, low: int, high: int) -> range:
+        """The slices with moments from `low` to before `high`."""
+        return range(bisect_right(self.cuts, low), bisect_left(self.cuts, high) + 1)
+
+    def _piece(self, number: int, low: int, high: int) -> "_Piece":
+        columns = np.load(self.folder / _file(number), mmap_mode="r")
+        start, end = self.edges[number]
+        if low <= start and end <= high:
+            return _Piece(number=number, rows=None, events=columns.shape[1])
+        time = columns[self.columns.index("time")]
+        rows = np.flatnonzero((time >= low) & (time < high))
+        return _Piece(number=number, rows=rows, events=len(rows))
+
+    def _together(self, pieces: "Sequence[_Piece]") -> tuple[EventTable, IntArray | None]:
+        """Pieces follow each other in time, and each is in order: so by actor is the order of all."""
+        files = [np.load(self.folder / _file(piece.number), mmap_mode="r") for piece in pieces]
+
+        def column(name: str) -> IntArray:
+            place = self.columns.index(name)
+            some = [piece.of(file[place]) for piece, file in zip(pieces, files, strict=True)]
+            return np.concatenate(some) if some else np.zeros(0, dtype=np.int64)
+
+        actor = column("actor")
+        order = np.argsort(actor, kind="stable") if len(pieces) > 1 else None
+        columns: dict[str, Any] = {
+            name: _placed(actor if name == "actor" else column(name), order) for name in self.columns
+        }
+        if "declared" in columns:
+            columns["declared"] = columns["declared"] != 0
+        return EventTable(**columns, row=np.arange(len(actor))), order
 
 
-def table_from(frame: pl.DataFrame) -> EventTable:
-    """The table of some rows of a sorted history.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Piece:
+    """What a part takes of one slice."""
 
-    >>> table_from(pl.DataFrame({"actor": [2, 1], "target": [5, 5], "time": [0, 0]})).actor.tolist()
-    [1, 2]
+    number: int
+    rows: IntArray | None  # which of its events; None: all
+    events: int  # how many
+
+    def of(self, column: Array) -> Array:
+        """These events' values, in memory."""
+        return np.array(column) if self.rows is None else column[self.rows]
+
+
+def _kept(folder: Path, pieces: Sequence[_Piece], order: IntArray | None, name: str) -> Columns | None:
+    """What was kept of all these events under a name; None unless there is some of all of them."""
+    paths = [folder / _file(piece.number, name) for piece in pieces]
+    if not paths or not all(path.exists() for path in paths):
+        return None
+    files = [np.load(path, mmap_mode="r") for path in paths]
+    return {
+        field: _placed(
+            np.concatenate([piece.of(file[field]) for piece, file in zip(pieces, files, strict=True)]),
+            order,
+        )
+        for field in files[0].dtype.names
+    }
+
+
+def _placed(column: Array, order: IntArray | None) -> Array:
+    return column if order is None else column[order]
+
+
+def _reach(start: int, end: int, before: int, after: int) -> tuple[int, int]:
+    return max(start - before, _FIRST), min(end + after, _LAST)
+
+
+def _file(number: int, kept: str = "") -> str:
+    """What is known of a slice: its events, or what was kept of them under a name."""
+    return f"slice-{number:05d}{kept and '-'}{kept.replace('/', '-')}.npy"
+
+
+def store_slice(slices: Slices, number: int) -> None:
+    """Take a slice out of the sorted history.
+
+    >>> store_slice.__name__
+    'store_slice'
     """
-    frame = frame.sort([name for name in _ORDER if name in frame.columns], maintain_order=True)
-    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in frame.columns}
-    return EventTable(**columns, row=np.arange(len(frame)))
+    scratch = Scratch(slices.folder)
+    if scratch.path(_file(number)).exists():
+        return
+    start, end = slices.edges[number]
+    inside = (pl.col("time") >= start) & (pl.col("time") < end)
+    frame = pl.scan_parquet(scratch.path(SORTED)).filter(inside).collect()
+    columns = np.stack([frame[name].to_numpy().astype(np.int64) for name in slices.columns])
+    columns = columns[:, np.argsort(columns[slices.columns.index("actor")], kind="stable")]
+    order = row_order(*(columns[slices.columns.index(name)] for name in _ORDER if name in slices.columns))
+    with scratch.whole(_file(number)) as draft, draft.open("wb") as file:
+        np.save(file, columns[:, order])
+
+
+def keep_columns(slices: Slices, number: int, found: Mapping[str, Columns], most: int) -> None:
+    """Keep what a task gave of a slice's own events, as long as it is at most so many bytes an event."""
+    for name, columns in found.items():
+        kinds = [(field, column.dtype) for field, column in columns.items()]
+        most -= np.dtype(kinds).itemsize
+        if most < 0:
+            return
+        rows = np.empty(len(next(iter(columns.values()))), dtype=kinds)
+        for field, column in columns.items():
+            rows[field] = column
+        with Scratch(slices.folder).whole(_file(number, name)) as draft, draft.open("wb") as file:
+            np.save(file, rows)
 
 
 def frame_of(table: EventTable) -> pl.DataFrame:

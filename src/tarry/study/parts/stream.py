@@ -1,11 +1,11 @@
 """The engine `stream`: slices on disk, a pool of processes, finished parts that outlive a killed run."""
 
+import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,16 +13,19 @@ import numpy as np
 from tarry.core.errors import NotPossible
 from tarry.core.lanes import IntArray
 from tarry.study.audit import Stages
+from tarry.study.pairs import one_after_another
+from tarry.study.parts.budget import KEPT
 from tarry.study.parts.engine import Looked, Task, bucket_of
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.scratch import Scratch
-from tarry.study.parts.slices import Slices
+from tarry.study.parts.slices import SORTED, Slices, keep_columns, store_slice
 from tarry.study.source import SourceAccount
 
 __all__ = ["BUCKETS", "Streaming"]
 
-#: Rows of a family are dealt into so many buckets.
-BUCKETS = 64
+#: Rows of a family are dealt into so many buckets; buckets with few rows are reduced together.
+BUCKETS = 256
+_FEW_ROWS = 500_000
 
 
 @dataclass(kw_only=True)
@@ -44,7 +47,9 @@ class Streaming:
     _pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
+        self._pool = ProcessPoolExecutor(
+            self.jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(self.slices,)
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,21 +63,26 @@ class Streaming:
         if (done := self.scratch.read(f"{name}.json")) is not None:
             return Partial.from_json(done["partial"])
         self._check_sizes(task)
+        self._store()
         sent = pickle.dumps(task)
         numbers = range(len(self.slices.edges))
         left = [number for number in numbers if self.scratch.read(_slice_name(name, number)) is None]
-        self._all([(_look, (self.slices, self.scratch.folder, name, number, sent)) for number in left])
+        self._all([(_look, (name, number, sent)) for number in left], f"pass {self._pass}")
         kept = [self.scratch.read(_slice_name(name, number)) or {} for number in numbers]
-        families = sorted({family for each in kept for family in each["families"]})
-        buckets = [
-            _Bucket(name, family, number, len(kept)) for family in families for number in range(BUCKETS)
-        ]
-        reduced = self._all([(_reduce, (self.scratch.folder, each, sent)) for each in buckets], quiet=True)
+        rows = _bucket_rows(name, kept)
+        reduced = self._all([(_reduce, (each, sent)) for each in rows])
         texts = [*(each["partial"] for each in kept), *reduced]
         partial = merged(Partial.from_json(text) for text in texts)
         self.scratch.write(f"{name}.json", {"partial": partial.to_json()})
         self.scratch.drop(f"{name}-")
         return partial
+
+    def _store(self) -> None:
+        """Take all slices out of the sorted history, which then is not needed any more."""
+        if (whole := self.scratch.path(SORTED)).exists():
+            numbers = range(len(self.slices.edges))
+            self._all([(_store, (number,)) for number in numbers], "slices")
+            whole.unlink()
 
     def _check_sizes(self, task: Task) -> None:
         """Refuse a task whose parts would not fit."""
@@ -86,14 +96,14 @@ class Streaming:
                     f"{self.most_rows:,} fit: give more --memory, shorter delays or shorter --cutoffs"
                 )
 
-    def _all(self, calls: Sequence[tuple[Callable[..., str], Any]], *, quiet: bool = False) -> list[str]:
+    def _all(self, calls: Sequence[tuple[Callable[..., str], Any]], what: str = "") -> list[str]:
         if self._pool is None:
             raise RuntimeError("a stream runs inside `with`")
         futures: list[Future[str]] = [self._pool.submit(call, *arguments) for call, arguments in calls]
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()
-            if self.progress is not None and not quiet:
-                self.progress(f"pass {self._pass}", done, len(futures))
+            if self.progress is not None and what:
+                self.progress(what, done, len(futures))
         return [future.result() for future in futures]
 
 
@@ -101,51 +111,77 @@ def _slice_name(name: str, number: int) -> str:
     return f"{name}-{number:05d}.json"
 
 
-def _begins_name(name: str, number: int) -> str:
-    return f"{name}-{number:05d}-begins.json"
-
-
 def _rows_name(name: str, number: int, family: str) -> str:
     return f"{name}-{number:05d}-{family.replace('/', '-')}.npy"
 
 
-def _look(slices: Slices, folder: Path, name: str, number: int, sent: bytes) -> str:
+class _Rows(NamedTuple):
+    """Some whole buckets of one family: where their rows are in the file of each slice."""
+
+    family: str
+    files: Sequence[tuple[str, int, int]]  # name, first row, one past the last
+
+
+def _bucket_rows(name: str, kept: Sequence[dict[str, Any]]) -> Iterator[_Rows]:
+    """The buckets of each family, as many at a time as have few rows together."""
+    for family in sorted({family for each in kept for family in each["begins"]}):
+        files = [
+            (_rows_name(name, number, family), each["begins"][family])
+            for number, each in enumerate(kept)
+            if family in each["begins"]
+        ]
+        ends = np.sum([begins for _, begins in files], axis=0)  # rows up to each bucket
+        cuts = [0]
+        while cuts[-1] < BUCKETS:
+            last = int(np.searchsorted(ends, ends[cuts[-1]] + _FEW_ROWS, side="right")) - 1
+            cuts.append(min(max(last, cuts[-1] + 1), BUCKETS))
+            first, last = cuts[-2:]
+            yield _Rows(family, [(file, begins[first], begins[last]) for file, begins in files])
+
+
+# --- in a process of the pool ---------------------------------------------------------------------
+
+_SLICES: list[Slices] = []
+
+
+def _begin(slices: Slices) -> None:
+    """Each process has one processor: others are at work beside it."""
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    one_after_another()
+    _SLICES[:] = [slices]
+
+
+def _store(number: int) -> str:
+    store_slice(_SLICES[0], number)
+    return ""
+
+
+def _look(name: str, number: int, sent: bytes) -> str:
     """Count one part, and keep what came of it; the rows by bucket, in files of their own."""
+    [slices] = _SLICES
     task: Task = pickle.loads(sent)  # noqa: S301 - from our own process
     found: Looked = task.look(slices.part(number, task.before, task.after))
-    scratch = Scratch(folder)
+    scratch = Scratch(slices.folder)
+    keep_columns(slices, number, found.columns, KEPT)
     begins = {family: _keep(scratch, name, number, family, rows) for family, rows in found.rows.items()}
-    scratch.write(_begins_name(name, number), begins)
-    scratch.write(_slice_name(name, number), {"partial": found.partial.to_json(), "families": [*begins]})
+    scratch.write(_slice_name(name, number), {"partial": found.partial.to_json(), "begins": begins})
     return ""
 
 
 def _keep(scratch: Scratch, name: str, number: int, family: str, rows: IntArray) -> list[int]:
     """Write rows by bucket; where each bucket begins, and the end."""
-    bucket = bucket_of(rows[:, 0], BUCKETS)
+    bucket = bucket_of(rows[:, 0], BUCKETS).astype(np.uint16)
     with scratch.whole(_rows_name(name, number, family)) as draft, draft.open("wb") as file:
         np.save(file, rows[np.argsort(bucket, kind="stable")])
-    begins: list[int] = np.searchsorted(np.sort(bucket), np.arange(BUCKETS + 1)).tolist()
+    begins: list[int] = [0, *np.cumsum(np.bincount(bucket, minlength=BUCKETS)).tolist()]
     return begins
 
 
-class _Bucket(NamedTuple):
-    """One bucket of one family, in all slices of a pass."""
-
-    name: str
-    family: str
-    number: int
-    slices: int
-
-
-def _reduce(folder: Path, bucket: _Bucket, sent: bytes) -> str:
-    """All rows of one bucket, from every slice."""
+def _reduce(rows: _Rows, sent: bytes) -> str:
+    """All rows of some buckets, from every slice."""
     task: Task = pickle.loads(sent)  # noqa: S301 - from our own process
-    scratch, parts = Scratch(folder), []
-    for number in range(bucket.slices):
-        begins = (scratch.read(_begins_name(bucket.name, number)) or {}).get(bucket.family)
-        if begins and begins[bucket.number] < begins[bucket.number + 1]:
-            path = scratch.path(_rows_name(bucket.name, number, bucket.family))
-            rows = np.load(path, mmap_mode="r")
-            parts.append(np.array(rows[begins[bucket.number] : begins[bucket.number + 1]]))
-    return (task.reduce(bucket.family, np.concatenate(parts)) if parts else Partial()).to_json()
+    scratch = Scratch(_SLICES[0].folder)
+    parts = [
+        np.array(np.load(scratch.path(file), mmap_mode="r")[first:last]) for file, first, last in rows.files
+    ]
+    return task.reduce(rows.family, np.concatenate(parts)).to_json()

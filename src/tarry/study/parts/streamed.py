@@ -15,7 +15,7 @@ from tarry.study.parts.refusals import check_by_parts
 from tarry.study.parts.report import audit_by_parts
 from tarry.study.parts.resources import Resources, events_of
 from tarry.study.parts.scratch import Scratch, scratch_for
-from tarry.study.parts.slices import Slices, frame_of
+from tarry.study.parts.slices import SORTED, Slices, frame_of
 from tarry.study.parts.stream import Streaming
 from tarry.study.question import Question
 from tarry.study.source import read_source
@@ -69,7 +69,8 @@ def streaming(
     else:
         account, source = read_source(source, question)
         events, name = len(source), f"table {uuid4()}"
-    budget = budget_for(events, memory=resources.bytes, jobs=resources.processes)
+    draws = sum(question.draws if practice.draws else 1 for practice in question.practices)
+    budget = budget_for(events, memory=resources.bytes, jobs=resources.processes, draws=draws)
     if resources.say is not None:
         resources.say(f"{events:,} rows {budget.sentence}")
     name = f"{version('tarry')} {what} {name} {_question_name(question)}"
@@ -78,7 +79,8 @@ def streaming(
             _write(source, scratch)
             notes = source.notes
         else:
-            found = ordered(open_batches(Path(source), question), question, scratch, budget.memory // 2)
+            batches = open_batches(Path(source), question)
+            found = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
             account, notes = found.account, found.left_out
         with Streaming(
             slices=_slices(scratch, budget),
@@ -93,17 +95,18 @@ def streaming(
 
 
 def _write(table: EventTable, scratch: Scratch) -> None:
-    with scratch.whole("sorted.parquet") as draft:
+    if scratch.read("cuts.json") is not None:
+        return
+    with scratch.whole(SORTED) as draft:
         frame_of(table).write_parquet(draft)
 
 
 def _slices(scratch: Scratch, budget: RunSize) -> Slices:
     """Where the first run of these cut, so that what is finished still fits."""
-    path = scratch.path("sorted.parquet")
     if (kept := scratch.read("cuts.json")) is not None:
-        return Slices(path=path, cuts=tuple(kept["cuts"]))
-    slices = Slices.cut(path, budget.rows)
-    scratch.write("cuts.json", {"cuts": list(slices.cuts)})
+        return Slices(folder=scratch.folder, **kept)
+    slices = Slices.cut(scratch.folder, budget.rows)
+    scratch.write("cuts.json", {name: value for name, value in vars(slices).items() if name != "folder"})
     return slices
 
 

@@ -134,7 +134,7 @@ def _actor_rows(own: EventTable, window: int) -> IntArray:
 
 def _moves(rows: IntArray, window: int, opened: Opened) -> Partial:
     """The moves of each actor over all slices, those from one slice to the next among them."""
-    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    rows = rows[row_order(rows[:, 0], rows[:, 1])]
     begin = firsts(rows[:, 0])
     between = np.zeros((len(rows), 2), dtype=np.int64)
     same, gap = rows[1:, 0] == rows[:-1, 0], rows[1:, 1] - rows[:-1, 3]

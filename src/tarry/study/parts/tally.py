@@ -1,14 +1,15 @@
 """How often each value occurs: exact while there are few values, then by bins that a later pass opens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tarry.core.history import row_order
 from tarry.core.lanes import IntArray
 
-__all__ = ["EXACT", "ValueBin", "ValueTally", "tally_of"]
+__all__ = ["EXACT", "ValueBin", "ValueTally", "firsts", "tally_of"]
 
 #: All bits of a value are kept: every bin is one value.
 EXACT = 63
@@ -47,7 +48,7 @@ class ValueTally:
 
     bits: int  # of each value, counted from its first
     low: IntArray  # the least value of each bin, rising
-    count: "np.ndarray[Any, np.dtype[Any]]"  # how many, of Python's whole numbers once parts were added
+    count: "np.ndarray[Any, np.dtype[Any]]"  # how many, of Python's whole numbers if words do not hold all
 
     @property
     def total(self) -> int:
@@ -56,9 +57,21 @@ class ValueTally:
 
     def plus(self, other: "ValueTally") -> "ValueTally":
         """Both together."""
-        bits = min(self.bits, other.bits)
-        low = np.concatenate((_low(self.low, bits), _low(other.low, bits)))
-        return _fitting(low, np.concatenate((self.count.astype(object), other.count.astype(object))), bits)
+        return ValueTally.together([self, other])
+
+    @classmethod
+    def together(cls, tallies: Sequence["ValueTally"]) -> "ValueTally":
+        """All of them, at least one.
+
+        >>> ValueTally.together([tally_of(np.array([3])), tally_of(np.array([5, 3]))]).count.tolist()
+        [2, 1]
+        """
+        bits = min(each.bits for each in tallies)
+        low = np.concatenate([_low(each.low, bits) for each in tallies])
+        # Machine words are quicker, as long as they hold the total.
+        small = sum(each.total for each in tallies) < 1 << 62
+        counts = [each.count.astype(np.int64 if small else object) for each in tallies]
+        return _fitting(low, np.concatenate(counts), bits)
 
     def at(self, rank: int) -> ValueBin:
         """The bin of the value with so many values before it, in rising order.
@@ -87,7 +100,7 @@ class ValueTally:
         return cls(
             bits=plain["bits"],
             low=np.array(plain["low"], dtype=np.int64),
-            count=np.array(plain["count"], dtype=object),
+            count=np.array(plain["count"], dtype=np.int64 if sum(plain["count"]) < 1 << 62 else object),
         )
 
 
@@ -101,17 +114,32 @@ def tally_of(values: IntArray) -> ValueTally:
     return _fitting(low, count, EXACT)
 
 
+def firsts(*columns: IntArray) -> IntArray:
+    """The first place of each run of rows that are equal in all columns.
+
+    >>> firsts(np.array([1, 1, 2]), np.array([3, 4, 4])).tolist()
+    [0, 1, 2]
+    """
+    new = np.zeros(len(columns[0]), dtype=np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(new)
+
+
 def _fitting(low: IntArray, count: "np.ndarray[Any, np.dtype[Any]]", bits: int) -> ValueTally:
     """With as many bits as leave few enough bins, of at most so many and at least one."""
-    least, most = 1, bits
+    order = row_order(low)
+    low, count = low[order], count[order]
+    least, most = (bits, bits) if len(low) <= _MOST_BINS else (1, bits)
     while least < most:  # the most bits with few enough bins
         middle = (least + most + 1) // 2
-        fits = len(np.unique(_low(low, middle))) <= _MOST_BINS
+        fits = len(firsts(_low(low, middle))) <= _MOST_BINS
         least, most = (middle, most) if fits else (least, middle - 1)
-    order = np.argsort(low, kind="stable")
-    bins, first = np.unique(_low(low[order], least), return_index=True)
+    bins = _low(low, least)
+    first = firsts(bins)
     return ValueTally(
-        bits=least, low=bins, count=np.add.reduceat(count[order], first) if len(bins) else count
+        bits=least, low=bins[first], count=np.add.reduceat(count, first) if len(first) else count
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from tarry.core.entropy import Seeded
-from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.parts.engine import SlicePart
+from tarry.core.lanes import BoolArray
+from tarry.study.parts.engine import Columns, SlicePart
+from tarry.study.parts.tally import firsts
 from tarry.study.practice import Observer, Practice, Shown
 from tarry.study.table import EventTable, is_named
 
@@ -44,6 +46,7 @@ class View:
     def __init__(self, part: SlicePart, setting: Setting) -> None:
         self.setting, self.start, self.end = setting, part.start, part.end
         self.table: EventTable = part.table
+        self._kept = part.kept
         self._shown: tuple[tuple[int, int], Shown] | None = None
 
     @cached_property
@@ -75,24 +78,28 @@ class View:
     def shown(self, practice: int, draw: int) -> Shown:
         """What a practice shows, by its number; the last one is kept for asks about the same."""
         if self._shown is None or self._shown[0] != (practice, draw):
-            replayed = self.setting.practices[practice].show(
+            replayed = self._kept_shown(practice, draw) or self.setting.practices[practice].show(
                 self.table.history, Seeded(self.setting.seed, draw)
             )
             self._shown = (practice, draw), replayed
         return self._shown[1]
 
+    def columns(self, practice: int, draw: int) -> dict[str, Columns]:
+        """What is shown of the slice's own events, for later passes; nothing where that is no work."""
+        if not self.setting.practices[practice].draws:
+            return {}
+        shown = self.shown(practice, draw)
+        columns: dict[str, Any] = {"release": shown.release[self.own]}
+        if shown.printed is not shown.release:
+            columns["printed"] = shown.printed[self.own]
+        if shown.batched is not None:
+            columns["batched"] = shown.batched[self.own]
+        return {f"{practice}/{draw}": columns}
 
-def firsts(*columns: IntArray) -> IntArray:
-    """The first place of each run of rows that are equal in all columns.
-
-    >>> firsts(np.array([1, 1, 2]), np.array([3, 4, 4])).tolist()
-    [0, 1, 2]
-    """
-    new = np.zeros(len(columns[0]), dtype=np.bool_)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(new)
+    def _kept_shown(self, practice: int, draw: int) -> Shown | None:
+        """The same from an earlier pass, if the engine has kept it."""
+        kept = self._kept(f"{practice}/{draw}")
+        return None if kept is None else Shown(**{"printed": kept["release"], **kept})
 
 
 def pair_sum(sizes: Sequence[int]) -> int:

@@ -14,7 +14,7 @@ from tarry.core.promise import promise
 from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.charts import audit_charts, threats_of
-from tarry.study.figures import days, number, percent, seconds, shown_names
+from tarry.study.figures import days, number, percent, points, seconds, shown_names
 from tarry.study.practice import MICROSECONDS, Spent
 from tarry.study.report.long_watch import long_watch
 from tarry.study.report.markup import Html, el, items, join, table, whole_page
@@ -140,14 +140,12 @@ def in_short(report: Report) -> Html:
         parts += [el("h3", "The whole history, under each practice"), _sides(report)]
         parts += [el("p", words) for words in [spent_words(report)] if words]
     parts.append(items("ul", report.headlines))
-    if advice is not None:
-        if advised:
-            later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
-            parts += [el("h3", later), _tiles(_later(advice))]
-        parts += [
-            el("p", advice.sentence, class_="advice"),
-            items("ul", [*advice.reasons, *advice.cautions]),
-        ]
+    if advice is not None and advised:
+        later = f"Its later part ({number(advice.measured_on)} events), where policies were measured"
+        parts += [el("h3", later), _tiles(_later(advice))]
+    if report.recommendation:
+        sentence, *why = report.recommendation
+        parts += [el("p", sentence, class_="advice"), items("ul", why)]
     return section("In short", *parts, el("p", _CLAIMS, class_="small") if report.linked_pairs else "")
 
 
@@ -158,22 +156,22 @@ def _whole(report: Report, *, claims: bool) -> list[tuple[str, str]]:
         (percent(m.batching.batched_share), f"of acts have a partner within {seconds(m.window / 1e6)}"),
         (number(report.linked_pairs), "linked pairs: two acts of one person that close together"),
     ]
-    now = [line.right_person for line in report.lines if line.policy == "nothing"][:1]
-    known = [spread for spread in now if spread is not None and claims]
+    now = [line for line in report.lines if line.policy == "nothing"][:1]
     right = "of claims that two acts are one person's are right with nothing done"
-    return tiles + [(percent(spread.mean), right) for spread in known]
+    return tiles + [(line.right_words, right) for line in now if line.right_person is not None and claims]
 
 
 def _later(advice: Advice) -> list[tuple[str, str]]:
     """Figures of the part that no policy was learned on."""
     right = "of claims that two acts are one person's are right with"
-    tiles = [(percent(advice.right_before), f"{right} nothing done")]
+    tiles = [(advice.right_words, f"{right} nothing done")]
     if advice.best is None:
         return tiles
     return [
         *tiles,
-        (percent(advice.best.right_person), f"{right} the recommended policy"),
+        (advice.best.right_words, f"{right} the recommended policy"),
         (percent(advice.best.reference), "of acts a little further apart than a batch are anyway"),
+        (points(advice.best.excess), "points: the excess, what batching itself still gives away"),
         (seconds(advice.best.mean_s), "mean delay of that policy"),
         (percent(advice.best.reordered), "of neighbours on one target change places"),
     ]
@@ -193,12 +191,15 @@ def _sides(report: Report) -> Html:
     for policy, name in shown_names([line.policy for line in lines]).items():
         under = {(line.observer, line.attack): line for line in lines if line.policy == policy}
         right = [under[threat].right_words if threat in under else "-" for threat in threats]
-        delay = seconds(next(iter(under.values())).mean_s)
-        reference = percent(next(iter(under.values())).reference)
-        rows.append([name, delay, *right, reference, report.promises[policy]])
+        first = next(iter(under.values()))
+        waiting = [percent(first.reordered), "-" if first.reply_s is None else seconds(first.reply_s)]
+        anyway = [percent(first.reference), points(first.excess)]
+        rows.append([name, seconds(first.mean_s), *right, *anyway, *waiting, report.promises[policy]])
     header = ["practice", "mean delay"]
     header += [f"one person's, observer {seen}" + f", {attack}" * (not one) for seen, attack in threats]
-    return table("Practices side by side", [*header, "reference", "promise"], rows)
+    excess = "excess" if len(threats) == 1 else f"excess, {' '.join(next(iter(threats)))}"
+    header += ["reference", excess, "reordered", "half reply within", "promise"]
+    return table("Practices side by side", header, rows)
 
 
 def spent_words(report: Report) -> str:
@@ -247,6 +248,8 @@ GLOSSARY = {
         "how often acts further apart than the window, up to gap and window, are one person's: what a "
         "policy makes a batch look like; long delays may go below it"
     ),
+    "excess": "one person's less the reference, in points of a percent: what batching itself gives away",
+    "lift": "how many times as often as over all pairs claims are right; for orientation only",
     "batched, precision": "the share of claims that are linked pairs, as measured, never smoothed",
     "recall": "the share of linked pairs that are claimed",
     "false alarms": "the share of pairs not linked that are claimed all the same",
@@ -279,14 +282,14 @@ def recommendation(report: Report, charts: Charts) -> Html:
     if advice is None:
         return Html()
     if not advice.choices or not advice.right_before:
-        return section(title, el("p", advice.sentence), items("ul", [*advice.reasons, *advice.cautions]))
+        return section(title, el("p", advice.sentence), items("ul", advice.words[1:]))
     trade = "What each policy costs (mean delay) and buys (fewer right claims); numbers as in the table."
     notes = dict.fromkeys(choice.note for choice in advice.choices if choice.note)
     return section(
         title,
         el("p", _how(advice)),
         el("p", advice.sentence, class_="advice"),
-        items("ul", [*advice.reasons, *advice.cautions]),
+        items("ul", advice.words[1:]),
         el("div", picture(charts, "advice", trade), choices_table(advice), class_="beside"),
         *(el("p", f"Note: {note}", class_="small") for note in notes),
         *_to_copy(advice),

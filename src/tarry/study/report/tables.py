@@ -7,7 +7,7 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.batching import Measures
 from tarry.study.charts import trades
-from tarry.study.figures import number, percent, seconds, shown_names
+from tarry.study.figures import factor, number, percent, points, seconds, shown_names
 from tarry.study.report.markup import Html, table
 from tarry.study.runs import AttackRun, Cost, spread, spread_percent
 
@@ -126,6 +126,8 @@ def lines_table(report: Report, observer: str, attack: str) -> Html:
             seconds(line.mean_s),
             line.right_words,
             percent(line.reference),
+            points(line.excess),
+            factor(line.lift),
             spread_percent(line.precision),
             spread_percent(line.average_precision),
             spread_percent(line.crossover),
@@ -133,8 +135,8 @@ def lines_table(report: Report, observer: str, attack: str) -> Html:
         ]
         for point, line in zip(trades(report, observer=observer, attack=attack), lines, strict=True)
     ]
-    buys = ["one person's, finding a tenth", "reference", "batched", "average precision", "error crossover"]
-    header = ["practice", "mean delay", *buys, "recall while half are right"]
+    buys = ["one person's, finding a tenth", "reference", "excess", "lift", "batched", "average precision"]
+    header = ["practice", "mean delay", *buys, "error crossover", "recall while half are right"]
     return table("What each practice costs and buys", header, rows)
 
 
@@ -173,10 +175,10 @@ def choices_table(advice: Advice) -> Html:
     >>> "<td>50.0\N{NO-BREAK SPACE}%</td>" in choices_table(advice)
     True
     """
-    nothing, *points = trades(advice)
-    now = [percent(nothing.right), "-", percent(advice.before), "-", _length(advice.reply_before_s)]
+    nothing, *tried = trades(advice)
+    now = [advice.right_words, "-", "-", percent(advice.before), "-", _length(advice.reply_before_s)]
     rows = [[f"1. {nothing.name}", "0s", "0s", *now]]
-    for point, choice in zip(points, advice.choices, strict=True):
+    for point, choice in zip(tried, advice.choices, strict=True):
         rows.append(
             [
                 f"{point.number}. {point.name}"
@@ -185,14 +187,15 @@ def choices_table(advice: Advice) -> Html:
                 seconds(choice.longest_s),
                 choice.right_words,
                 percent(choice.reference),
+                points(choice.excess),
                 percent(choice.precision),
                 percent(choice.reordered),
                 _length(choice.reply_s),
             ]
         )
-    header = ["policy", "mean delay", "longest", "one person's, finding a tenth", "reference", "batched"]
-    header += ["reordered", "half reply within"]
-    best = next((place for place, point in enumerate(points, start=1) if point.best), -1)
+    header = ["policy", "mean delay", "longest", "one person's, finding a tenth", "reference", "excess"]
+    header += ["batched", "reordered", "half reply within"]
+    best = next((place for place, point in enumerate(tried, start=1) if point.best), -1)
     return table("Policies that were tried", header, rows, marked=best)
 
 

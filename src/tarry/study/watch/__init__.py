@@ -19,7 +19,7 @@ from tarry.core.ledger import LedgerLine, linking_cost, pseudonym_ledger
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.study.baselines.plain import Nothing
-from tarry.study.figures import percent
+from tarry.study.figures import percent, seconds
 from tarry.study.practice import Instant, Observer, Practice
 from tarry.study.replay import label
 from tarry.study.runs import Progress
@@ -112,12 +112,13 @@ class Watch:
         """What an operator needs to know, for each practice."""
         dates = {step.least: step for step in self.of(DATES).by_sessions}
         practices = dict.fromkeys(finding.practice for finding in self.findings)
-        return [
-            _sentence(practice, step, dates[step.least])
-            for practice in practices
-            if practice not in {DATES, TENURE}
-            for step in [_middle(self.of(practice).by_sessions)]
-        ]
+        sentences = []
+        for practice in practices:
+            if practice not in {DATES, TENURE}:
+                found = self.of(practice)
+                step = _middle(found.by_sessions)
+                sentences += [_sentence(practice, step, dates[step.least]), *_beyond(found)]
+        return sentences
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values.
@@ -144,6 +145,23 @@ def _sentence(practice: str, step: Growth, dates: Growth) -> str:
         f"{practice}: after {step.text} {pairs} an observer finds the other name first "
         f"{percent(step.first.mean)} of the time; by dates alone {percent(dates.first.mean)}."
     )
+
+
+def _beyond(found: WatchFinding) -> list[str]:
+    """Why more may be found than the ledger of a policy tells, with the figures of this history."""
+    if found.ledger is None:
+        return []
+    sentence = (
+        f"{found.practice}: its ledger alone would leave an observer {percent(found.ledger)} sure of the "
+        f"right name; the name found first is right {percent(found.first.mean)} of the time."
+    )
+    if found.alone is not None and found.reach_s is not None:
+        sentence += (
+            " The ledger compares with somebody else who acts within "
+            f"{seconds(found.reach_s)} of the same batches, each time: in {percent(found.alone)} of the "
+            "searches whose names share a batch nobody in this history does."
+        )
+    return [sentence]
 
 
 def _middle(steps: Sequence[Growth]) -> Growth:
@@ -174,7 +192,7 @@ def watch(table: EventTable, question: WatchQuestion, progress: Progress | None 
             found[name] = tally
             ledger = run.ledger(name, splits)
             findings.extend(
-                tally.finding(practice=name, split=kind, attack=attack, ledger=ledger) for attack in ATTACKS
+                tally.finding(practice=name, split=kind, attack=attack, **ledger) for attack in ATTACKS
             )
         notes.extend(run.weaknesses(kind, found))
     names = [one for splits in run.splits.values() for one in splits]
@@ -286,12 +304,19 @@ class _Run:
         if self._progress is not None:
             self._progress(self._done, self._all)
 
-    def ledger(self, name: str, splits: Sequence[Pseudonyms]) -> float | None:
-        """What the ledger alone would allow, for a policy with labels."""
+    def ledger(self, name: str, splits: Sequence[Pseudonyms]) -> dict[str, float | None]:
+        """What the ledger alone would allow, for a policy with labels, and who there is to be taken for."""
         policy = self._practices[name].policy if name in self._practices else None
         if policy is None or policy.labels == "none":
-            return None
-        return float(np.mean([ledger_posterior(policy, names) for names in splits]))
+            return {}
+        reach = max(policy.gaps) + policy.window
+        company = [names.company(self.question.window, int(reach * 1_000_000)) for names in splits]
+        sharing = np.concatenate([each[each >= 0] for each in company])
+        return {
+            "ledger": float(np.mean([ledger_posterior(policy, names) for names in splits])),
+            "reach_s": float(reach),
+            "alone": float((sharing == 0).mean()) if len(sharing) else None,
+        }
 
     def weaknesses(self, kind: str, found: dict[str, Tally]) -> Iterator[str]:
         """Where less sight has found more: an observer of nothing could add the delays himself."""

@@ -118,6 +118,9 @@ class WatchFinding:
     by_weeks: tuple[Growth, ...]
     chosen: tuple[str, ...]  # the settings, as chosen on either half
     ledger: float | None = None  # the chance of the right name that the ledger alone would allow
+    reach_s: float | None = None  # how much later an act may come in the ledger's other story
+    # Of searches with a shared session, the share in which nobody else acts within reach of every one
+    alone: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values.
@@ -178,10 +181,8 @@ class Tally:
             column[~other] = int(np.argmax(np.where(allowed, worth, -1.0)))
         return column
 
-    def finding(
-        self, *, practice: str, split: str, attack: str, ledger: float | None = None
-    ) -> WatchFinding:
-        """The figures of an attack."""
+    def finding(self, *, practice: str, split: str, attack: str, **ledger: float | None) -> WatchFinding:
+        """The figures of an attack; `ledger`, `reach_s` and `alone` are those of the policy."""
         column = self.columns(attack)
         rows = np.arange(len(column))
         first = self.first[rows, column]
@@ -195,7 +196,7 @@ class Tally:
             by_sessions=tuple(_growth(first, self.people, self.shared[:, 0])),
             by_weeks=tuple(_growth(first, self.people, self.shared[:, 1])),
             chosen=tuple(self.ways[way].text for way in np.unique(column)),
-            ledger=ledger,
+            **ledger,
         )
 
     def best(self) -> FloatArray:

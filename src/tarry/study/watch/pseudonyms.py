@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from tarry.core.entropy import Seeded
-from tarry.core.lanes import IntArray, SeededLanes, event_keys
+from tarry.core.lanes import BoolArray, IntArray, SeededLanes, event_keys
 from tarry.study.table import EventTable
 
 __all__ = ["LEAST_ACTS", "MOST_QUERIES", "WEEK", "Pseudonyms", "Split", "SplitKind"]
@@ -116,10 +116,43 @@ class Pseudonyms:
 
     def shared_sessions(self, window: int) -> IntArray:
         """For each query, in how many sessions both names act; a session has no pause above the window."""
-        table = self.table
-        new = np.ones(len(table), dtype=np.bool_)
-        new[1:] = (np.diff(table.actor) != 0) | (np.diff(table.time) > window)
-        return self._shared(np.cumsum(new) - 1)
+        return self._shared(self._sessions(window))
+
+    def company(self, window: int, reach: int) -> IntArray:
+        """For each query, how many other people act within reach of every session that both names share.
+
+        -1 where they share none.
+
+        >>> from tarry.study.table import event_table
+        >>> actors, targets = ["a"] * 4 + ["b"] * 2, [1, 2, 1, 2, 1, 1]
+        >>> table = event_table(actor=actors, target=targets, time=[0, 5, 900, 905, 20, 930])
+        >>> names = Pseudonyms(table=table, sides=table.target - 1, least=2)
+        >>> names.company(5, 15).tolist(), names.company(5, 30).tolist()
+        ([0, 0], [1, 1])
+        """
+        table, sessions = self.table, self._sessions(window)
+        shared = np.flatnonzero(self._mixed(sessions))
+        firsts = np.searchsorted(sessions, shared)
+        owners = table.actor_rank[firsts]
+        lasts = np.searchsorted(sessions, shared, side="right") - 1
+        order = np.argsort(table.time, kind="stable")
+        times, actors = table.time[order], table.actor_rank[order]
+        begins = np.searchsorted(times, table.time[firsts] - reach)
+        ends = np.searchsorted(times, table.time[lasts] + reach, side="right")
+        found = np.full(table.actors, -1, dtype=np.int64)
+        for person in np.unique(self.queries // 2).tolist():
+            mine = slice(*np.searchsorted(owners, [person, person + 1]))
+            near = sorted(zip(begins[mine], ends[mine], strict=True), key=lambda each: each[1] - each[0])
+            if not near:
+                continue
+            others = np.unique(actors[slice(*near[0])])
+            others = others[others != person]
+            for each in near[1:]:
+                if not len(others):
+                    break
+                others = others[np.isin(others, actors[slice(*each)])]
+            found[person] = len(others)
+        return found[self.queries // 2]
 
     def shared_weeks(self) -> IntArray:
         """For each query, in how many weeks both names act."""
@@ -128,11 +161,21 @@ class Pseudonyms:
         new[1:] = (np.diff(self.table.actor) != 0) | (np.diff(week) != 0)
         return self._shared(np.cumsum(new) - 1)
 
+    def _sessions(self, window: int) -> IntArray:
+        """The session of each row."""
+        new = np.ones(len(self.table), dtype=np.bool_)
+        new[1:] = (np.diff(self.table.actor) != 0) | (np.diff(self.table.time) > window)
+        return np.cumsum(new) - 1
+
+    def _mixed(self, groups: IntArray) -> BoolArray:
+        """Which groups of rows hold both names of a person."""
+        second = np.bincount(groups, weights=self.sides)
+        mixed: BoolArray = (second > 0) & (second < np.bincount(groups))
+        return mixed
+
     def _shared(self, groups: IntArray) -> IntArray:
         """For each query, how many groups of its person's rows hold both names."""
-        count = int(groups[-1]) + 1 if len(groups) else 0
-        both = np.bincount(groups, weights=self.sides, minlength=count)
-        mixed = (both > 0) & (both < np.bincount(groups, minlength=count))
-        person = np.zeros(count, dtype=np.int64)
+        mixed = self._mixed(groups)
+        person = np.zeros(len(mixed), dtype=np.int64)
         person[groups] = self.table.actor_rank
         return np.bincount(person[mixed], minlength=self.table.actors)[self.queries // 2]

@@ -1,0 +1,234 @@
+"""Hold a mechanism to a promise by its releases alone: a lower bound on its epsilon, or a breach.
+
+It plays stories that the promise says are hard to tell apart, and tells them apart as well as it can. The
+policy says what is promised. Without more, the policy itself is attested; --baseline, --code or --program
+names something else. Which stories and releases to look at is searched on some of the samples; the bound
+counts fresh ones. Exit 0 where it is consistent with the promise, 1 where it is broken. The same seed finds
+the same again.
+
+  tarry attest policy.toml
+  tarry attest policy.toml --season
+  tarry attest --epsilon 1 --gap 11m --baseline jitter:24h
+  tarry attest --epsilon 1 --gap 11m --code mine:Box --allow-code
+  tarry attest --epsilon 1 --gap 11m --program "python3 mine.py"
+  tarry attest --gallery
+"""
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import add_policy, policy_from, whole_number
+from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
+from tarry.core.errors import BadInput
+from tarry.core.exact import parse_number
+from tarry.core.policy import Policy
+
+if TYPE_CHECKING:
+    from tarry.study.attest import Attestation
+    from tarry.study.attest.interfaces import BlackBox, NeighbourGenerator
+
+__all__ = ["add_arguments", "run"]
+
+_MOST_SAMPLES = 100_000_000
+_MOST_PAIRS = 10_000
+_CELLS = 40_000_000  # releases that are held at once: a season has many for each sample
+_DAY = 86_400  # at its end everything that is rounded changes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry attest`."""
+    add_policy(parser)
+    add_all(
+        parser,
+        Argument("--baseline", metavar="NAME", help="attest this habit, such as jitter:24h"),
+        Argument(
+            "--observer", default="notified", help="who sees the habit: notified, archive or poller:10m"
+        ),
+        Argument("--code", metavar="MODULE:CLASS", help="attest this black box (needs --allow-code)"),
+        Argument("--program", metavar="WORDS", help="attest this program: JSON in, JSON lines out"),
+        Argument("--gallery", action="store_true", help="find every broken mechanism that is known"),
+        Argument(
+            "--season",
+            metavar="PAIRS",
+            nargs="?",
+            const="",
+            help="attest many pairs together: those of the policy's season, or so many",
+        ),
+        Argument("--samples", default="400000", help="of all stories together (default: 400000)"),
+        Argument("--level", default="0.05", help="the chance of a wrong verdict (default: 0.05)"),
+        Argument("--seed", default="1", help="of the draws (default: 1)"),
+        Argument("--secure", action="store_true", help="draw from the secure source instead"),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict."""
+    if arguments.gallery:
+        return _gallery(arguments)
+    policy = policy_from(arguments)
+    samples = whole_number(arguments.samples, "--samples", 1, _MOST_SAMPLES)
+    box, generator = _box(arguments, policy), _generator(arguments, policy)
+    if arguments.season is not None:
+        samples = min(samples, _CELLS // max(len(pair.true.acts) for pair in generator.pairs()))
+
+    from tarry.study.attest import attest  # noqa: PLC0415 - loads numpy
+
+    with progress_on_terminal("samples") as progress:
+        found = attest(
+            box,
+            generator,
+            samples=samples,
+            level=_level(arguments),
+            seed=_seed(arguments),
+            progress=progress,
+        )
+    if arguments.json:
+        print_json(found.as_json() | {"sight": _sight(found)})
+    else:
+        _print(found)
+    return int(found.broken)
+
+
+def _box(arguments: argparse.Namespace, policy: Policy) -> "BlackBox":
+    others = [name for name in ("baseline", "code", "program") if getattr(arguments, name) is not None]
+    if len(others) > 1:
+        raise BadInput(f"--{others[0]} and --{others[1]} are two mechanisms", "leave out one of the two")
+
+    from tarry.study.attest.boxes import CommandBox, PolicyBox, PracticeBox, code_box  # noqa: PLC0415
+
+    if arguments.baseline is not None:
+        need_study()
+        from tarry.study.baselines import baseline  # noqa: PLC0415 - needs the study extra
+        from tarry.study.practice import observer  # noqa: PLC0415
+
+        practice = baseline(arguments.baseline, allow_code=arguments.allow_code)
+        return PracticeBox(practice=practice, observer=observer(arguments.observer), unit=policy.tick)
+    if arguments.code is not None:
+        if not arguments.allow_code:
+            raise BadInput(
+                f"{arguments.code!r} is code that is not installed", "allow it with --allow-code"
+            )
+        return code_box(arguments.code)
+    if arguments.program is not None:
+        if not (words := tuple(shlex.split(arguments.program))):
+            raise BadInput("--program names no program", 'write it like --program "python3 mine.py"')
+        return CommandBox(words)
+    return PolicyBox(policy)
+
+
+def _generator(arguments: argparse.Namespace, policy: Policy) -> "NeighbourGenerator":
+    from tarry.study.attest.neighbours import Promised, Scenes, SeasonScene  # noqa: PLC0415
+
+    promised = Promised.of_policy(policy)
+    if arguments.season is None:
+        starts = (0,) if arguments.baseline is None else (0, int(_DAY / policy.tick) - 1)
+        return Scenes(promised=promised, starts=starts)
+    if arguments.season:
+        acts = 2 * whole_number(arguments.season, "--season", 1, _MOST_PAIRS)
+        return SeasonScene(promised=promised, acts=acts, nats=policy.share * acts, delta=policy.delta)
+    if (season := policy.season) is None:
+        raise BadInput("the policy is for no season", "say how many pairs: --season 20")
+    return SeasonScene(promised=promised, acts=season.acts, nats=season.epsilon, delta=season.delta)
+
+
+def _seed(arguments: argparse.Namespace) -> int | None:
+    return None if arguments.secure else whole_number(arguments.seed, "--seed", 0, 10**18)
+
+
+def _level(arguments: argparse.Namespace) -> float:
+    return float(parse_number(arguments.level, "the level"))
+
+
+def _sight(found: "Attestation") -> dict[str, float]:
+    from tarry.study.attest import sight  # noqa: PLC0415 - loads numpy
+
+    return {
+        str(samples): excess for samples, excess in sight(float(found.best.pair.nats), found.level).items()
+    }
+
+
+def _print(found: "Attestation") -> None:
+    from tarry.study.attest import NOT_DECIDABLE  # noqa: PLC0415 - loads numpy
+
+    best, nats = found.best, f"{float(found.best.pair.nats):g}"
+    delta = f" with delta {float(best.pair.delta):g}" if best.pair.delta else ""
+    word = "broken" if found.broken else f"consistent with the promise up to {best.sees:.3g} nats"
+    stories = (
+        f"Stories ({best.pair.kind}): what truly happened, {best.pair.true}; and instead, "
+        f"{best.pair.other}. Promised are {nats} nats{delta}."
+    )
+    bound = (
+        f"They are at least {best.epsilon:.3f} nats apart: {best.hits[0]:,} against {best.hits[1]:,} hits "
+        f"in {best.samples:,} fresh samples of each story, wrong with a chance of at most {best.level:g}."
+    )
+    more = (
+        f"The promised nats would need a delta of at least {best.delta:.3g}."
+        if found.broken
+        else f"An excess of {best.sees:.3g} nats is found nine times in ten by so many, at that level."
+    )
+    print_sentences(f"{found.name}: {word}", [stories, bound, more])
+    seen = ", ".join(f"{excess:.3f} in {int(samples):,}" for samples, excess in _sight(found).items())
+    drawn = "from the secure source" if found.seed is None else f"with seed {found.seed}"
+    print_sentences(
+        "what can be seen",
+        [
+            f"An excess over {nats} nats, nine times in ten, by fresh samples of each story: {seen}.",
+            f"Not decidable from releases: {'; '.join(NOT_DECIDABLE)}.",
+            f"{found.drawn:,} samples were drawn {drawn}; --json has the region.",
+        ],
+    )
+
+
+def _gallery(arguments: argparse.Namespace) -> int:
+    from tarry.study.attest import attest  # noqa: PLC0415 - loads numpy
+    from tarry.study.attest.boxes import RuleBox  # noqa: PLC0415
+    from tarry.study.attest.gallery import GALLERY, SOUND, excess_of  # noqa: PLC0415
+
+    rows: list[dict[str, Any]] = []
+    exhibits = [*GALLERY, *SOUND]
+    with progress_on_terminal("mechanisms") as progress:
+        for done, exhibit in enumerate(exhibits):
+            if progress is not None:
+                progress(done, len(exhibits))
+            found = attest(
+                RuleBox(exhibit.rule),
+                exhibit.scenes,
+                samples=exhibit.budget,
+                level=_level(arguments),
+                seed=_seed(arguments),
+            )
+            rows.append(
+                {
+                    "mechanism": exhibit.rule.name,
+                    "excess": excess_of(exhibit),
+                    "found": max(0.0, found.best.epsilon - float(found.best.pair.nats)),
+                    "verdict": found.word,
+                    "right": found.broken == (exhibit in GALLERY),
+                    "drawn": found.drawn,
+                    "budget": exhibit.budget,
+                }
+            )
+    if arguments.json:
+        finite = [
+            row | {"excess": None if row["excess"] == float("inf") else row["excess"]} for row in rows
+        ]
+        print_json({"gallery": finite})
+    else:
+        print_table(
+            ["mechanism", "excess", "found", "verdict", "drawn", "budget"],
+            [
+                [
+                    row["mechanism"],
+                    f"{max(0.0, row['excess']):.3f}",
+                    f"{row['found']:.3f}",
+                    row["verdict"],
+                    f"{row['drawn']:,}",
+                    f"{row['budget']:,}",
+                ]
+                for row in rows
+            ],
+        )
+        print("excess: nats beyond the promise, exactly; found: at least so many, seen from releases")
+    return int(not all(row["right"] for row in rows))
