@@ -55,7 +55,8 @@ def audit_streamed(
             _write(source, scratch)
             notes = source.notes
         else:
-            found = ordered(open_batches(Path(source), question), question, scratch, budget.memory // 2)
+            batches = open_batches(Path(source), question)
+            found = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
             account, notes = _account(found), found.left_out
         with Streaming(
             slices=_slices(scratch, budget),
