@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ MARKS = {
     "console/audit/test_jobs.py": "server",
     "console/audit/test_work.py": "slow",
     "core/test_machine_proofs.py": "slow",
+    "core/test_season_plan.py": "slow",
     "core/verify/test_sentence.py": "slow",
     "gateway/test_connection.py": "server",
     "gateway/test_contract_over_http.py": "slow",
@@ -87,16 +89,21 @@ def pytest_unconfigure(config):
         forced.undo()
 
 
+def _marks_of(path):
+    """What a file is as a whole."""
+    return [mark for place, mark in MARKS.items() if path.is_relative_to(_TESTS / place)]
+
+
 @pytest.hookimpl(tryfirst=True)  # before those are left out that -m does not want
 def pytest_collection_modifyitems(config, items):
     if noted := config.getoption("--only-noted"):
         names = set(Path(noted).read_text(encoding="utf-8").splitlines())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
         items[:] = [item for item in items if item.nodeid in names]
+    marks_of = cache(_marks_of)  # thousands of tests share a few hundred files
     for item in items:
-        for place, mark in MARKS.items():
-            if item.path.is_relative_to(_TESTS / place):
-                item.add_marker(mark)
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
         if "postgres" in item.nodeid.lower() or "postgres_server" in getattr(item, "fixturenames", ()):
             item.add_marker("server")
 

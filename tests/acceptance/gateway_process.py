@@ -35,7 +35,17 @@ from tarry.keep.posts import Release
 from tarry.keep.releaser import LEASE_S
 from tarry.keep.store import Transaction
 
-__all__ = ["POLICY", "Ask", "ask_http", "config_at", "found_gateway", "free_ports", "processes", "wait_for"]
+__all__ = [
+    "POLICY",
+    "Ask",
+    "ask_http",
+    "config_at",
+    "found_gateway",
+    "free_ports",
+    "processes",
+    "running",
+    "wait_for",
+]
 
 POLICY = Policy(epsilon="2", gap="1s", window="0.5s", tick="0.25s")
 _PATIENCE_S = 5.0
@@ -97,14 +107,24 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = _DEADL
         time.sleep(0.02)
 
 
+def running(source: Path | None) -> dict[str, str]:
+    """The environment of a process that runs another tarry."""
+    return {**os.environ} if source is None else {**os.environ, "PYTHONPATH": str(source)}
+
+
 @contextmanager
-def processes(folder: Path, where: str, *, lease_s: int = LEASE_S) -> Iterator[Ask]:
-    """What forks, kills and ends the processes of a run; a worker that dies is missed after a lease."""
+def processes(
+    folder: Path, where: str, *, lease_s: int = LEASE_S, source: Path | None = None
+) -> Iterator[Ask]:
+    """What forks, kills and ends the processes of a run; a worker that dies is missed after a lease.
+
+    With a `source` they run the tarry that lies there.
+    """
     nursery = subprocess.Popen(
         [sys.executable, __file__, str(folder), where, str(lease_s)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not forked
+        env={**running(source), "OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not forked
         text=True,
         start_new_session=True,
     )

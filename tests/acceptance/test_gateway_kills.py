@@ -111,11 +111,11 @@ def check_everything(run):
 # --- what happens -----------------------------------------------------------------------------------
 
 
-def suffer(run, folder, where, trouble, wait_s=LEASE_S + MARGIN_S):
+def suffer(run, folder, where, trouble, *, wait_s=LEASE_S + MARGIN_S, programs=processes):
     """Make trouble while programs post and read, let the last six finish, and end them."""
     threads = [threading.Thread(target=post, args=(run, number)) for number in range(CLIENTS)]
     threads.append(threading.Thread(target=watch, args=(run,)))
-    with processes(folder, where) as ask:
+    with programs(folder, where) as ask:
         alive = [("serve", port, ask("serve", port)) for port in run.ports]
         alive += [("work", THREADS, ask("work", THREADS)) for _ in range(WORKERS)]
         for thread in threads:

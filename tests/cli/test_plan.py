@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from fractions import Fraction
+from math import exp, log
 
 import pytest
 
@@ -229,18 +230,19 @@ PLACE = ["--gap", "11m", "--window", "5m"]
 
 
 def test_a_season_is_planned_and_the_older_law_beside_it(capsys):
-    """200 pairs within 2.3 nats but for one in a hundred people: eight hours instead of a day."""
-    told = figures(capsys, "--season", "200", "--total", "2.3", "--delta", "0.01", *PLACE)
-    season, hold = told["season"], told["hold_ticks"]
+    """30 pairs within 4 nats but for one in a hundred people: more are in `core/test_season_plan.py`."""
+    told = figures(capsys, "--season", "30", "--total", "4", "--delta", "0.01", *PLACE)
+    season, hold, start = told["season"], told["hold_ticks"], 960
 
-    assert (told["law"], season["blocks"], season["acts"]) == ("cosine", 58, 400)
+    assert (told["law"], season["blocks"], season["acts"]) == ("cosine", 13, 60)
     assert 2.5 <= season["order"] <= 3.25
-    assert season["costs"] <= 2.3
-    assert told["batched"]["mean_s"] - hold == pytest.approx(7 * 3600 + 52 * 60, abs=30)
+    assert season["costs"] <= 4
+    assert told["batched"]["mean_s"] - hold == pytest.approx(7 * start, abs=1)
     other = season["other"]
+    ratio = exp((4 - log(0.99)) / 60)
     assert other["law"] == "zero-inflated-uniform"
-    assert other["batched"]["max_s"] - hold == pytest.approx(46 * 3600 + 19 * 60, abs=31)
-    assert other["batched"]["mean_s"] - hold == pytest.approx(23 * 3600 + 17 * 60, abs=31)
+    assert other["batched"]["max_s"] - hold == pytest.approx(start * ratio / (ratio - 1), abs=1)
+    assert other["batched"]["mean_s"] == (other["batched"]["max_s"] + hold + start) / 2
 
 
 def test_the_policy_of_a_season_is_printed_as_a_file(capsys):

@@ -218,7 +218,7 @@ def test_a_pool_sends_as_many_as_the_formula_says(events, seed):
 
 def test_a_pool_chooses_by_lot():
     """Of eight waiting events two leave, and over many draws each of the eight equally often."""
-    draws = 2000
+    draws = 500
     events = at(range(8))
     left = sum(show("pool", events, seed).release == 600 * MICROSECONDS for seed in range(draws))
 
@@ -228,7 +228,7 @@ def test_a_pool_chooses_by_lot():
 
 def test_a_pool_keeps_events_from_round_to_round_by_lot():
     """Who stayed in a round is as likely to leave in the next as who has just come."""
-    draws = 2000
+    draws = 500
     events = at([0] * 8 + [1] * 2)  # the first round sends 2 of 8, the second 2 of the 6 and these 2
     second = np.array([show("pool:1us", events, seed).release == 1 for seed in range(draws)])
 

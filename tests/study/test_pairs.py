@@ -1,5 +1,6 @@
 """Pairs are counted exactly, by every way of counting, on tables of every shape."""
 
+import threading
 from itertools import combinations
 from math import comb
 
@@ -276,3 +277,13 @@ def test_jobs_answer_in_their_order_and_pass_their_errors_on():
     assert side_by_side(*(lambda i=i: i for i in range(5))) == [0, 1, 2, 3, 4]
     with pytest.raises(BadInput, match="a cutoff"):
         side_by_side(lambda: 1, lambda: pairs_within(np.array([1]), [-1]))
+
+
+def test_jobs_of_one_process_among_several_do_not_run_at_once(monkeypatch):
+    """They run in the thread that asks, one after the other: the processors have other work."""
+    monkeypatch.setattr(pairs, "_AT_ONCE", [2])
+    elsewhere = side_by_side(threading.get_ident, threading.get_ident)
+    pairs.one_after_another()
+
+    assert threading.get_ident() not in elsewhere
+    assert side_by_side(threading.get_ident, threading.get_ident) == [threading.get_ident()] * 2

@@ -15,6 +15,7 @@ from tarry.readers.files import read_history
 from tarry.study import recommend as module
 from tarry.study.learning import split
 from tarry.study.limits import AdviceLimits, limits
+from tarry.study.pairs import near
 from tarry.study.practice import MICROSECONDS
 from tarry.study.recommend import advise
 from tarry.study.replay import replay
@@ -89,6 +90,31 @@ def test_the_choice_is_stable_over_twenty_seeds():
         assert taken <= {(one.epsilon, one.percentile) for one in told}
         assert bool(advice.near) == any("nearly a tie" in sentence for sentence in advice.reasons)
         assert len(told) < len(advice.choices)  # some are told apart
+
+
+def bursts(commits=600, people=6):
+    """Commits that touch one port, or five hundred at one instant; mostly one person for some days."""
+    rng = np.random.default_rng(9)
+    sizes = rng.choice([1, 3, 500], commits, p=[0.63, 0.3, 0.07])
+    at = np.cumsum(rng.integers(60, 7200, commits)) * MICROSECONDS
+    who = np.where(rng.random(commits) < 0.2, rng.integers(0, people, commits), np.arange(commits) // 40)
+    rows = {"actor": np.repeat(who % people, sizes), "time": np.repeat(at, sizes)}
+    return event_table(**rows, target=rng.integers(0, 900, int(sizes.sum())))
+
+
+def test_bursts_of_hundreds_get_one_answer_whatever_the_seed():
+    """As of commits to a collection of ports: millions of linked pairs, and few people.
+
+    Pairs are counted by blocks and not one by one. bench/seeds.py asks real histories for twenty seeds.
+    """
+    table = bursts()
+    linked = near(table.actor, table.target, table.time, 300 * MICROSECONDS)
+    found = [advise(table, epsilons=["0.5"], seed=seed, draws=1) for seed in range(4)]
+
+    assert linked.total > 200 * len(table)
+    assert linked._crowded(30)
+    assert {advice.kind for advice in found} == {"no_help"}
+    assert all("Too few people are active at a time" in advice.sentence for advice in found)
 
 
 @pytest.mark.slow

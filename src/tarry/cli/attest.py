@@ -11,14 +11,19 @@ the same again.
   tarry attest --epsilon 1 --gap 11m --baseline jitter:24h
   tarry attest --epsilon 1 --gap 11m --code mine:Box --allow-code
   tarry attest --epsilon 1 --gap 11m --program "python3 mine.py"
+  tarry attest --gateway http://127.0.0.1:8420 --space lab --token-file token.txt
   tarry attest --gallery
+
+A running gateway gets real posts on its real clock, in a space of their own, whose policy it tells itself.
+The token must have the scope submit. Delays of hours are attested in a space with the same law and a
+shorter gap and window: that attests the code, and not the policy.
 """
 
 import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.main import Argument, add_all, need_study, read_text
 from tarry.cli.options import add_policy, policy_from, whole_number
 from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
 from tarry.core.errors import BadInput
@@ -34,6 +39,7 @@ __all__ = ["add_arguments", "run"]
 _MOST_SAMPLES = 100_000_000
 _MOST_PAIRS = 10_000
 _CELLS = 40_000_000  # releases that are held at once: a season has many for each sample
+_MOST_RATE = 100_000
 _DAY = 86_400  # at its end everything that is rounded changes
 
 
@@ -48,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         Argument("--code", metavar="MODULE:CLASS", help="attest this black box (needs --allow-code)"),
         Argument("--program", metavar="WORDS", help="attest this program: JSON in, JSON lines out"),
+        Argument("--gateway", metavar="URL", help="attest a space of a running gateway"),
+        Argument("--space", metavar="NAME", help="the space; it should be there for nothing else"),
+        Argument("--token-file", metavar="FILE", help="holds a token that may post there; - reads input"),
+        Argument("--rate", default="180", help="posts in a second, at most (default: 180)"),
+        Argument("--seconds", default="300", help="how long to take, about (default: 300)"),
         Argument("--gallery", action="store_true", help="find every broken mechanism that is known"),
         Argument(
             "--season",
@@ -67,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
     if arguments.gallery:
         return _gallery(arguments)
+    if arguments.gateway is not None:
+        return _answer(arguments, _attest_gateway(arguments))
     policy = policy_from(arguments)
     samples = whole_number(arguments.samples, "--samples", 1, _MOST_SAMPLES)
     box, generator = _box(arguments, policy), _generator(arguments, policy)
@@ -84,11 +97,34 @@ def run(arguments: argparse.Namespace) -> int:
             seed=_seed(arguments),
             progress=progress,
         )
+    return _answer(arguments, found)
+
+
+def _answer(arguments: argparse.Namespace, found: "Attestation") -> int:
     if arguments.json:
         print_json(found.as_json() | {"sight": _sight(found)})
     else:
         _print(found)
     return int(found.broken)
+
+
+def _attest_gateway(arguments: argparse.Namespace) -> "Attestation":
+    for name in ("space", "token_file"):
+        if getattr(arguments, name) is None:
+            flag = name.replace("_", "-")
+            raise BadInput(f"no {flag} is given for the gateway", f"use --{flag}")
+
+    from tarry.study.attest.running import RunningSpace, attest_space  # noqa: PLC0415 - loads numpy
+
+    space = RunningSpace(
+        arguments.gateway,
+        read_text(arguments.token_file, "the token file").strip(),
+        arguments.space,
+        posts_per_s=whole_number(arguments.rate, "--rate", 1, _MOST_RATE),
+    )
+    seconds = whole_number(arguments.seconds, "--seconds", 1, _DAY)
+    with progress_on_terminal("seconds") as progress:
+        return attest_space(space, seconds=seconds, level=_level(arguments), progress=progress)
 
 
 def _box(arguments: argparse.Namespace, policy: Policy) -> "BlackBox":

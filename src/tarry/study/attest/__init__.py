@@ -6,11 +6,11 @@ before. So a verdict `broken` is wrong with a chance of at most `level`, whateve
 proves nothing: it says how large a breach these samples would have shown.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from tarry.core.entropy import Secure, Seeded
 from tarry.core.errors import BadInput, require
 from tarry.core.lanes import IntArray
 from tarry.study.attest.bounds import Bounds, bounds_of, detectable
-from tarry.study.attest.interfaces import BlackBox, NeighbourGenerator, Region, StoryPair, Tester
+from tarry.study.attest.interfaces import BlackBox, NeighbourGenerator, Region, Story, StoryPair, Tester
 from tarry.study.attest.regions import RatioTester
 
-__all__ = ["NOT_DECIDABLE", "Attestation", "Tested", "attest", "sight"]
+__all__ = ["NOT_DECIDABLE", "Attestation", "Tested", "attest", "attest_played", "sight"]
 
 #: What no look at releases can decide.
 NOT_DECIDABLE = (
@@ -35,11 +35,13 @@ NOT_DECIDABLE = (
 #: Samples of each story for which `sight` says what can be seen.
 SIGHTED = (10_000, 100_000, 1_000_000)
 #: The parts of all samples that go into choosing the first time, and into each look.
-_ROUNDS = (0.125, 0.125, 0.25, 0.5)
+ROUNDS = (0.125, 0.125, 0.25, 0.5)
 _KEEP = 4  # of so many pairs one is looked at again
 _LEAST = 16  # samples of each story
 
 Progress = Callable[[int, int], None]
+#: Plays each story so many times, and gives a row of releases for each time.
+Play = Callable[[Sequence[tuple[Story, int]]], list[IntArray]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,6 @@ class Tested:
     """Fresh samples of two stories, counted in a region that earlier ones had chosen.
 
     >>> from tarry.core.verify.streams import Act
-    >>> from tarry.study.attest.interfaces import Story
     >>> story = Story(acts=(Act(0, 0, 0),))
     >>> pair = StoryPair(kind="one act", true=story, other=story, nats=Fraction(0))
     >>> _, region = RatioTester().choose(np.ones((2, 1), dtype=int), np.zeros((2, 1), dtype=int), pair)
@@ -197,25 +198,63 @@ def attest(
     >>> attest(PolicyBox(sound), Scenes(promised=thrifty, busy=0), samples=20_000, seed=1).word
     'broken'
     """
+    sources, done = _sources(seed), 0
+
+    def play(stories: Sequence[tuple[Story, int]]) -> list[IntArray]:
+        nonlocal done
+        seen = []
+        for story, times in stories:
+            seen.append(box.releases(story, times, next(sources)))
+            done += times
+            if progress is not None:
+                progress(min(done, samples), samples)
+        return seen
+
+    return attest_played(
+        play, generator, name=box.name, samples=samples, level=level, seed=seed, tester=tester
+    )
+
+
+def attest_played(
+    play: Play,
+    generator: NeighbourGenerator,
+    *,
+    name: str,
+    samples: int,
+    level: float = 0.05,
+    seed: int | None = None,
+    tester: Tester | None = None,
+    rounds: Sequence[float] = ROUNDS,
+) -> Attestation:
+    """The same of what plays many stories at once: on a real clock one waits for all of them together.
+
+    `rounds` are the parts of all samples: for the first choice, and for each look.
+
+    >>> from tarry.core.verify.streams import Act
+    >>> from tarry.study.attest.neighbours import Given
+    >>> story, late = Story(acts=(Act(0, 0, 0),)), Story(acts=(Act(9, 0, 0),))
+    >>> pair = StoryPair(kind="one act", true=story, other=late, nats=Fraction(1))
+    >>> at_once = lambda asked: [np.full((n, 1), told.acts[0].at) for told, n in asked]
+    >>> attest_played(at_once, Given(stories=(pair,)), name="at once", samples=1000).word
+    'broken'
+    """
     require(0 < level < 1, f"the level must lie between 0 and 1, not {level:g}", "use --level 0.05")
     tried = [_Tried(pair) for pair in generator.pairs()]
-    if samples < (least := 2 * _LEAST * max(1, int(len(tried) / min(_ROUNDS)))):
+    require(bool(tried), "the promise covers none of the stories that are known", "give it a gap")
+    if samples < (least := 2 * _LEAST * ceil(len(tried) / rounds[0])):
         raise BadInput(
             f"there must be at least {least} samples to try {len(tried)} pairs of stories, not {samples}"
         )
-    require(bool(tried), "the promise covers none of the stories that are known", "give it a gap")
-    about = tried[0].pair.nats
-    tester, sources, tests, drawn = tester or RatioTester(), _sources(seed), [], 0
-    for look, part in enumerate(_ROUNDS):
+    about, tester, tests, drawn = tried[0].pair.nats, tester or RatioTester(), [], 0
+    for look, part in enumerate(rounds):
         each = int(samples * part / (2 * len(tried)))
-        before = tried[0].region
+        stories = [(story, each) for one in tried for story in (one.pair.true, one.pair.other)]
+        seen = iter(play(stories))
         for one in tried:
-            for told, story in ((one.true, one.pair.true), (one.other, one.pair.other)):
-                told.append(box.releases(story, each, next(sources)))
-                drawn += each
-            if progress is not None:
-                progress(drawn, samples)
-        if before is not None:
+            one.true.append(next(seen))
+            one.other.append(next(seen))
+        drawn += each * len(stories)
+        if (before := tried[0].region) is not None:
             tests.append(_count(tried[0], before, level / 2**look))
             if tests[-1].broken:
                 break
@@ -225,9 +264,7 @@ def attest(
             key=lambda one: _suspicion(one.beyond + float(one.pair.nats), one.pair, about), reverse=True
         )
         tried = tried[: -(-len(tried) // _KEEP)]
-    if progress is not None:
-        progress(samples, samples)
-    return Attestation(name=box.name, tests=tuple(tests), drawn=drawn, seed=seed, level=level, about=about)
+    return Attestation(name=name, tests=tuple(tests), drawn=drawn, seed=seed, level=level, about=about)
 
 
 def sight(epsilon: float, level: float = 0.05) -> dict[int, float]:
@@ -242,8 +279,9 @@ def sight(epsilon: float, level: float = 0.05) -> dict[int, float]:
 def _count(one: _Tried, region: Region, level: float) -> Tested:
     """Hits of the region in the samples that came last: it was chosen before them."""
     fresh = one.true[-1], one.other[-1]
-    hits = tuple(int(region.contains(releases).sum()) for releases in fresh)
-    return Tested(pair=one.pair, region=region, hits=(hits[0], hits[1]), samples=len(fresh[0]), level=level)
+    samples = min(map(len, fresh))  # on a real clock a few may be lost
+    hits = [int(region.contains(releases[:samples]).sum()) for releases in fresh]
+    return Tested(pair=one.pair, region=region, hits=(hits[0], hits[1]), samples=samples, level=level)
 
 
 def _suspicion(epsilon: float, pair: StoryPair, about: Fraction) -> tuple[float, bool, float]:

@@ -22,7 +22,7 @@ __all__ = ["Cells", "Lens", "RatioTester", "Scores", "Together", "Values"]
 
 FloatArray = npt.NDArray[np.float64]
 _WIDE = 1 << 20  # a longer span of times is searched for, a shorter one looked up
-_SIZES = (16, 128, 4096)  # cells of a histogram, at most
+_SIZES = (16, 64, 256, 4096)  # cells of a histogram, at most
 _SHARES = (8, 24)  # cells of each of two releases that are looked at together
 _FEW = 6  # releases that are looked at two by two
 _SCORES = 256
@@ -215,7 +215,7 @@ class RatioTester:
 def _lenses(true: IntArray, other: IntArray, pair: StoryPair) -> Iterator[Lens]:
     """Every way of looking that so few samples can fill."""
     both = np.concatenate([true, other])
-    sizes = [size for size in _SIZES if size == _SIZES[0] or size * 8 <= len(both)]
+    sizes = [size for size in _SIZES if size == _SIZES[0] or size * 4 <= len(both)]
     watched = pair.watched
     alone = watched if len(watched) <= _FEW else ()
     yield from (_values(both, act, None, size) for act in alone for size in sizes)

@@ -10,7 +10,7 @@ from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.tally import ValueTally, tally_of
 from tarry.study.parts.view import Setting, View
 
-__all__ = ["Asked", "Inquiry", "Opened", "Program", "Tallied", "drive", "select", "tallied"]
+__all__ = ["Asked", "Inquiry", "Opened", "Program", "Tallied", "beside", "drive", "select", "tallied"]
 
 T = TypeVar("T")
 
@@ -129,6 +129,30 @@ def _advance(
     except StopIteration as end:
         waiting.pop(number, None)
         answers[number] = end.value
+
+
+def beside(program: Program[T], asked: Any) -> Program[tuple[T, Partial]]:
+    """A program, with one thing more asked beside its first question: what comes of both.
+
+    >>> def answer():
+    ...     return 42
+    ...     yield []
+    >>> both = beside(answer(), "more")
+    >>> next(both)
+    ['more']
+    """
+    try:
+        asks = next(program)
+    except StopIteration as end:
+        [more] = yield [asked]
+        return end.value, more
+    *first, more = yield [*asks, asked]
+    given: Sequence[Partial] = first
+    while True:
+        try:
+            given = yield program.send(given)
+        except StopIteration as end:
+            return end.value, more
 
 
 # --- percentiles ------------------------------------------------------------------------------------

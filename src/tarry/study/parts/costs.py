@@ -11,7 +11,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.batching import overtaken_pairs
 from tarry.study.exact_sums import ONE, shares_in_parts, total
 from tarry.study.pairs import UNITS
-from tarry.study.parts.asking import Program, Tallied, select, tallied
+from tarry.study.parts.asking import Program, Tallied, beside, select, tallied
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
@@ -54,9 +54,12 @@ class DelayCounts(Tallied):
         order = row_order(table.target, table.time, table.actor)
         follows = (np.diff(table.target[order]) == 0) & (np.diff(table.actor[order]) != 0)
         replies = (release[order][1:] - table.time[order][:-1])[follows]
-        least, most = _seen(view, shown)
+        tallies = tallied("wait", waits, self.opened) | tallied("reply", replies, self.opened)
         moments = firsts(table.target[order], table.time[order])
         rows = {"target": _target_rows(table.target, table.time, table.actor, release, order, moments)}
+        if self.opened is not None:  # all but the tallies is known
+            return Looked(partial=Partial(tallies=tallies), rows=rows)
+        least, most = _seen(view, shown)
         if shown.batched is not None:
             begin = firsts(table.actor)
             labels = shown.batched[own].astype(np.int64)
@@ -67,7 +70,7 @@ class DelayCounts(Tallied):
                 sums={"events": len(waits), "wait": total(waits)},
                 least={"wait": int(waits.min()), **least},
                 most={"wait": int(waits.max()), **most},
-                tallies=tallied("wait", waits, self.opened) | tallied("reply", replies, self.opened),
+                tallies=tallies,
             ),
             rows=rows,
         )
@@ -202,9 +205,10 @@ def replayed(setting: Setting, practice: int, draw: int) -> Program[Replayed]:
     [partial] = yield [ask]
     count, replies = partial.sums["events"], partial.tallies["reply"].total
     ranks = {"wait": _around(count, 0.5) + _around(count, 0.95), "reply": _middle(replies)}
-    values = yield from select(ask, partial, {name: sorted(set(each)) for name, each in ranks.items()})
     spread = partial.most["wait"] - partial.least["wait"]
-    [crossed] = yield [Overtaking(practice=practice, draw=draw, looks=ask.looks, spread=spread)]
+    overtaking = Overtaking(practice=practice, draw=draw, looks=ask.looks, spread=spread)
+    selected = select(ask, partial, {name: sorted(set(each)) for name, each in ranks.items()})
+    values, crossed = yield from beside(selected, overtaking)
     neighbours = partial.sums["neighbours"]
     cost = Cost(
         policy=what.name,

@@ -69,12 +69,8 @@ class Ledger:
         own = view.table.keep(view.own & view.looked_at)
         return Looked(
             partial=Partial(
-                sums={
-                    "events": len(own),
-                    **slice_counts(view, self.window, self._linked),
-                    **slice_counts(view, _DAY, _of_day),
-                    **slice_counts(view, max(self.window, *self.reaches), self._reached),
-                }
+                # One halo for all: what is known of a table, such as whose its events are, is found once.
+                sums={"events": len(own), **slice_counts(view, self.before, self._pairs)}
             ),
             rows={
                 "actor": _counted(own.actor),
@@ -90,23 +86,18 @@ class Ledger:
         sizes = np.add.reduceat(keys[:, -1], begin) if len(keys) else keys[:, -1]
         return Partial(sums={family: len(begin), f"{family}_pairs": total(sizes * (sizes - 1) // 2)})
 
-    def _linked(self, table: EventTable, _: BoolArray) -> dict[str, int]:
-        return {"linked": Truth(table=table, window=self.window).linked_pairs}
-
-    def _reached(self, table: EventTable, _: BoolArray) -> dict[str, int]:
+    def _pairs(self, table: EventTable, _: BoolArray) -> dict[str, int]:
         limits = [self.window, *self.reaches]
         pairs = candidates_within(table, table.time, limits)
         persons = persons_within(table, table.time, limits)
+        of_day = pairs_of_day(table)
         return {
-            name: count
-            for limit, pair, person in zip(limits, pairs, persons, strict=True)
-            for name, count in ((f"pairs@{limit}", pair), (f"persons@{limit}", person))
+            "linked": Truth(table=table, window=self.window).linked_pairs,
+            "day_persons": of_day.persons,
+            "day_pairs": of_day.pairs,
+            **{f"pairs@{limit}": count for limit, count in zip(limits, pairs, strict=True)},
+            **{f"persons@{limit}": count for limit, count in zip(limits, persons, strict=True)},
         }
-
-
-def _of_day(table: EventTable, _: BoolArray) -> dict[str, int]:
-    found = pairs_of_day(table)
-    return {"day_persons": found.persons, "day_pairs": found.pairs}
 
 
 def _counted(*columns: IntArray) -> IntArray:

@@ -87,6 +87,7 @@ def ordered(
     question: Question,
     scratch: Scratch,
     memory: int,
+    threads: int | None = None,
 ) -> Ordered:
     """Write the events that count to `sorted.parquet` in the scratch folder, in order of time.
 
@@ -109,7 +110,8 @@ def ordered(
         numbered = _numbered(batch, question, marks)
         with scratch.whole(f"raw-{number:06d}.parquet") as draft:
             numbered.write_parquet(draft, compression="lz4")
-    left_out = _sort(question, marks, scratch, memory) if batches.rows > batches.faults.count else []
+    readable = batches.rows > batches.faults.count
+    left_out = _sort(question, marks, scratch, memory, threads) if readable else []
     events = int(pl.scan_parquet(scratch.path("sorted.parquet")).select(pl.len()).collect().item())
     if events < LEAST_EVENTS:
         raise NotPossible(
@@ -198,7 +200,7 @@ def _bot_names(actors: pl.Series) -> pl.Series:
 # --- sorting --------------------------------------------------------------------------------------
 
 
-def sort_database(folder: Path, memory: int) -> "duckdb.DuckDBPyConnection":
+def sort_database(folder: Path, memory: int, threads: int | None = None) -> "duckdb.DuckDBPyConnection":
     """A database in memory that spills into the folder, and reaches for nothing outside.
 
     >>> from tempfile import TemporaryDirectory
@@ -219,12 +221,16 @@ def sort_database(folder: Path, memory: int) -> "duckdb.DuckDBPyConnection":
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
+    if threads is not None:
+        settings["threads"] = threads
     return duckdb.connect(":memory:", config=settings)
 
 
-def _sort(question: Question, marks: str | None, scratch: Scratch, memory: int) -> list[str]:
+def _sort(
+    question: Question, marks: str | None, scratch: Scratch, memory: int, threads: int | None
+) -> list[str]:
     """Keep what counts, order it by time; and say what was left out."""
-    with sort_database(scratch.folder, memory) as base:
+    with sort_database(scratch.folder, memory, threads) as base:
         raw = _quoted(scratch.path("raw-*.parquet"))
         base.execute(f"create view raw as select * from read_parquet({raw})")
         there = [row[0] for row in base.execute("describe raw").fetchall()]

@@ -170,7 +170,6 @@ def store_slice(slices: Slices, number: int) -> None:
     inside = (pl.col("time") >= start) & (pl.col("time") < end)
     frame = pl.scan_parquet(scratch.path(SORTED)).filter(inside).collect()
     columns = np.stack([frame[name].to_numpy().astype(np.int64) for name in slices.columns])
-    columns = columns[:, np.argsort(columns[slices.columns.index("actor")], kind="stable")]
     order = row_order(*(columns[slices.columns.index(name)] for name in _ORDER if name in slices.columns))
     with scratch.whole(_file(number)) as draft, draft.open("wb") as file:
         np.save(file, columns[:, order])
