@@ -35,8 +35,9 @@ from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.pairs import one_after_another
 from tarry.study.parts.asking import Asked
+from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.budget import budget_for
-from tarry.study.parts.claims import Attempt, PairCounts
+from tarry.study.parts.claims import PairCounts
 from tarry.study.parts.costs import DelayCounts
 from tarry.study.parts.ordering import ordered, sort_database
 from tarry.study.parts.report import setting_of

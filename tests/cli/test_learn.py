@@ -208,3 +208,23 @@ def test_bots_teach_no_gaps(tmp_path, capsys):
         learned[words] = json.loads(told.out)["learned_on"]
 
     assert learned == {(): 4000, ("--with-bots",): 5000}
+
+
+def test_by_parts_it_learns_the_same(history, tmp_path, capsys):
+    """The same policy, trials and season; only the mix beside it is not tried, and a caution says so."""
+    answers = []
+    words = ["--epsilon", "1", "--draws", "1", "--season-length", "20d", "--json"]
+    stream = ["--engine", "stream", "--memory", "2GB", "--jobs", "1", "--scratch", str(tmp_path)]
+    for engine in (["--engine", "memory"], stream):
+        capsys.readouterr()
+        path = tmp_path / f"{engine[1]}.toml"
+        assert main(["learn", str(history), "-o", str(path), *words, *engine]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        del answer["file"], answer["mix"]
+        answer["reasons"] = [reason for reason in answer["reasons"] if not reason.startswith("A mix ")]
+        answers.append(answer)
+    whole, by_parts = answers
+
+    assert by_parts["cautions"].pop().startswith("A mix that delays as much was not tried beside it")
+    assert by_parts == whole
+    assert [path.suffix for path in tmp_path.iterdir()] == [".toml", ".toml"]

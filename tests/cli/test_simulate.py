@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from tarry.core.entropy import Seeded
 from tarry.core.history import History
 from tarry.core.plan_release import plan_release
 from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
 
 POLICY = "epsilon=1,gap=11m"
 START = 1_700_000_000
@@ -195,3 +197,71 @@ def test_rows_of_bots_are_left_out_unless_one_says_so(history, tmp_path, capsys)
     assert (people["release"] >= people["time"].cast(pl.Int64) * 1_000_000).all()
     assert simulate(tmp_path / "marked.csv", "--policy", POLICY, "-o", path, "--force", "--with-bots") == 0
     assert len(pl.read_parquet(path)) == 60
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl", ".arrow"])
+def test_by_parts_it_writes_the_same_table(tmp_path, capsys, monkeypatch, ending):
+    """Rows that cannot be read, bots, duplicates, slices and pieces: the same rows in the same order."""
+    from tarry.study.parts import simulated
+
+    whole = simulated.budget_for
+    monkeypatch.setattr(
+        simulated, "budget_for", lambda events, **limits: replace(whole(events, **limits), rows=60)
+    )
+    monkeypatch.setattr(simulated, "_AT_ONCE", 70)
+    rng = np.random.default_rng(5)
+    seconds = pl.Series((START + rng.integers(0, 3000, 300)) * 1_000_000).cast(pl.Datetime("us"))
+    frame = pl.DataFrame(
+        {
+            "line": [f"said {n}" for n in range(300)],
+            "user": [None if n % 50 == 3 else f"user {n % 7}" for n in range(300)],
+            "page": rng.integers(0, 4, 300),
+            "time": seconds,
+            "bot": [n % 7 == 2 for n in range(300)],
+        }
+    )
+    history = tmp_path / "history.parquet"
+    pl.concat([frame, frame.sample(40, seed=1)]).write_parquet(history)
+    answers, tables = [], []
+    stream = ["--engine", "stream", "--memory", "2GB", "--jobs", "1", "--scratch", tmp_path]
+    for engine in (["--engine", "memory"], stream):
+        path = tmp_path / f"{engine[1]}{ending}"
+        assert simulate(history, "--policy", POLICY, "-o", path, "--json", *engine) == 0
+        said = capsys.readouterr()
+        answers.append({**json.loads(said.out), "file": ""})
+        tables.append(path.read_bytes() if ending in {".csv", ".jsonl"} else _table(path))
+        assert "rows cannot be read and are left out" in said.err
+        assert "whom the column bot marks, are left out" in said.err
+
+    assert answers[0] == answers[1]
+    assert tables[0] == tables[1] if ending in {".csv", ".jsonl"} else tables[0].equals(tables[1])
+    assert not list(tmp_path.glob("tarry-*"))
+
+
+def _table(path):
+    return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_ipc(path)
+
+
+def test_a_deadline_that_some_events_miss_is_the_same_sentence_by_parts(tmp_path, capsys):
+    """Counted over all slices."""
+    history, policy = tmp_path / "history.parquet", tmp_path / "policy.toml"
+    times = pl.Series([(START + n) * 1_000_000 for n in range(9)]).cast(pl.Datetime("us"))
+    pl.DataFrame({"user": range(9), "page": range(9), "time": times}).write_parquet(history)
+    policy.write_text(
+        write_policy(Policy(epsilon="1", gap="2s", window="1s", deadline_at=START + 5)), encoding="utf-8"
+    )
+    told = []
+    for engine in ("memory", "stream"):
+        words = ["-o", tmp_path / "p.csv", "--engine", engine, "--scratch", tmp_path]
+        assert simulate(history, "--policy", policy, *words) == 2
+        told.append(capsys.readouterr().err.splitlines()[-1])
+
+    assert told[0] == told[1]
+    assert "3 of 9 events come after the deadline" in told[0]
+    assert not list(tmp_path.glob("tarry-*"))
+
+
+def test_spark_writes_no_releases(history, tmp_path, capsys):
+    """One sentence, and what to use."""
+    assert simulate(history, "--policy", POLICY, "-o", tmp_path / "p.csv", "--engine", "spark") == 2
+    assert "Spark writes no table of releases: use --engine stream" in capsys.readouterr().err

@@ -20,10 +20,11 @@ from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.batching import measure_batching, null_gaps
+from tarry.study.learning import PERCENTILES, candidates, split
 from tarry.study.limits import limits
 from tarry.study.practice import MICROSECONDS, observer
 from tarry.study.question import EPSILONS, Question
-from tarry.study.recommend import PERCENTILES, advise, candidates, split
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.score import precision_at
 from tarry.study.table import event_table

@@ -13,10 +13,11 @@ from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.readers.files import read_history
 from tarry.study import recommend as module
+from tarry.study.learning import split
 from tarry.study.limits import AdviceLimits, limits
 from tarry.study.pairs import near
 from tarry.study.practice import MICROSECONDS
-from tarry.study.recommend import advise, split
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.synth import synthesize
 from tarry.study.synth_recipes import RECIPES

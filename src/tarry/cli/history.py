@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # needs the study extra, and is loaded when a command runs
     from tarry.readers.columns import Columns
     from tarry.study.audit import Report
     from tarry.study.limits import AdviceLimits
+    from tarry.study.parts.resources import Resources
     from tarry.study.practice import Practice
     from tarry.study.question import Question
     from tarry.study.runs import Progress
@@ -41,6 +42,9 @@ __all__ = [
     "open_table",
     "practices_from",
     "question_from",
+    "read_as",
+    "resources_from",
+    "say_how_read",
 ]
 
 DEFAULT_CUTOFFS = "10s,1m,5m,10m,30m,1h,2h"
@@ -316,11 +320,12 @@ def open_columns(arguments: argparse.Namespace, work: Work) -> "Columns":
         time_zone=arguments.time_zone,
     )
     check_memory(len(columns), 0, work)
-    _say_how_read(columns)
+    say_how_read(columns)
     return columns
 
 
-def _say_how_read(account: "Columns | SourceAccount") -> None:
+def say_how_read(account: "Columns | SourceAccount") -> None:
+    """What was guessed, and what could not be read, on standard error."""
     for note in account.notes:
         print(f"note: {note}", file=sys.stderr)
     if account.unreadable_count:
@@ -329,12 +334,9 @@ def _say_how_read(account: "Columns | SourceAccount") -> None:
             print(f"  line {row.line}: {row.reason}", file=sys.stderr)
 
 
-def audit_history(
-    arguments: argparse.Namespace, question: "Question", progress: "Progress | None"
-) -> "Report":
-    """The report of the history, by the engine that is named or that fits."""
-    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.parts.budget import read_size  # noqa: PLC0415 - likewise
+def resources_from(arguments: argparse.Namespace) -> "Resources":
+    """The engine that is named or that fits, and what it may take."""
+    from tarry.study.parts.budget import read_size  # noqa: PLC0415 - only where the study is installed
     from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - likewise
 
     resources = Resources(
@@ -346,14 +348,27 @@ def audit_history(
         spark_master=arguments.spark_master,
         spark_remote=arguments.spark_remote,
     )
-    chosen = resources.chosen(events_of(arguments.history))
-    if chosen == "memory":
-        return audit(open_columns(arguments, work_of(question)), question, progress=any_stage(progress))
+    return replace(resources, engine=resources.chosen(events_of(arguments.history)))
+
+
+def read_as(arguments: argparse.Namespace, question: "Question") -> "Question":
+    """The same question, which also says how the history is read."""
     names = ("actor", "target", "time", "time_unit", "time_format", "time_zone")
-    asked = replace(question, **{name: getattr(arguments, name) for name in names})
-    by_parts = replace(resources, engine=chosen)
-    report = audit(arguments.history, asked, engine=by_parts, progress=any_stage(progress))
-    _say_how_read(report.reading)
+    return replace(question, **{name: getattr(arguments, name) for name in names})
+
+
+def audit_history(
+    arguments: argparse.Namespace, question: "Question", progress: "Progress | None"
+) -> "Report":
+    """The report of the history, by the engine that is named or that fits."""
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+
+    resources = resources_from(arguments)
+    if resources.engine == "memory":
+        return audit(open_columns(arguments, work_of(question)), question, progress=any_stage(progress))
+    asked = read_as(arguments, question)
+    report = audit(arguments.history, asked, engine=resources, progress=any_stage(progress))
+    say_how_read(report.reading)
     return report
 
 

@@ -10,13 +10,29 @@ plan it. A season is never taken by default; it is mentioned where people batch 
   tarry learn month.parquet -o policy.toml
   tarry learn month.parquet -o policy.toml --epsilon 1 --percentile 75 --window 10m
   tarry learn year.parquet -o policy.toml --season-length 180d --mean-delay 8h
+  tarry learn decade.parquet -o policy.toml --engine stream --memory 4GB
 """
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tarry.cli.audit import print_advice
-from tarry.cli.history import add_columns, add_filters, add_limits, limits_from, open_columns, open_table
+from tarry.cli.history import (
+    add_columns,
+    add_engine,
+    add_filters,
+    add_limits,
+    bots_left_out,
+    limits_from,
+    open_columns,
+    open_table,
+    read_as,
+    resources_from,
+    say_how_read,
+)
 from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.options import FORCE
 from tarry.cli.outputs import print_notes, unless_there
@@ -27,8 +43,9 @@ from tarry.core.policy_file import write_policy
 from tarry.study.memory import ADVISE
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
+    from tarry.core.policy import Policy
+    from tarry.study.advice import Advice
     from tarry.study.season import LearnedSeason
-    from tarry.study.table import EventTable
 
 __all__ = ["add_arguments", "run"]
 
@@ -63,48 +80,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add_limits(parser)
+    add_engine(parser)
     add_all(parser, FORCE)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Learn, measure, recommend, write."""
     need_study()
-    from tarry.study.question import EPSILONS  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.recommend import PERCENTILES, advise  # noqa: PLC0415 - likewise
-    from tarry.study.season import season_hint  # noqa: PLC0415 - likewise
+    from tarry.study.learning import PERCENTILES  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.question import EPSILONS  # noqa: PLC0415 - likewise
+    from tarry.study.season import hint_of  # noqa: PLC0415 - likewise
 
     path = unless_there(arguments.output, force=arguments.force)
     mean = None if arguments.mean_delay is None else parse_duration(arguments.mean_delay, "--mean-delay")
-    table = open_table(arguments, open_columns(arguments, ADVISE))
-    print_notes(table.notes)
-    learned = _learned_season(arguments, table)
-    with progress_on_terminal("replays") as progress:
-        advice = advise(
-            table,
-            window=arguments.window,
-            tick=arguments.tick,
-            epsilons=EPSILONS if arguments.epsilon is None else (arguments.epsilon,),
-            percentiles=PERCENTILES
-            if arguments.percentile is None
-            else (_percentile(arguments.percentile),),
-            share=parse_number(arguments.learn_on, "--learn-on"),
-            seed=arguments.seed,
-            draws=arguments.draws,
-            limits=limits_from(arguments),
-            progress=progress,
-        )
-    chosen = advice.best
-    if chosen is None and arguments.epsilon and arguments.percentile and advice.kind != "limits":
-        chosen = advice.choices[0]  # the only one: it was chosen by whoever asked
-    if chosen is None:
-        instead = (
-            "allow more"
-            if advice.kind == "limits"
-            else "give both --epsilon and --percentile to have one all the same"
-        )
-        raise NotPossible(f"{advice.sentence.removesuffix('.')}: {instead}")
-    policy, percentile = chosen.policy, arguments.season_percentile
-    hint = season_hint(table, policy, mean=mean, percentile=percentile) if learned is None else None
+    options: dict[str, Any] = {
+        "window": arguments.window,
+        "tick": arguments.tick,
+        "epsilons": EPSILONS if arguments.epsilon is None else (arguments.epsilon,),
+        "percentiles": PERCENTILES
+        if arguments.percentile is None
+        else (_percentile(arguments.percentile),),
+        "share": parse_number(arguments.learn_on, "--learn-on"),
+        "seed": arguments.seed,
+        "draws": arguments.draws,
+        "limits": limits_from(arguments),
+    }
+    with _learner(arguments, options) as learner, progress_on_terminal("replays") as progress:
+        learned = _learned_season(arguments, learner)
+        advice = learner.advise(**options, progress=progress)
+        policy, hint = _chosen(arguments, advice), None
+        if policy is not None and learned is None:
+            percentile = arguments.season_percentile
+            hint = hint_of(learner.season, policy, mean=mean, percentile=percentile)
+    if policy is None:
+        raise _no_policy(advice)
     text = write_policy(policy)
     with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
         file.write(text)
@@ -129,15 +138,70 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"\nwritten to {path}")
 
 
-def _learned_season(arguments: argparse.Namespace, table: "EventTable") -> "LearnedSeason | None":
-    """The acts of a season, where its length is given; a percentile is checked in any case."""
-    from tarry.study.season import learn_season  # noqa: PLC0415 - only where the study is installed
+class _Learner(NamedTuple):
+    """What learns of a history, whichever engine has it."""
 
+    advise: "Callable[..., Advice]"
+    season: "Callable[..., LearnedSeason]"
+
+
+@contextmanager
+def _learner(arguments: argparse.Namespace, options: Mapping[str, Any]) -> "Iterator[_Learner]":
+    """By the engine that is named or that fits; by parts, what is done with it tells runs apart."""
+    resources = resources_from(arguments)
+    if resources.engine == "memory":
+        from tarry.study.recommend import advise  # noqa: PLC0415 - only where the study is installed
+        from tarry.study.season import learn_season  # noqa: PLC0415 - likewise
+
+        table = open_table(arguments, open_columns(arguments, ADVISE))
+        print_notes(table.notes)
+        yield _Learner(partial(advise, table), partial(learn_season, table))
+        return
+    from tarry.study.parts.advice import advise_by_parts  # noqa: PLC0415 - likewise
+    from tarry.study.parts.opening import opened  # noqa: PLC0415 - likewise
+    from tarry.study.parts.report import tried_on  # noqa: PLC0415 - likewise
+    from tarry.study.parts.season import season_by_parts  # noqa: PLC0415 - likewise
+    from tarry.study.question import Question  # noqa: PLC0415 - likewise
+
+    question = read_as(
+        arguments,
+        Question(
+            practices=[],
+            without_bots=bots_left_out(arguments),
+            busy_limit=arguments.busy_limit,
+            collapse=arguments.collapse,
+        ),
+    )
+    what = f"learn {dict(options)} {arguments.season_length} {arguments.season_percentile}"
+    with opened(arguments.history, question, resources, what) as engine:
+        say_how_read(engine.reading)
+        print_notes(engine.notes)
+        yield _Learner(partial(advise_by_parts, engine, tried_on), partial(season_by_parts, engine))
+
+
+def _chosen(arguments: argparse.Namespace, advice: "Advice") -> "Policy | None":
+    """The recommended policy, or the only one, which was chosen by whoever asked."""
+    if advice.best is not None:
+        return advice.best.policy
+    asked = arguments.epsilon and arguments.percentile and advice.kind != "limits"
+    return advice.choices[0].policy if asked else None
+
+
+def _no_policy(advice: "Advice") -> NotPossible:
+    instead = (
+        "allow more"
+        if advice.kind == "limits"
+        else "give both --epsilon and --percentile to have one all the same"
+    )
+    return NotPossible(f"{advice.sentence.removesuffix('.')}: {instead}")
+
+
+def _learned_season(arguments: argparse.Namespace, learner: _Learner) -> "LearnedSeason | None":
+    """The acts of a season, where its length is given; a percentile is checked in any case."""
     percentile = _percentile(arguments.season_percentile, "--season-percentile")
     if arguments.season_length is None:
         return None
-    return learn_season(
-        table,
+    return learner.season(
         window=arguments.window,
         length=parse_duration(arguments.season_length, "--season-length"),
         percentile=percentile,

@@ -6,27 +6,44 @@ of rows. Then it prints how often claims about who is who are right, now and wit
 
   tarry simulate month.parquet --policy policy.toml -o released.parquet
   tarry simulate month.parquet --policy epsilon=1,gap=11m --seed 7 -o released.csv
+  tarry simulate decade.parquet --policy policy.toml -o released.parquet --engine stream --memory 4GB
 """
 
 import argparse
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.cli.audit import print_right
-from tarry.cli.history import add_bots, add_columns, bots_left_out, named_policy, open_columns
+from tarry.cli.history import (
+    add_bots,
+    add_columns,
+    add_engine,
+    bots_left_out,
+    named_policy,
+    open_columns,
+    read_as,
+    resources_from,
+    say_how_read,
+)
 from tarry.cli.main import Argument, add_all, need_study
 from tarry.cli.options import FORCE
 from tarry.cli.outputs import free_path, print_notes, write_frame
 from tarry.cli.show import print_answer
-from tarry.core.errors import NotPossible
+from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.study.figures import percent, seconds
 from tarry.study.memory import ATTACK, SIMULATE
 
 if TYPE_CHECKING:  # needs the study extra, and is loaded when the command runs
-    from tarry.study.audit import Report
-    from tarry.study.table import EventTable
+    from collections.abc import Callable
+
+    from tarry.study.audit import Question, Report
+    from tarry.study.parts.resources import Resources
+    from tarry.study.parts.simulated import SimulatedByParts
+    from tarry.study.replay import Simulated
 
 __all__ = ["add_arguments", "run"]
 
@@ -54,33 +71,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
         FORCE,
     )
+    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Replay, write, and say what it came to."""
     need_study()
-    from tarry.study.replay import simulate  # noqa: PLC0415 - only where the study is installed
-
     policy = named_policy(arguments.policy)
     path = free_path(arguments.output, force=arguments.force)
-    made = simulate(
-        open_columns(arguments, SIMULATE if arguments.no_attack else ATTACK),
-        policy,
-        seed=arguments.seed,
-        draw=arguments.draw,
-        track=arguments.track,
-        declared=arguments.declared,
-        without_bots=bots_left_out(arguments),
-    )
-    print_notes(made.notes)
-    write_frame(made.frame, path, force=arguments.force)
-    report = None if arguments.no_attack else _attacked(made.table, policy, arguments)
+    resources = resources_from(arguments)
+    by_engine = _in_memory if resources.engine == "memory" else partial(_by_parts, resources=resources)
+    events, made, report = by_engine(arguments, policy, path)
     print_answer(
         arguments,
-        f"{len(made.frame):,} events, {percent(made.batched_share)} of them batched\n"
+        f"{events:,} events, {percent(made.batched_share)} of them batched\n"
         f"delays: {seconds(made.mean_s)} on average, {seconds(made.longest_s)} at most\n"
         f"written to {path}",
-        events=len(made.frame),
+        events=events,
         batched_share=made.batched_share,
         mean_s=made.mean_s,
         longest_s=made.longest_s,
@@ -92,15 +99,68 @@ def run(arguments: argparse.Namespace) -> None:
         print_right(report)
 
 
-def _attacked(table: "EventTable | None", policy: Policy, arguments: argparse.Namespace) -> "Report | None":
+def _in_memory(
+    arguments: argparse.Namespace, policy: Policy, path: Path
+) -> "tuple[int, Simulated, Report | None]":
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.replay import simulate  # noqa: PLC0415 - likewise
+
+    made = simulate(
+        open_columns(arguments, SIMULATE if arguments.no_attack else ATTACK),
+        policy,
+        seed=arguments.seed,
+        draw=arguments.draw,
+        track=arguments.track,
+        declared=arguments.declared,
+        without_bots=bots_left_out(arguments),
+    )
+    print_notes(made.notes)
+    write_frame(made.frame, path, force=arguments.force)
+    return len(made.frame), made, _attacked(arguments, policy, partial(audit, made.table))
+
+
+def _by_parts(
+    arguments: argparse.Namespace, policy: Policy, path: Path, *, resources: "Resources"
+) -> "tuple[int, SimulatedByParts, Report | None]":
+    from tarry.study.audit import audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.parts.simulated import simulate_streamed  # noqa: PLC0415 - likewise
+    from tarry.study.question import Question  # noqa: PLC0415 - likewise
+
+    if resources.engine == "spark":
+        raise BadInput("Spark writes no table of releases", "use --engine stream")
+    history, asked = Path(arguments.history), Question(practices=[], seed=arguments.seed)
+    made = simulate_streamed(
+        history, path, _read_whole(arguments, asked), policy, resources, draw=arguments.draw
+    )
+    say_how_read(made.read.account)
+    print_notes(made.read.left_out)
+    quietly = replace(resources, say=None)
+
+    def measured(question: "Question") -> "Report":
+        return audit(history, _read_whole(arguments, question), engine=quietly)
+
+    return made.events, made, _attacked(arguments, policy, measured)
+
+
+def _read_whole(arguments: argparse.Namespace, question: "Question") -> "Question":
+    """The same question of every event that counts."""
+    columns = {"track": arguments.track, "declared": arguments.declared}
+    return replace(read_as(arguments, question), without_bots=bots_left_out(arguments), **columns)
+
+
+def _attacked(
+    arguments: argparse.Namespace, policy: Policy, measure: "Callable[[Question], Report]"
+) -> "Report | None":
     """The policy beside doing nothing, in as many draws as tell how much chance is in it."""
-    from tarry.study.audit import Question, audit  # noqa: PLC0415 - only where the study is installed
+    from tarry.study.question import Question  # noqa: PLC0415 - only where the study is installed
     from tarry.study.replay import replay  # noqa: PLC0415 - likewise
 
+    if arguments.no_attack:
+        return None
     replayed = replay(policy, Path(arguments.policy).name)
     question = Question(practices=["nothing", replayed], seed=arguments.seed, draws=_DRAWS, different=False)
     try:
-        return audit(table, question)
+        return measure(question)
     except NotPossible as error:  # what was written stands without it
         print(f"note: not measured how often claims are right: {error}", file=sys.stderr)
         return None

@@ -14,7 +14,10 @@ from tarry.readers.frames import faults_among, notes_of
 from tarry.readers.sources import TextFile, check_readable
 from tarry.readers.times import FINE, WHOLE_DAYS, moments
 
-__all__ = ["Batches"]
+__all__ = ["LINE", "Batches"]
+
+#: A name that no role has, and hardly a column.
+LINE = "line of file"
 
 _DAY = 86_400_000_000
 _NEEDED = "a file that is read by parts must say what its times are"
@@ -23,7 +26,8 @@ _NEEDED = "a file that is read by parts must say what its times are"
 class Batches:
     """The events of a Parquet file, some at a time. The account of it is whole after the last ones.
 
-    Each batch has the columns actor, target and time (microseconds), and those of `also`.
+    Each batch has the columns actor, target and time (microseconds), and those of `also`. With `lines` it
+    also says which row of the file each is, from 0 on, in the column LINE.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -41,8 +45,10 @@ class Batches:
         time_unit: str | None = None,
         also: Sequence[str] = (),
         at_once: int = 1_000_000,
+        *,
+        lines: bool = False,
     ) -> None:
-        self.path, self.wanted, self.at_once = Path(path), wanted, at_once
+        self.path, self.wanted, self.at_once, self.lines = Path(path), wanted, at_once, lines
         what = f"the history {clip(self.path.name, 60)}"
         check_readable(self.path, what, pipes=False)
         self.faults = Faults(what)
@@ -102,6 +108,8 @@ class Batches:
         self._notes.update(dict.fromkeys(note for note in when.notes if note != WHOLE_DAYS))
         read = pl.DataFrame([names["actor"].alias("actor"), names["target"].alias("target")])
         read = read.with_columns(pl.Series("time", when.arrival), *(some[name] for name in self.also))
+        if self.lines:
+            read = read.with_columns(pl.Series(LINE, lines - 1))
         return read.filter(~bad) if bad.any() else read
 
 

@@ -3,27 +3,26 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import TarryError
 from tarry.core.exact import json_number
 from tarry.study.advice import Advice
-from tarry.study.baselines import baseline
 from tarry.study.batching import Measures, Posterior, measure, posteriors
 from tarry.study.frames import report_frame
+from tarry.study.further import advising_options, with_more
 from tarry.study.headline import headlines, sizes
+from tarry.study.learning import split
 from tarry.study.memory import check_file, check_memory, work_of
 from tarry.study.person import Yardsticks, yardsticks
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question
-from tarry.study.recommend import advise, split
+from tarry.study.recommend import advise
 from tarry.study.replay import replay
 from tarry.study.runs import AttackRun, Cost, Line, Progress, compare, run_attacks
 from tarry.study.source import Source, SourceAccount, read_source
 from tarry.study.table import EventTable
-from tarry.study.tried import TriedPolicy
 from tarry.study.watch import NOTIFIED, Watch, WatchQuestion, watch
 
 if TYPE_CHECKING:  # a chart library is slow to load, and not always asked for
@@ -38,16 +37,6 @@ __all__ = ["SUSPECTS", "Question", "Report", "Stages", "audit"]
 SUSPECTS = (2, 5, 10, 20, 50)
 #: Is told (stage, done, all): "measuring", "advising", "comparing", "replaying" or "watching".
 Stages = Callable[[str, int, int], None]
-
-# Of a comparison, in seconds: as fine as those of the recommendation, so that figures agree.
-_COMPARED = tuple(second << doublings for doublings in range(17) for second in (2, 3))
-# Of the curves before and after.
-_ROUND = (
-    *(2, 5, 10, 20, 30),
-    *(60 * minutes for minutes in (1, 2, 5, 10, 20, 30)),
-    *(3600 * hours for hours in (1, 2, 4, 8, 16)),
-    *(86_400 * days for days in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
-)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -256,13 +245,17 @@ def audit(
         check_file(source, work)
     reading, table = read_source(source, question)
     check_memory(len(table), 0, work)
-    report = _measured(table, question, reading, _stage(progress, "measuring"))
-    if question.recommend:
-        report = _advised(report, table, progress)
-    if question.compared:
-        report = _compared(report, table, progress)
-    if report.advice is not None and report.advice.best is not None and question.before_after:
-        report = replace(report, after=_after(report.advice.best, report, table, progress))
+
+    def whole(asked: Question, stage: str) -> Report:
+        return _measured(table, asked, reading, _stage(progress, stage))
+
+    def later(asked: Question, stage: str) -> Report:
+        return _measured(split(table)[1], asked, reading, _stage(progress, stage))
+
+    def advised(asked: Question) -> Advice:
+        return advise(table, **advising_options(asked), progress=_stage(progress, "advising"))
+
+    report = with_more(whole(question, "measuring"), advised, whole, later)
     return _watched(report, table, progress) if question.watch else report
 
 
@@ -317,72 +310,6 @@ def _yardsticks(table: EventTable, question: Question) -> dict[str, Yardsticks]:
             measured[reach] = yardsticks(table, question.window, reach)
         found[practice.name] = measured[reach]
     return found
-
-
-def _advised(report: Report, table: EventTable, progress: Stages | None) -> Report:
-    """With the recommendation, or why there is none."""
-    question = report.question
-    tell = _stage(progress, "advising")
-    try:
-        advice = advise(
-            table,
-            window=Fraction(question.window, MICROSECONDS),
-            epsilons=question.epsilons,
-            watcher=question.observers[0] if question.observers else "notified",
-            seed=question.seed,
-            draws=question.advice_draws,
-            limits=question.limits,
-            progress=tell,
-        )
-    except TarryError as error:  # the audit stands without it
-        return replace(report, no_advice=str(error))
-    return replace(report, advice=advice)
-
-
-def _compared(report: Report, table: EventTable, progress: Stages | None) -> Report:
-    """With everything side by side, or why that is not possible.
-
-    A recommendation is measured on the part of the history that it was not learned on; so are the others.
-    """
-    tell = _stage(progress, "comparing")
-    best = None if report.advice is None else report.advice.best
-    recommended = [] if best is None else [replay(best.policy, "recommended")]
-    try:
-        question = Question(
-            practices=["nothing", *recommended, *report.question.compared],
-            observers=["notified", "archive"],
-            window=report.question.window,
-            cutoffs=[second * MICROSECONDS for second in _COMPARED],
-            seed=report.question.seed,
-            draws=report.question.advice_draws,
-            stretch=True,
-            different=False,
-        )
-        part = table if best is None else split(table)[1]
-        sides = _measured(part, question, report.reading, tell)
-    except TarryError as error:  # likewise
-        return replace(report, no_comparison=str(error))
-    return replace(report, comparison=sides)
-
-
-def _after(best: TriedPolicy, report: Report, table: EventTable, progress: Stages | None) -> Report:
-    """The recommended policy beside doing nothing, under the attacks and observers of the question.
-
-    On the part it was not learned on, at cutoffs fine enough for a curve and long enough for the delays.
-    """
-    question = report.question
-    reach = question.window / MICROSECONDS + best.longest_s
-    beyond = next((place for place, second in enumerate(_ROUND) if second >= reach), len(_ROUND))
-    shown = replace(
-        question,
-        practices=[baseline("nothing"), replay(best.policy, "recommended")],
-        cutoffs=[second * MICROSECONDS for second in _ROUND[: beyond + 1]],
-        draws=question.advice_draws,
-        recommend=False,
-        compared=(),
-        different=False,
-    )
-    return _measured(split(table)[1], shown, report.reading, _stage(progress, "replaying"))
 
 
 def _watched(report: Report, table: EventTable, progress: Stages | None) -> Report:

@@ -20,6 +20,7 @@ __all__ = [
     "Measures",
     "Posterior",
     "actor_rates",
+    "batch_gaps",
     "close_actor_share",
     "in_batch_gaps",
     "measure",
@@ -167,6 +168,19 @@ def in_batch_gaps(table: EventTable, window: int) -> IntArray:
     """
     gaps = _move_gaps(table)
     return np.sort(gaps[gaps <= window])
+
+
+def batch_gaps(table: EventTable, window: int, new: BoolArray) -> IntArray:
+    """The gaps of moves within the window to the events that are `new`, in microseconds.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a"] * 3, target=[1, 2, 3], time=[0, 3, 5])
+    >>> batch_gaps(table, 5, table.time > 3).tolist()
+    [2]
+    """
+    gaps = np.diff(table.time)
+    which: BoolArray = _moves(table) & (gaps <= window) & new[1:]
+    return gaps[which]
 
 
 def null_gaps(table: EventTable) -> IntArray:

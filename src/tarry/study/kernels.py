@@ -29,6 +29,7 @@ __all__ = [
     "near_own",
     "reaches",
     "watch_scores",
+    "weighted_pairs",
 ]
 
 P = ParamSpec("P")
@@ -189,6 +190,20 @@ def reaches(groups: IntArray, times: IntArray, window: int) -> IntArray:
             end += 1
         ends[i] = end
     return ends
+
+
+@_compiled
+def weighted_pairs(owners: IntArray, ends: IntArray, weights: IntArray) -> int:
+    """The sum over pairs of rows i < j < ends[i] of the products of their owners' weights."""
+    total, inside, end = 0, 0, 0  # the weights of rows i..end
+    for i in range(len(owners)):
+        while end < ends[i]:
+            inside += weights[owners[end]]
+            end += 1
+        mine = weights[owners[i]]
+        inside -= mine
+        total += mine * inside
+    return total
 
 
 @_compiled

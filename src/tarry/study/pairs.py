@@ -21,6 +21,7 @@ __all__ = [
     "Near",
     "Spaced",
     "common_unit",
+    "later_within",
     "near",
     "one_after_another",
     "pairs_within",
@@ -257,6 +258,17 @@ def common_unit(times: IntArray) -> int:
         if not ((times[:1000] - start) % unit).any() and not ((times - start) % unit).any():
             return unit
     return 1
+
+
+def later_within(groups: IntArray, times: IntArray, limit: int) -> tuple[IntArray, IntArray]:
+    """Rows in order of group and time, and for each place the first later one outside the group or limit.
+
+    >>> order, ends = later_within(np.array([0, 0, 1]), np.array([9, 3, 9]), 5)
+    >>> order.tolist(), ends.tolist()
+    ([1, 0, 2], [1, 2, 3])
+    """
+    order = row_order(groups, times)
+    return order, kernels.reaches(groups[order], times[order], limit)
 
 
 _AT_ONCE = [os.cpu_count() or 1]

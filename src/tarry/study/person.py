@@ -15,15 +15,16 @@ import numpy as np
 from tarry.core.errors import BadInput
 from tarry.core.history import in_rows, row_order
 from tarry.core.lanes import IntArray
-from tarry.study import kernels
 from tarry.study.best_cutoff import Scoring, best_score, longest_score, remembering
-from tarry.study.exact_sums import mean_share
-from tarry.study.pairs import pairs_within, pairs_within_groups, side_by_side
+from tarry.study.exact_sums import mean_share, total
+from tarry.study.pairs import later_within, pairs_within, pairs_within_groups, side_by_side
+from tarry.study.resampling import Resample, claims_drawn, interval_over, people_drawn, resamples
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
 __all__ = [
     "CONFIDENCES",
+    "LEAST_CLAIMED",
     "NOBODY",
     "SIZES",
     "Calls",
@@ -210,15 +211,15 @@ def calls_at(table: EventTable, seen: IntArray, cutoff: int) -> Calls:
     """
     own = own_pairs(table, seen, cutoff)
     claims = claims_about(table, seen, cutoff) - own
-    ranked, total = np.sort(own)[::-1], int(own.sum())
+    ranked, right = np.sort(own)[::-1], total(own)
     about = claims > 0
     acts = np.bincount(table.actor_rank, minlength=1)
     return Calls(
         cutoff=cutoff,
         people=table.actors,
         called=int((own > 0).sum()),
-        top_share=int(ranked[:1].sum()) / total if total else None,
-        top_ten_share=int(ranked[:10].sum()) / total if total else None,
+        top_share=int(ranked[:1].sum()) / right if right else None,
+        top_ten_share=int(ranked[:10].sum()) / right if right else None,
         mean_right=mean_share(own[about], claims[about]) if about.any() else None,
         sizes=tuple(
             SizeOfActivity(
@@ -237,8 +238,8 @@ def right_interval(
 ) -> tuple[float, float] | None:
     """Where the share of right claims lies for other people like these: 95 of 100 samples of people.
 
-    People are drawn with replacement; pairs of one person count as often as that person is drawn, pairs
-    of two people as often as both are drawn together. None where too few people are claimed.
+    In a sample pairs of one person count as often as that person is drawn, pairs of two people as often
+    as both are drawn together. None where too few people are claimed.
 
     >>> from tarry.study.table import event_table
     >>> actors = [n // 2 for n in range(40)]
@@ -247,22 +248,20 @@ def right_interval(
     (1.0, 1.0)
     """
     own = own_pairs(table, seen, cutoff)
-    if (own > 0).sum() < 2:
+    if (own > 0).sum() < LEAST_CLAIMED:
         return None
-    orders = [_neighbours(np.zeros(len(seen), dtype=np.int64), seen, cutoff)]
-    orders.append(_neighbours(table.target_rank, seen, cutoff))
-    draws = np.random.default_rng(seed)
-    shares = []
-    for _ in range(samples):
-        times = draws.multinomial(table.actors, np.full(table.actors, 1 / table.actors))
-        everywhere, on_one = (_weighted(times[table.actor_rank[order]], ends) for order, ends in orders)
-        claims = everywhere - on_one - int(((times * times - times) * own).sum())
-        if claims:
-            shares.append(int((times * own).sum()) / claims)
-    if len(shares) < samples // 2:
-        return None
-    low, high = np.quantile(shares, [0.025, 0.975])
-    return float(low), float(high)
+    drawn = zip(
+        people_drawn(table.people, own, samples, seed),
+        claims_drawn(table, seen, cutoff, samples, seed),
+        strict=True,
+    )
+    return interval_over(
+        [
+            Resample(people=people, right=right, inside=inside, claims=claims)
+            for (people, right, inside), claims in drawn
+        ],
+        table.actors,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,9 +308,10 @@ def people_behind(
     for confidence in CONFIDENCES:
         longest = longest_score(score, seen, farthest, confidence)
         calls[confidence] = calls_at(table, seen, -1 if longest is None else longest.cutoff)
-    samples = min(_SAMPLES, max(_FEWEST_SAMPLES, _WORK // max(len(table), 1)))
     interval = (
-        None if best is None else right_interval(table, seen, best.cutoff, seed=seed, samples=samples)
+        None
+        if best is None
+        else right_interval(table, seen, best.cutoff, seed=seed, samples=resamples(len(table)))
     )
     return People(best=best, interval=interval, calls=calls)
 
@@ -320,21 +320,10 @@ def people_behind(
 NOBODY = People(best=None)
 #: A pair is called where claims as close are right this often.
 CONFIDENCES = (0.5, 0.9)
-_SAMPLES, _FEWEST_SAMPLES, _WORK = 200, 40, 100_000_000
+#: Fewer people with claims about them have no interval.
+LEAST_CLAIMED = 2
 #: Sizes of activity: least and most acts.
 SIZES: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 9), (10, 99), (100, 999), (1000, None))
-
-
-def _neighbours(groups: IntArray, seen: IntArray, cutoff: int) -> tuple[IntArray, IntArray]:
-    """Rows in order of group and time, and for each place the first later one out of reach."""
-    order = row_order(groups, seen)
-    return order, kernels.reaches(groups[order], seen[order], cutoff)
-
-
-def _weighted(weights: IntArray, ends: IntArray) -> int:
-    """The sum over pairs of the products of their weights."""
-    sums = np.concatenate(([0], np.cumsum(weights)))
-    return int((weights * (sums[ends] - sums[1:])).sum())
 
 
 def own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
@@ -347,7 +336,7 @@ def own_pairs(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
     """
     own = np.zeros(max(table.actors, 1), dtype=np.int64)
     for sign, groups in ((1, table.actor_rank), (-1, table.pseudonym_rank)):
-        order, ends = _neighbours(groups, seen, cutoff)
+        order, ends = later_within(groups, seen, cutoff)
         own += sign * _by_person(table, in_rows(order, ends - np.arange(len(ends)) - 1))
     return own
 
@@ -362,7 +351,7 @@ def claims_about(table: EventTable, seen: IntArray, cutoff: int) -> IntArray:
     """
     claims = np.zeros(max(table.actors, 1), dtype=np.int64)
     for sign, groups in ((1, np.zeros(len(seen), dtype=np.int64)), (-1, table.target_rank)):
-        order, ends = _neighbours(groups, seen, cutoff)
+        order, ends = later_within(groups, seen, cutoff)
         places = np.arange(len(ends))
         begun = np.bincount(places + 1, minlength=len(ends) + 2) - np.bincount(
             ends, minlength=len(ends) + 2

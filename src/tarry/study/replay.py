@@ -1,6 +1,6 @@
 """Replay: a policy as a practice, through the very function the keeper's releases are checked by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from weakref import WeakKeyDictionary
@@ -17,10 +17,11 @@ from tarry.core.plan_release import Labelled, label_history, plan_release
 from tarry.core.policy import Policy
 from tarry.core.promise import promise
 from tarry.readers.columns import Columns
+from tarry.study.exact_sums import total
 from tarry.study.practice import MICROSECONDS, Practice, Shown, Spent
 from tarry.study.table import EventTable, table_of
 
-__all__ = ["Replay", "Simulated", "label", "numbered", "replay", "simulate"]
+__all__ = ["Replay", "Simulated", "check_added", "label", "numbered", "replay", "simulate"]
 
 # Labels do not depend on epsilon or on the draw: several policies and many draws share them.
 _LABELS: WeakKeyDictionary[History, dict[tuple[str, Fraction, int], Labelled]] = WeakKeyDictionary()
@@ -231,6 +232,17 @@ def _numbered(gaps: Mapping[str, Fraction]) -> dict[str, Fraction]:
     return {**{str(number): gap for number, gap in zip(numbers, gaps.values(), strict=True)}, **gaps}
 
 
+def check_added(columns: Sequence[str]) -> None:
+    """Refuse a history that has a column of the names that a replay adds.
+
+    >>> check_added(["user", "release"])
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the history already has a column 'release': rename it
+    """
+    if taken := [name for name in _ADDED if name in columns]:
+        raise BadInput(f"the history already has a column {taken[0]!r}", "rename it")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulated:
     """A frame with two more columns, and what the delays came to.
@@ -266,21 +278,20 @@ def simulate(
     >>> simulate(read_frame(frame), Policy(epsilon="1", gap="11m")).frame.columns
     ['user', 'page', 'time', 'release', 'batched']
     """
-    if taken := [name for name in _ADDED if name in columns.frame.columns]:
-        raise BadInput(f"the history already has a column {taken[0]!r}", "rename it")
+    check_added(columns.frame.columns)
     bots = None if without_bots is None else not without_bots
     table = table_of(columns, bots=bots, track=track, declared=declared)
     shown = replay(policy).show(table.history, Seeded(seed, draw))
     back = np.argsort(table.row)  # from the table's order to that of the rows
     batched = np.zeros(len(table), dtype=np.bool_) if shown.batched is None else shown.batched
-    delay = (shown.release - table.time) / MICROSECONDS
+    waits = shown.release - table.time
     return Simulated(
         frame=columns.frame[table.row[back]].with_columns(
             pl.Series("release", shown.release[back]), pl.Series("batched", batched[back])
         ),
         batched_share=float(batched.mean()),
-        mean_s=float(delay.mean()),
-        longest_s=float(delay.max()),
+        mean_s=total(waits) / (len(waits) * MICROSECONDS),
+        longest_s=int(waits.max()) / MICROSECONDS,
         table=table,
         notes=table.notes,
     )

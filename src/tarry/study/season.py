@@ -6,8 +6,10 @@ each person with a batch in a stretch counts once for it. So a person who was th
 counts in that month alone. A percentile of these counts, times season / stretch, is the answer.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -25,7 +27,17 @@ from tarry.study.figures import seconds
 from tarry.study.practice import MICROSECONDS
 from tarry.study.table import EventTable
 
-__all__ = ["LearnedSeason", "SeasonHint", "learn_season", "season_hint"]
+__all__ = [
+    "PERCENTILE",
+    "LearnedSeason",
+    "SeasonHint",
+    "Stretches",
+    "check_percentile",
+    "hint_of",
+    "learn_season",
+    "season_hint",
+    "stretches_of",
+]
 
 PERCENTILE = 99
 DELTA = Fraction("0.01")
@@ -162,32 +174,73 @@ def learn_season(
     >>> learn_season(table, window="1s").acts, learn_season(table, window="0.001s", length="0.5s").acts
     (4, 2)
     """
-    if not 0 < percentile <= 100:
-        raise BadInput(f"the percentile of a season must lie above 0 and be at most 100, not {percentile}")
+    check_percentile(percentile)
     reach = int(parse_duration(window, "the window") * MICROSECONDS)
     span = int(table.time.max()) - int(table.time.min()) + 1 if len(table) else 1
+    cut = stretches_of(span, length)
+    before, after = partner_distance(table.history, table.time)
+    batched = np.minimum(before, after) <= reach
+    counts = np.sort(_counts(table.actor[batched], (table.time[batched] - table.time.min()) // cut.stretch))
+    rank = cut.rank(len(counts) if batched.any() else 0, percentile)
+    return cut.learned(int(counts[rank]), percentile, len(np.unique(table.actor[batched])))
+
+
+def check_percentile(percentile: int) -> None:
+    """Refuse what is no percentile.
+
+    >>> check_percentile(0)
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the percentile of a season must lie above 0 and be at most 100, not 0
+    """
+    if not 0 < percentile <= 100:
+        raise BadInput(f"the percentile of a season must lie above 0 and be at most 100, not {percentile}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretches:
+    """Equal stretches that a history is cut into, nearly as long as a season; microseconds.
+
+    >>> Stretches(season=20, stretch=10, count=1).learned(3, 99, 7).acts
+    6
+    """
+
+    season: int
+    stretch: int
+    count: int
+
+    @staticmethod
+    def rank(counts: int, percentile: int) -> int:
+        """The place of the count that so many percent do not pass, among so many in rising order."""
+        if not counts:
+            raise NotPossible(
+                "nobody in this history has a batch, so there is no season to learn: "
+                "give a longer history or a longer window"
+            )
+        return -(-percentile * counts // 100) - 1
+
+    def learned(self, count: int, percentile: int, people: int) -> LearnedSeason:
+        """What such a count says of a season."""
+        return LearnedSeason(
+            acts=max(LEAST_ACTS, ceil(Fraction(count * self.season, self.stretch))),
+            percentile=percentile,
+            length=Fraction(self.season, MICROSECONDS),
+            stretch=Fraction(self.stretch, MICROSECONDS),
+            stretches=self.count,
+            people=people,
+        )
+
+
+def stretches_of(span: int, length: Duration | None) -> Stretches:
+    """How a history of so many microseconds is cut for a season of this length; else of its own.
+
+    >>> stretches_of(10_000_000, "4s").count
+    2
+    """
     season = span if length is None else int(parse_duration(length, "the season") * MICROSECONDS)
     if season <= 0:
         raise BadInput("the length of a season must be above 0s, not 0s")
-    stretches = max(1, round(Fraction(span, season)))
-    stretch = -(-span // stretches)
-    before, after = partner_distance(table.history, table.time)
-    batched = np.minimum(before, after) <= reach
-    if not batched.any():
-        raise NotPossible(
-            "nobody in this history has a batch, so there is no season to learn: "
-            "give a longer history or a longer window"
-        )
-    counts = np.sort(_counts(table.actor[batched], (table.time[batched] - table.time.min()) // stretch))
-    count = int(counts[-(-percentile * len(counts) // 100) - 1])
-    return LearnedSeason(
-        acts=max(LEAST_ACTS, ceil(Fraction(count * season, stretch))),
-        percentile=percentile,
-        length=Fraction(season, MICROSECONDS),
-        stretch=Fraction(stretch, MICROSECONDS),
-        stretches=stretches,
-        people=len(np.unique(table.actor[batched])),
-    )
+    count = max(1, round(Fraction(span, season)))
+    return Stretches(season=season, stretch=-(-span // count), count=count)
 
 
 def season_hint(
@@ -205,11 +258,26 @@ def season_hint(
     >>> season_hint(table, Policy(epsilon="1", gap="11m"), mean=Fraction(11 * 960)).crossing
     14
     """
+    return hint_of(partial(learn_season, table), policy, mean=mean, percentile=percentile)
+
+
+def hint_of(
+    learn: Callable[..., LearnedSeason],
+    policy: Policy,
+    *,
+    mean: Fraction | None = None,
+    percentile: int = PERCENTILE,
+) -> SeasonHint | None:
+    """The same of a history of which `learn` learns, as `learn_season` does of a table.
+
+    >>> hint_of(learn_season, Policy(epsilon="1", gap="11m")) is None
+    True
+    """
     reach = policy.start_ticks(policy.gap) * policy.tick
     allowed = plan(policy).batched.mean if mean is None else mean
     if round(allowed / reach) < ENOUGH:
         return None
-    people = learn_season(table, window=policy.window, percentile=percentile)
+    people = learn(window=policy.window, percentile=percentile)
     blocks = min(DelayLimits(mean=allowed).blocks(policy), _MOST_BLOCKS)
     pairs = crossing(_LAW, blocks, DELTA)
     if people.pairs < pairs:

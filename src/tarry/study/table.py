@@ -84,6 +84,11 @@ class EventTable:
         return int(self.actor_rank[-1]) + 1 if len(self) else 0
 
     @property
+    def people(self) -> IntArray:
+        """The number of each actor, in the table's order."""
+        return self.actor[np.flatnonzero(np.diff(self.actor_rank, prepend=-1))]
+
+    @property
     def targets(self) -> int:
         """How many targets there are."""
         return int(self.target_rank.max()) + 1 if len(self) else 0

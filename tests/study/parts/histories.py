@@ -1,13 +1,11 @@
 """Histories and questions with which engines are compared, and what must be equal of their reports."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from tarry.core.policy import Policy
-from tarry.study.parts.refusals import NO_INTERVAL
 from tarry.study.question import Question
 from tarry.study.replay import replay
 
@@ -78,12 +76,5 @@ QUESTIONS = {
 
 
 def figures(report):
-    """All that a report prints as JSON, and its notes, without the intervals that parts cannot have."""
-    report = replace(
-        report, runs=tuple(replace(run, people=replace(run.people, interval=None)) for run in report.runs)
-    )
-    plain = json.loads(report.to_json())
-    for run in plain["attacks"]:
-        run["best_interval"] = None
-    plain["notes"] = [note for note in plain["notes"] if note != NO_INTERVAL]
-    return plain, [note for note in report.notes if note != NO_INTERVAL]
+    """All that a report prints as JSON, and its notes."""
+    return json.loads(report.to_json()), report.notes

@@ -16,7 +16,7 @@ import pytest
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import Question, audit
-from tarry.study.parts.refusals import NO_INTERVAL
+from tarry.study.parts.refusals import NO_DIFFERENT
 from tarry.study.parts.resources import Resources
 from tarry.study.parts.scratch import scratch_for
 
@@ -42,11 +42,8 @@ def history(size=4_000, seed=1):
 
 
 def figures(report):
-    """All figures but the intervals over people."""
-    runs = tuple(replace(run, people=replace(run.people, interval=None)) for run in report.runs)
-    plain = json.loads(replace(report, runs=runs).to_json())
-    plain["notes"] = [note for note in plain["notes"] if note != NO_INTERVAL]
-    return plain
+    """All figures and notes."""
+    return json.loads(report.to_json())
 
 
 def small_parts(monkeypatch, rows=700):
@@ -186,8 +183,6 @@ def passes_of(scratch):
 
 def says_what_the_whole_says(answer, whole, scratch):
     """The same figures; and nothing stays."""
-    for run in answer["attacks"]:
-        run["best_interval"] = None
     assert answer["attacks"] == whole["attacks"]
     assert answer["costs"] == whole["costs"]
     assert list(scratch.iterdir()) == []
@@ -219,23 +214,25 @@ def test_what_cannot_be_done_by_parts_is_refused():
         ({"practices": ["pool"]}, "the practice pool looks at a whole history"),
         ({"practices": ["threshold:5"]}, "the practice threshold:5 looks at a whole history"),
         ({"different": True}, "--different"),
-        ({"attacks": ["informed"]}, "the attack informed cannot be done by parts of a history: use the"),
+        (
+            {"attacks": ["likelihood:neighbours"], "practices": [policy()]},
+            "the attack likelihood:neighbours cannot be done by parts of a history: use the",
+        ),
     ):
         with pytest.raises(BadInput, match=refused):
             audit(table, Question(**{"practices": ["nothing"], **options}), engine="stream")
 
 
 def test_what_is_asked_besides_is_left_out_with_a_reason(tmp_path):
-    """The audit stands without a recommendation and without the long watch."""
+    """The audit stands without the long watch."""
     report = audit(
         history(300),
-        Question(time="when", watch=True),
+        Question(practices=["nothing"], time="when", watch=True),
         engine=Resources(engine="stream", jobs=1, scratch=tmp_path),
     )
 
-    assert report.no_advice.startswith("a recommendation cannot be made by parts")
     assert report.no_watch.startswith("the long watch cannot be done by parts")
-    assert NO_INTERVAL in report.notes
+    assert NO_DIFFERENT in report.notes
 
 
 def test_auto_takes_what_fits():

@@ -5,9 +5,11 @@ Here is what every attack is given and has. Ours, and those of installed package
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from tarry.core import plugins
 from tarry.core.errors import BadInput
@@ -21,13 +23,17 @@ from tarry.study.table import EventTable
 __all__ = [
     "Attack",
     "AttackKind",
+    "Learned",
+    "Lessons",
     "Observed",
+    "Occurring",
     "PairTally",
     "Totals",
     "Truth",
     "attack",
     "attack_kind",
     "best_of",
+    "middle_two",
     "no_parameter",
 ]
 
@@ -140,6 +146,54 @@ class Observed:
     labels: BoolArray | None = None  # as the policy gave them; None: not known, or it has none
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lessons:
+    """Values that an attack learns from: of some it needs every one, of others the middle ones alone.
+
+    >>> import numpy as np
+    >>> Lessons(values={"gap": np.array([5, 3, 5])}).learned({}).values["gap"].counts.tolist()
+    [1, 2]
+    """
+
+    values: Mapping[str, IntArray] = field(default_factory=dict)
+    middles: Mapping[str, IntArray] = field(default_factory=dict)
+
+    def learned(self, pairs: Mapping[str, int]) -> "Learned":
+        """All that is learned, where these are all values there are."""
+        return Learned(
+            values={
+                name: Occurring(*np.unique(each, return_counts=True)) for name, each in self.values.items()
+            },
+            middles={name: middle_two(each) for name, each in self.middles.items()},
+            pairs=pairs,
+        )
+
+
+class Occurring(NamedTuple):
+    """Values in rising order, and how often each occurs.
+
+    >>> import numpy as np
+    >>> Occurring(np.array([3]), np.array([2])).counts.tolist()
+    [2]
+    """
+
+    values: IntArray
+    counts: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What lessons come to over a whole history.
+
+    >>> Learned(values={}, middles={"gap": (3, 5)}, pairs={}).middles["gap"]
+    (3, 5)
+    """
+
+    values: Mapping[str, Occurring]
+    middles: Mapping[str, tuple[int, int] | None]  # the two that a median lies between; None: no value
+    pairs: Mapping[str, int]
+
+
 class Attack(ABC):
     """A method of claiming that two events are one person's.
 
@@ -159,8 +213,10 @@ class Attack(ABC):
     name: str  # what tables and charts call it: the text that makes it
     needs: ClassVar[str] = ""  # where it applies, in words, if that is not everywhere
     seeks: ClassVar[str] = "linked pairs"  # what its counts are of
-    #: What it counts, pairs or events, where that can be done by parts; a pair counts where it is complete.
-    by_parts: ClassVar[str] = ""
+    #: What it counts where that can be done by parts: pairs, which count where they are complete; events,
+    #: by those around them; or people, where all acts of an actor are together and nobody else's matter.
+    by_parts: str = ""
+    learns: ClassVar[bool] = False  # whether it must learn of a history before it claims
 
     def applies_to(self, practice: Practice, watcher: Observer) -> bool:  # noqa: ARG002 - most do everywhere
         """Whether the method can be used there."""
@@ -183,6 +239,25 @@ class Attack(ABC):
     ) -> list[Score]:
         """The scores that such counts make."""
         raise NotImplementedError
+
+    def lessons(self, observed: Observed, new: BoolArray) -> Lessons:
+        """What it learns from the events that are `new`, where it learns.
+
+        It may look at those up to the window around them, or at all of their actor where it counts people.
+        """
+        raise NotImplementedError
+
+    def pair_lessons(self, observed: Observed) -> Mapping[str, int]:  # noqa: ARG002 - most learn from events
+        """Counts that it learns from pairs at most the window apart."""
+        return {}
+
+    def taught(self, practice: Practice, learned: Learned) -> "Attack":
+        """The same attack once it has learned, where it learns."""
+        raise NotImplementedError
+
+    def reach(self, cutoffs: Sequence[int]) -> int:
+        """How far apart pairs are seen at most that it counts at these cutoffs, in microseconds."""
+        return max(cutoffs, default=0)
 
     def looks(self, practice: Practice) -> int:  # noqa: ARG002 - likewise
         """How far around an event it looks besides cutoff and window, in microseconds."""
@@ -211,6 +286,20 @@ def best_of(scores: Sequence[Score]) -> People:
     """
     far = [score for score in scores if (score.counts.recall or 0) >= RECALL and score.right_person]
     return People(best=max(far, key=lambda score: score.right_person or 0, default=None))
+
+
+def middle_two(values: IntArray) -> tuple[int, int] | None:
+    """The two values that their median lies between; None where there is none.
+
+    >>> middle_two(np.array([9, 2, 5])), middle_two(np.array([9, 2]))
+    ((5, 5), (2, 9))
+    """
+    count = len(values)
+    if not count:
+        return None
+    low, high = (count - 1) // 2, count // 2
+    parted = np.partition(values, (low, high))
+    return int(parted[low]), int(parted[high])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,27 @@ when they appear close together. Close is the same for all (recipient) or relati
 address is paid (informed).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
-from tarry.core.lanes import IntArray
-from tarry.study.attack import Attack, AttackKind, Observed, PairTally, Totals, Truth, no_parameter
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.study.attack import (
+    Attack,
+    AttackKind,
+    Learned,
+    Lessons,
+    Observed,
+    PairTally,
+    Totals,
+    Truth,
+    middle_two,
+    no_parameter,
+)
 from tarry.study.pairs import LONGEST, Spaced, pairs_within_own_limits, side_by_side
 from tarry.study.person import People, people_behind
 from tarry.study.practice import MICROSECONDS, Practice
@@ -111,22 +122,39 @@ def informed_attack(
     >>> informed_attack(Truth(table=table, window=10), table.time, [Fraction(1, 2)], gaps)[0].counts
     Counts(true_positives=1, false_positives=0, false_negatives=0, true_negatives=2)
     """
-    spender, candidates = truth.table.pseudonym_rank, truth.table.person_pairs
+    middle, counts = middle_two(gaps), _within_own(truth, seen, multiples, gaps)
+    cutoffs = [_middle_limit(multiple, middle) for multiple in multiples]
+    return _informed_scores(truth.totals, multiples, cutoffs, counts)
+
+
+def _within_own(truth: Truth, seen: IntArray, multiples: Sequence[Fraction], gaps: IntArray) -> PairTally:
+    """Pairs with one recipient seen within each multiple of its gap: all, of one spender, and linked."""
     distinct, place = np.unique(gaps, return_inverse=True)
     limits = [_limits(multiple, distinct)[place] for multiple in multiples]
-    close = pairs_within_own_limits(truth.table.actor_rank, seen, limits)
-    not_candidates = pairs_within_own_limits(spender, seen, limits)
-    linked_pairs = [truth.near.shown_within_own(seen, limit) for limit in limits]
+    return {
+        "own": pairs_within_own_limits(truth.table.actor_rank, seen, limits),
+        "twice": pairs_within_own_limits(truth.table.pseudonym_rank, seen, limits),
+        "linked": [truth.near.shown_within_own(seen, limit) for limit in limits],
+    }
+
+
+def _informed_scores(
+    totals: Totals, multiples: Sequence[Fraction], cutoffs: Sequence[int], counts: PairTally
+) -> list[Score]:
+    columns = (counts[name] for name in ("own", "twice", "linked"))
     return [
         Score(
-            cutoff=int(np.median(limit)) if len(limit) else 0,
+            cutoff=cutoff,
             multiple=float(multiple),
-            counts=truth.counts(linked, total - none, candidates),
+            counts=totals.counts(linked, own - twice, totals.persons),
         )
-        for multiple, limit, linked, total, none in zip(
-            multiples, limits, linked_pairs, close, not_candidates, strict=True
-        )
+        for multiple, cutoff, own, twice, linked in zip(multiples, cutoffs, *columns, strict=True)
     ]
+
+
+def _middle_limit(multiple: Fraction, middle: tuple[int, int] | None) -> int:
+    """The median of the limits, which grow with the gaps: so that of the middle ones."""
+    return 0 if middle is None else int(np.median(_limits(multiple, np.array(middle))))
 
 
 def recipient_gaps(table: EventTable, window: int, default: int) -> IntArray:
@@ -204,18 +232,50 @@ class _OneCutoff(Attack):
 class _Informed(Attack):
     """Without multiples the median recipient is judged by the cutoff itself, others in proportion."""
 
+    by_parts = "people"
+    learns = True
     name: str
     multiples: tuple[Fraction, ...]
+    middles: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)  # once it has learned
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        truth, seen = observed.truth, observed.seen
+        everything = np.ones(len(observed.seen), dtype=np.bool_)
+        learned = self.lessons(observed, everything).learned({})
+        taught, totals = self.taught(observed.practice, learned), observed.truth.totals
+        return taught.scores_of(observed.practice, totals, cutoffs, taught.tally(observed, cutoffs))
+
+    def lessons(self, observed: Observed, new: BoolArray) -> Lessons:  # noqa: ARG002 - all of a recipient are
+        """The gaps, one a payment and one a recipient."""
+        table = observed.truth.table
+        gaps = recipient_gaps(table, observed.truth.window, _DEFAULT_GAP)
+        first = np.flatnonzero(np.diff(table.actor_rank, prepend=-1))
+        return Lessons(middles={"payments": gaps, "recipients": gaps[first]})
+
+    def taught(self, practice: Practice, learned: Learned) -> "_Informed":  # noqa: ARG002 - claims know no policy
+        return replace(self, middles=learned.middles)
+
+    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
+        truth = observed.truth
         gaps = recipient_gaps(truth.table, truth.window, _DEFAULT_GAP)
+        return _within_own(truth, observed.seen, self._multiples(cutoffs), gaps)
+
+    def scores_of(
+        self,
+        practice: Practice,  # noqa: ARG002 - likewise
+        totals: Totals,
+        cutoffs: Sequence[int],
+        counts: PairTally,
+    ) -> list[Score]:
+        multiples, middle = self._multiples(cutoffs), self.middles["payments"]
+        shown = [_middle_limit(each, middle) for each in multiples] if self.multiples else cutoffs
+        return _informed_scores(totals, multiples, shown, counts)
+
+    def _multiples(self, cutoffs: Sequence[int]) -> Sequence[Fraction]:
         if self.multiples:
-            return informed_attack(truth, seen, self.multiples, gaps)
-        each = gaps[np.flatnonzero(np.diff(truth.table.actor_rank, prepend=-1))]  # one a recipient
-        middle = max(1, int(np.median(each))) if len(each) else 1
-        scores = informed_attack(truth, seen, [Fraction(cutoff, middle) for cutoff in cutoffs], gaps)
-        return [replace(score, cutoff=cutoff) for score, cutoff in zip(scores, cutoffs, strict=True)]
+            return self.multiples
+        both = self.middles["recipients"]
+        middle = 1 if both is None else max(1, int(np.median(both)))
+        return [Fraction(cutoff, middle) for cutoff in cutoffs]
 
 
 def _make_cutoff(parameter: str) -> Attack:

@@ -1,7 +1,7 @@
 """The likelihood-ratio attack on a history: pairs whose difference is likelier batched than not."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -10,10 +10,20 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.mechanism import Mechanism
 from tarry.core.plan_release import rows_by_gap
+from tarry.core.policy import Policy
 from tarry.study import kernels
-from tarry.study.attack import Attack, AttackKind, Observed
+from tarry.study.attack import (
+    Attack,
+    AttackKind,
+    Learned,
+    Lessons,
+    Observed,
+    Occurring,
+    PairTally,
+    Totals,
+)
 from tarry.study.attack.likelihood import MOST_TICKS, GapLaw, PairLaws, law_ticks, pair_laws
-from tarry.study.batching import in_batch_gaps, null_gaps
+from tarry.study.batching import batch_gaps, null_gaps
 from tarry.study.practice import MICROSECONDS, Observer, Practice
 from tarry.study.replay import label, numbered
 from tarry.study.score import Score
@@ -25,12 +35,25 @@ Kind = tuple[int, int]  # the gaps of a pair's first and second event, by number
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _View:
-    """What the attack knows and sees. Events of the same gap are of one class."""
+class _Known:
+    """What the attack knows of a policy and a history. Events of the same gap are of one class."""
 
-    classes: IntArray  # of each row; 0 is the policy's own gap
+    policy: Policy  # with its gaps by number
+    laws: dict[Kind, PairLaws]  # all of one reach; 0 is the policy's own gap
+
+    @property
+    def tick(self) -> int:
+        """Microseconds."""
+        return int(self.policy.tick * MICROSECONDS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _View:
+    """What the attack knows and sees."""
+
+    classes: IntArray  # of each row
     seen: IntArray  # ticks
-    laws: dict[Kind, PairLaws]  # all of one reach
+    laws: dict[Kind, PairLaws]
 
 
 def difference_attack(
@@ -58,37 +81,20 @@ def difference_attack(
     >>> difference_attack(observed, [60 * minute])[0].counts.true_positives
     1
     """
-    view, tick = _view(observed, neighbours=neighbours)
-    thresholds = [view.laws[0, 0].threshold_at(cutoff // tick) for cutoff in cutoffs]
-    linked_pairs = _linked(observed, view, thresholds)
-    flagged = [_telling(observed, view, threshold) for threshold in thresholds]
-    return [
-        Score(cutoff=cutoff, counts=observed.truth.counts(linked, claimed), persons=persons)
-        for cutoff, linked, (claimed, persons) in zip(cutoffs, linked_pairs, flagged, strict=True)
-    ]
+    name = "likelihood:neighbours" if neighbours else "likelihood"
+    return _Likelihood(name, neighbours).score(observed, cutoffs)
 
 
-def _view(observed: Observed, *, neighbours: bool) -> tuple[_View, int]:
-    if observed.practice.policy is None:
-        raise BadInput(
-            f"the attack likelihood needs a policy to know, and {observed.practice.name} is none",
-            "give a policy",
-        )
-    policy, table = numbered(observed.practice.policy), observed.truth.table
-    tick = int(policy.tick * MICROSECONDS)
-    in_batch = _gap_law(in_batch_gaps(table, observed.truth.window), tick, "gaps inside batches")
-    classes = np.zeros(len(table), dtype=np.int64)
-    mechanisms = []
-    for number, (gap, rows) in enumerate(rows_by_gap(policy, table.history)):
-        classes[rows] = number
-        mechanisms.append(policy.mechanism(gap))
-    if neighbours:
-        null = _gap_law(null_gaps(table), tick, "gaps between different people")
+def _taught(policy: Policy, learned: Learned) -> _Known:
+    policy = numbered(policy)
+    in_batch = _gap_law(learned.values["in_batch"], "gaps inside batches")
+    mechanisms = [policy.mechanism(gap) for gap in policy.gaps]
+    if "null" in learned.values:
+        null = _gap_law(learned.values["null"], "gaps between different people")
     else:
         null = _any_gap(mechanisms, in_batch)
-
-    given = observed.labels
-    lone = _lone(observed, label(policy, table.history).batched if given is None else given)
+    pairs, earlier, later = (learned.pairs[name] for name in ("pairs", "earlier", "later"))
+    lone = (earlier / pairs, later / pairs) if pairs else (0.0, 0.0)
 
     def laws(reach: int) -> dict[Kind, PairLaws]:
         return {
@@ -104,7 +110,14 @@ def _view(observed: Observed, *, neighbours: bool) -> tuple[_View, int]:
         }
 
     farthest = max(law.reach for law in laws(0).values()) if len(mechanisms) > 1 else 0
-    return _View(classes=classes, seen=observed.seen // tick, laws=laws(farthest)), tick
+    return _Known(policy=policy, laws=laws(farthest))
+
+
+def _view(observed: Observed, known: _Known) -> _View:
+    classes = np.zeros(len(observed.seen), dtype=np.int64)
+    for number, (_, rows) in enumerate(rows_by_gap(known.policy, observed.truth.table.history)):
+        classes[rows] = number
+    return _View(classes=classes, seen=observed.seen // known.tick, laws=known.laws)
 
 
 def _linked(observed: Observed, view: _View, thresholds: Sequence[float]) -> list[int]:
@@ -163,16 +176,6 @@ def _inside(view: _View, groups: IntArray, threshold: float) -> int:
     return total
 
 
-def _lone(observed: Observed, batched: BoolArray) -> tuple[float, float]:
-    """How often the earlier, and the later, of a linked pair is labelled unbatched all the same.
-
-    The policy's labels may look at another window than the truth, or back only.
-    """
-    near = observed.truth.near
-    pairs, earlier, later = kernels.count_lone(near.target, near.ends, batched)
-    return (earlier / pairs, later / pairs) if pairs else (0.0, 0.0)
-
-
 def _any_gap(mechanisms: Sequence[Mechanism], in_batch: GapLaw) -> GapLaw:
     """All gaps alike, as far as two delays and a batch can reach."""
     longest = max(law_ticks(m.pair.unbatched, _LEFT) for m in mechanisms)
@@ -186,27 +189,103 @@ def _any_gap(mechanisms: Sequence[Mechanism], in_batch: GapLaw) -> GapLaw:
     return GapLaw.of_masses(masses / masses.sum())
 
 
-def _gap_law(gaps: IntArray, tick: int, what: str) -> GapLaw:
-    if not len(gaps):
+def _gap_law(gaps: Occurring, what: str) -> GapLaw:
+    if not len(gaps.values):
         raise NotPossible(
             f"the likelihood attack needs {what} to learn from, and this history has none: leave it out"
         )
-    return GapLaw.of_sample(-(-gaps // tick))
+    return GapLaw(distances=gaps.values, masses=gaps.counts / gaps.counts.sum())
 
 
 @dataclass(frozen=True)
 class _Likelihood(Attack):
-    """The likelihood of a difference is that of two releases, not of a poller's looks at them."""
+    """The likelihood of a difference is that of two releases, not of a poller's looks at them.
+
+    It learns first: how far apart acts of a batch arrive, and how often labels miss one of them.
+    """
 
     name: str
     neighbours: bool
+    by_parts: str = ""
+    known: _Known | None = None
+    learns = True
     needs = "a policy, and an observer who is notified or reads the archive"
 
     def applies_to(self, practice: Practice, watcher: Observer) -> bool:
         return practice.policy is not None and watcher.sees_releases
 
     def score(self, observed: Observed, cutoffs: Sequence[int]) -> list[Score]:
-        return difference_attack(observed, cutoffs, neighbours=self.neighbours)
+        policy, table = _policy(observed.practice), observed.truth.table
+        lessons = self.lessons(observed, np.ones(len(table), dtype=np.bool_))
+        if self.neighbours:
+            null = _ticks(null_gaps(table), policy)
+            lessons = replace(lessons, values={**lessons.values, "null": null})
+        informed = self.taught(observed.practice, lessons.learned(self.pair_lessons(observed)))
+        counts = informed.tally(observed, cutoffs)
+        return self.scores_of(observed.practice, observed.truth.totals, cutoffs, counts)
+
+    def lessons(self, observed: Observed, new: BoolArray) -> Lessons:
+        """The gaps inside batches, in ticks; each belongs to its later act."""
+        gaps = batch_gaps(observed.truth.table, observed.truth.window, new)
+        return Lessons(values={"in_batch": _ticks(gaps, _policy(observed.practice))})
+
+    def pair_lessons(self, observed: Observed) -> Mapping[str, int]:
+        """Linked pairs, and how often the earlier, and the later, is labelled unbatched all the same.
+
+        The policy's labels may look at another window than the truth, or back only.
+        """
+        near, labels = observed.truth.near, observed.labels
+        if labels is None:
+            labels = label(numbered(_policy(observed.practice)), observed.truth.table.history).batched
+        counted = kernels.count_lone(near.target, near.ends, labels)
+        return dict(zip(("pairs", "earlier", "later"), map(int, counted), strict=True))
+
+    def taught(self, practice: Practice, learned: Learned) -> "_Likelihood":
+        return replace(self, known=_taught(_policy(practice), learned))
+
+    def reach(self, cutoffs: Sequence[int]) -> int:
+        """As far as batched acts can be apart, whatever the cutoffs are; and a tick that is cut off."""
+        known = self.known
+        return max(cutoffs, default=0) if known is None else (known.laws[0, 0].reach + 1) * known.tick
+
+    def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
+        if self.known is None:
+            raise RuntimeError("the attack likelihood counts once it has learned")
+        view = _view(observed, self.known)
+        thresholds = [view.laws[0, 0].threshold_at(cutoff // self.known.tick) for cutoff in cutoffs]
+        flagged = [_telling(observed, view, threshold) for threshold in thresholds]
+        return {
+            "linked": _linked(observed, view, thresholds),
+            "claimed": [claimed for claimed, _ in flagged],
+            "persons": [persons for _, persons in flagged],
+        }
+
+    def scores_of(
+        self,
+        practice: Practice,  # noqa: ARG002 - the counts say it all
+        totals: Totals,
+        cutoffs: Sequence[int],
+        counts: PairTally,
+    ) -> list[Score]:
+        columns = (counts[name] for name in ("linked", "claimed", "persons"))
+        return [
+            Score(cutoff=cutoff, counts=totals.counts(linked, claimed), persons=persons)
+            for cutoff, linked, claimed, persons in zip(cutoffs, *columns, strict=True)
+        ]
+
+
+def _policy(practice: Practice) -> Policy:
+    if practice.policy is None:
+        raise BadInput(
+            f"the attack likelihood needs a policy to know, and {practice.name} is none", "give a policy"
+        )
+    return practice.policy
+
+
+def _ticks(gaps: IntArray, policy: Policy) -> IntArray:
+    """Rounded up."""
+    ticks: IntArray = -(-gaps // int(policy.tick * MICROSECONDS))
+    return ticks
 
 
 def _make(parameter: str) -> Attack:
@@ -214,7 +293,9 @@ def _make(parameter: str) -> Attack:
         raise BadInput(
             f"the attack likelihood knows no {parameter!r}", "write likelihood or likelihood:neighbours"
         )
-    return _Likelihood("likelihood:neighbours" if parameter else "likelihood", bool(parameter))
+    if parameter:
+        return _Likelihood("likelihood:neighbours", neighbours=True)
+    return _Likelihood("likelihood", neighbours=False, by_parts="pairs")
 
 
 LIKELIHOOD = AttackKind(

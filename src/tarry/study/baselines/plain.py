@@ -1,6 +1,6 @@
 """Plain delays: none at all, all the delay there is, and a uniform one for each event (jitter)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import ClassVar
@@ -73,6 +73,7 @@ class AllAtEnd(Practice):
 
     draws: ClassVar[bool] = False  # the same every time
     moment: int | None = None  # microseconds; the last arrival where none is given
+    last: int | None = None  # that of the whole history, where a part of it is shown
 
     def __post_init__(self) -> None:
         if self.moment is not None and not _FIRST <= self.moment <= _LAST:
@@ -100,8 +101,17 @@ class AllAtEnd(Practice):
     def show(self, history: History, draw: Seeded) -> Shown:  # noqa: ARG002 - no chance in it
         """Replay a history."""
         times = arrivals(history)
-        end = times.max(initial=np.iinfo(np.int64).min) if self.moment is None else self.moment
+        ends = (end for end in (self.moment, self.last) if end is not None)
+        end = next(ends, times.max(initial=np.iinfo(np.int64).min))
         return shown_at(np.maximum(times, end))
+
+    def looks(self) -> int:
+        """At no other event, once the last arrival is known."""
+        return 0
+
+    def ending(self, last: int) -> "AllAtEnd":
+        """The same, where the last arrival of the history is known."""
+        return replace(self, last=last)
 
 
 NOTHING = Habit(

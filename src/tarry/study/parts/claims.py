@@ -1,85 +1,29 @@
-"""What attacks claim by parts: counts of pairs at cutoffs, and the people whom claims are about."""
+"""What attacks claim by parts: counts of pairs and events at cutoffs."""
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attack import Attack, Observed, PairTally, Totals, Truth, best_of
+from tarry.study.attack import PairTally, Totals, best_of
 from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
-from tarry.study.exact_sums import ONE, shares_in_parts, total
 from tarry.study.parts.asking import Inquiry, Program
+from tarry.study.parts.attempt import Attempt, OfCase
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
-from tarry.study.parts.partial import TOP, Partial
-from tarry.study.parts.view import Setting, View, firsts
-from tarry.study.person import (
-    CONFIDENCES,
-    SIZES,
-    Calls,
-    People,
-    SizeOfActivity,
-    claims_about,
-    own_pairs,
-)
+from tarry.study.parts.lessons import OfPeople, taught
+from tarry.study.parts.partial import Partial
+from tarry.study.parts.people import people_called
+from tarry.study.parts.view import Setting, View
+from tarry.study.person import CONFIDENCES, People
 from tarry.study.score import Score
 from tarry.study.table import EventTable
 
-__all__ = ["Attempt", "Called", "EventCounts", "PairCounts", "attacked"]
+__all__ = ["EventCounts", "PairCounts", "PeopleCounts", "attacked"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """One attack on one draw of one practice, through one observer's eyes.
-
-    >>> Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9).reach(100)
-    109
-    """
-
-    practice: int  # by its number
-    draw: int
-    observer: int  # by its number
-    method: Attack
-    looks: int  # microseconds: how far around an event its release depends on others
-    spread: int  # microseconds: how much further apart than seen two events may have arrived
-
-    def reach(self, cutoff: int) -> int:
-        """Arrivals of events seen at most a cutoff apart are at most so far apart."""
-        return max(cutoff, 0) + self.spread
-
-    def observed(self, view: View, table: EventTable, rows: BoolArray) -> Observed:
-        """These events of a part, as the observer saw them."""
-        setting, shown = view.setting, view.shown(self.practice, self.draw)
-        return Observed(
-            truth=Truth(table=table, window=setting.window),
-            practice=setting.practices[self.practice],
-            seen=setting.observers[self.observer].see(shown)[rows],
-            labels=None if shown.batched is None else shown.batched[rows],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _OfCase:
-    """What looks as far as the pairs of a case at a cutoff."""
-
-    case: Attempt
-    farthest: int  # microseconds: the longest cutoff
-
-    @property
-    def before(self) -> int:
-        """Both events of every pair, and what their releases depend on."""
-        return self.case.reach(self.farthest) + self.case.looks
-
-    @property
-    def after(self) -> int:
-        """What releases depend on."""
-        return self.case.looks
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairCounts(_OfCase):
+class PairCounts(OfCase):
     """The pairs that a method counts, at some cutoffs.
 
     >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
@@ -93,9 +37,7 @@ class PairCounts(_OfCase):
         """Count one part."""
 
         def count(table: EventTable, rows: BoolArray) -> Mapping[str, int]:
-            return _named(
-                self.case.method.tally(self.case.observed(view, table, rows), self.cutoffs), self.cutoffs
-            )
+            return _named(self.case.method.tally(self.case.observed(view, table, rows), self.cutoffs))
 
         return Looked(partial=Partial(sums=slice_counts(view, self.case.reach(self.farthest), count)))
 
@@ -105,7 +47,7 @@ class PairCounts(_OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EventCounts(_OfCase):
+class EventCounts(OfCase):
     """The events that a method counts, at some cutoffs, with others around them on both sides.
 
     >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
@@ -138,97 +80,60 @@ class EventCounts(_OfCase):
         rows = near & view.looked_at
         observed = self.case.observed(view, view.table.keep(rows), rows)
         tally = self.case.method.tally_events(observed, view.own[rows], self.cutoffs)
-        return Looked(partial=Partial(sums=_named(tally, self.cutoffs)))
+        return Looked(partial=Partial(sums=_named(tally)))
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - it has no rows
         """Nothing: there are no rows."""
         return Partial()
 
 
-def _named(tally: PairTally, cutoffs: Sequence[int]) -> dict[str, int]:
-    """Each count of each cutoff under a name of its own."""
+@dataclass(frozen=True, kw_only=True)
+class PeopleCounts:
+    """What a method counts of the acts of one actor at a time, at some cutoffs.
+
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> PeopleCounts(of=OfPeople(case=case, setting=Setting(practices=())), cutoffs=(10,)).before
+    5
+    """
+
+    of: OfPeople
+    cutoffs: Sequence[int]  # microseconds
+
+    @property
+    def before(self) -> int:
+        """What releases depend on."""
+        return self.of.before
+
+    @property
+    def after(self) -> int:
+        """Likewise."""
+        return self.of.after
+
+    def look(self, view: View) -> Looked:
+        """All acts."""
+        return self.of.rows(view)
+
+    def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
+        """Count the acts of some actors."""
+        tally = self.of.case.method.tally(self.of.observed(rows), self.cutoffs)
+        return Partial(sums=_named(tally))
+
+
+def _named(tally: PairTally) -> dict[str, int]:
+    """Each count under a name of its own: its own, and its place."""
     return {
-        f"{name}@{cutoff}": number
-        for name, numbers in tally.items()
-        for cutoff, number in zip(cutoffs, numbers, strict=True)
+        f"{name}@{place}": number for name, numbers in tally.items() for place, number in enumerate(numbers)
     }
 
 
-def _tally(partial: Partial, cutoffs: Sequence[int]) -> PairTally:
+def _tally(partial: Partial) -> PairTally:
     """The counts by name again."""
-    names = dict.fromkeys(name.partition("@")[0] for name in partial.sums)
-    return {name: [partial.sums[f"{name}@{cutoff}"] for cutoff in cutoffs] for name in names}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Called(_OfCase):
-    """The people whom claims at a cutoff are about.
-
-    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
-    >>> Called(case=case, farthest=-1).before
-    14
-    """
-
-    def look(self, view: View) -> Looked:
-        """One row for each person of a part: acts, own pairs, and other claims about their acts."""
-        rows = view.since(self.case.reach(self.farthest)) & view.looked_at
-        halo = rows & view.halo
-        people = np.concatenate([self._people(view, rows, 1), self._people(view, halo, -1)])
-        return Looked(partial=Partial(), rows={"people": people})
-
-    def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
-        """How many people are called, and how the right claims are spread over them."""
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        begin = firsts(rows[:, 0])
-        if not len(begin):
-            return Partial()
-        acts, own, others = np.add.reduceat(rows[:, 1:], begin).T
-        # Claims about an act are met from it, so one about two acts of a person is met twice.
-        claims = others - own
-        about = claims > 0
-        sums = {
-            "called": int((own > 0).sum()),
-            "own": total(own),
-            "about": int(about.sum()),
-            "right": total(shares_in_parts(own[about], claims[about])),
-        }
-        for number, (least, most) in enumerate(SIZES):
-            inside = (acts >= least) & (acts <= (most or acts.max()))
-            sums[f"people{number}"] = int(inside.sum())
-            sums[f"called{number}"] = int((inside & (own > 0)).sum())
-        return Partial(sums=sums, tops={"own": tuple(np.sort(own)[::-1][:TOP].tolist())})
-
-    def calls(self, people: int, partial: Partial) -> Calls:
-        """As `calls_at` has them."""
-        sums, top = partial.sums, partial.tops.get("own", ())
-        right = sums.get("own", 0)
-        return Calls(
-            cutoff=self.farthest,
-            people=people,
-            called=sums.get("called", 0),
-            top_share=top[0] / right if right else None,
-            top_ten_share=sum(top) / right if right else None,
-            mean_right=sums["right"] / (sums["about"] * ONE) if sums.get("about") else None,
-            sizes=tuple(
-                SizeOfActivity(
-                    least=least,
-                    most=most,
-                    people=sums.get(f"people{number}", 0),
-                    called=sums.get(f"called{number}", 0),
-                )
-                for number, (least, most) in enumerate(SIZES)
-            ),
-        )
-
-    def _people(self, view: View, which: BoolArray, sign: int) -> IntArray:
-        table = view.table.keep(which)
-        seen = self.case.observed(view, table, which).seen
-        begin = firsts(table.actor)
-        if not len(begin):
-            return np.zeros((0, 4), dtype=np.int64)
-        acts = np.diff(np.append(begin, len(table)))
-        counts = (acts, own_pairs(table, seen, self.farthest), claims_about(table, seen, self.farthest))
-        return np.stack([table.actor[begin], *(sign * count for count in counts)], axis=1)
+    names: dict[str, int] = {}
+    for name in partial.sums:
+        names[name.partition("@")[0]] = 1 + names.get(name.partition("@")[0], 0)
+    return {
+        name: [partial.sums[f"{name}@{place}"] for place in range(size)] for name, size in names.items()
+    }
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -250,18 +155,19 @@ def attacked(
     >>> found = LedgerSums(sums={"linked": 1, "events": 3})
     >>> [counts] = next(attacked(case, Setting(practices=()), [60], found, unit=1, farthest=None))
     >>> counts.cutoffs
-    (60,)
+    [60]
     """
-    searches: list[Seeking] = []
-    if farthest is not None:
-        searches.append(seek_best(unit, farthest))
-        if case.draw == 0:
-            searches.extend(seek_longest(unit, farthest, right) for right in CONFIDENCES)
-    scores, *answers = yield from _together(case, setting, found.totals, [_given(cutoffs), *searches])
+    if case.method.learns:
+        case = replace(case, method=(yield from taught(case, setting)))
     if farthest is None:
+        scores = yield from _scored(case, setting, found.totals, cutoffs)
         return scores, best_of(scores)
-    calls = yield from _called(case, found.people, answers[1:])
-    return scores, People(best=answers[0], calls=calls)
+    searches: list[Seeking] = [seek_best(unit, farthest)]
+    if case.draw == 0:
+        searches.extend(seek_longest(unit, farthest, right) for right in CONFIDENCES)
+    scores, *answers = yield from _together(case, setting, found.totals, [_given(cutoffs), *searches])
+    people = yield from people_called(case, found, answers[0], answers[1:])
+    return scores, people
 
 
 def _given(cutoffs: Sequence[int]) -> Generator[Sequence[int], Sequence[Score], Sequence[Score]]:
@@ -280,10 +186,8 @@ def _together(
     wanted = {number: next(search) for number, search in enumerate(searches)}
     while wanted:
         cutoffs = tuple(sorted({cutoff for each in wanted.values() for cutoff in each}))
-        [partial] = yield [_counts(case, setting, cutoffs)]
-        tally = _tally(partial, cutoffs)
-        practice = setting.practices[case.practice]
-        scores = {score.cutoff: score for score in case.method.scores_of(practice, totals, cutoffs, tally)}
+        scored = yield from _scored(case, setting, totals, cutoffs)
+        scores = dict(zip(cutoffs, scored, strict=True))
         for number, mine in list(wanted.items()):
             try:
                 wanted[number] = searches[number].send([scores[cutoff] for cutoff in mine])
@@ -293,20 +197,19 @@ def _together(
     return answers
 
 
+def _scored(
+    case: Attempt, setting: Setting, totals: Totals, cutoffs: Sequence[int]
+) -> Program[list[Score]]:
+    [partial] = yield [_counts(case, setting, cutoffs)]
+    practice = setting.practices[case.practice]
+    return case.method.scores_of(practice, totals, cutoffs, _tally(partial))
+
+
 def _counts(case: Attempt, setting: Setting, cutoffs: Sequence[int]) -> Inquiry:
-    farthest = max(cutoffs, default=0)
+    if case.method.by_parts == "people":
+        return PeopleCounts(of=OfPeople(case=case, setting=setting), cutoffs=cutoffs)
+    farthest = case.method.reach(cutoffs)
     if case.method.by_parts == "pairs":
         return PairCounts(case=case, farthest=farthest, cutoffs=cutoffs)
     least = max(setting.window, case.method.looks(setting.practices[case.practice]))
     return EventCounts(case=case, farthest=farthest, cutoffs=cutoffs, least=least)
-
-
-def _called(case: Attempt, people: int, longest: Sequence[Score | None]) -> Program[dict[float, Calls]]:
-    asks = [Called(case=case, farthest=-1 if one is None else one.cutoff) for one in longest]
-    if not asks:
-        return {}
-    partials = yield asks
-    return {
-        confidence: ask.calls(people, partial)
-        for confidence, ask, partial in zip(CONFIDENCES, asks, partials, strict=True)
-    }

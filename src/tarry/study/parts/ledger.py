@@ -128,6 +128,11 @@ class LedgerSums:
         return self.sums["linked"]
 
     @property
+    def events(self) -> int:
+        """How many events there are."""
+        return self.sums["events"]
+
+    @property
     def people(self) -> int:
         """How many actors there are."""
         return self.sums.get("actor", 0)

@@ -10,10 +10,12 @@ import polars as pl
 
 from tarry.core.entropy import stable_code
 from tarry.core.errors import BadInput, NotPossible
-from tarry.readers.batches import Batches
+from tarry.readers.batches import LINE, Batches
 from tarry.readers.columns import Wanted
+from tarry.readers.faults import Unreadable
 from tarry.study.parts.scratch import SORTING, Scratch
 from tarry.study.question import Question
+from tarry.study.source import SourceAccount
 from tarry.study.table import LEAST_EVENTS, says_yes
 
 if TYPE_CHECKING:  # an extra of its own
@@ -39,6 +41,16 @@ class Ordered:
     unreadable: tuple[tuple[int, str], ...]  # the first few rows that could not be read: row and reason
     unreadable_count: int = 0
 
+    @property
+    def account(self) -> SourceAccount:
+        """How the source was read."""
+        return SourceAccount(
+            rows=self.rows,
+            unreadable=tuple(Unreadable(line, reason) for line, reason in self.unreadable),
+            unreadable_count=self.unreadable_count,
+            notes=self.notes,
+        )
+
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> "Ordered":
         """What was kept as plain values."""
@@ -47,8 +59,8 @@ class Ordered:
         return cls(**{**plain, **lists, "unreadable": unreadable})
 
 
-def open_batches(path: Path, question: Question) -> Batches:
-    """The events of a file, with the columns that the question needs.
+def open_batches(path: Path, question: Question, *, lines: bool = False) -> Batches:
+    """The events of a file, with the columns that the question needs; with `lines` also their rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -66,7 +78,8 @@ def open_batches(path: Path, question: Question) -> Batches:
     batches = Batches(path, wanted, question.time_unit)
     also = [name for name in (question.track, question.declared) if name is not None]
     marks = _mark_column(batches, question)
-    return Batches(path, wanted, question.time_unit, [*also, *([] if marks is None else [marks])])
+    marked = [] if marks is None else [marks]
+    return Batches(path, wanted, question.time_unit, [*also, *marked], lines=lines)
 
 
 def ordered(
@@ -141,6 +154,8 @@ def _numbered(batch: pl.DataFrame, question: Question, marks: str | None) -> pl.
         columns.append(_marked(batch[marks], strictly=bool(question.without_bots)))
     elif question.without_bots:
         columns.append(_bot_names(batch["actor"]))
+    if LINE in batch.columns:
+        columns.append(batch[LINE].alias("line"))
     return pl.DataFrame(columns)
 
 
@@ -224,7 +239,7 @@ def _sort(
         kept, more = _without_busy(base, kept, question)
         kept, once = _collapsed(base, kept, question)
         order = ", ".join(
-            name for name in ("time", "actor", "target", "declared", "track") if name in there
+            name for name in ("time", "actor", "target", "declared", "track", "line") if name in there
         )
         with scratch.whole("sorted.parquet") as draft:
             base.execute(

@@ -3,15 +3,14 @@
 from tarry.core.errors import BadInput
 from tarry.study.question import Question
 
-__all__ = ["NO_ADVICE", "NO_INTERVAL", "NO_WATCH", "check_by_parts"]
+__all__ = ["NO_DIFFERENT", "NO_WATCH", "check_by_parts"]
 
 _MEMORY = "use the engine memory, on a shorter history if need be"
 #: Of what is left out, beside which the audit stands.
-NO_ADVICE = f"a recommendation cannot be made by parts of a history: {_MEMORY}"
 NO_WATCH = f"the long watch cannot be done by parts of a history: {_MEMORY}"
-NO_INTERVAL = (
-    "intervals over people cannot be drawn by parts of a history, and are left out: "
-    "the engine memory draws them"
+NO_DIFFERENT = (
+    "how often different people act close together cannot be counted by parts, and is left out: "
+    "the engine memory counts it"
 )
 
 

@@ -2,15 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
+from typing import TypeVar
 
+from tarry.core.errors import NotPossible
 from tarry.study.audit import Report, Stages
+from tarry.study.further import advising_options, with_more
+from tarry.study.parts.advice import AFTER_ALL, BEFORE_ALL, advise_by_parts, split_moments
 from tarry.study.parts.asking import Program, drive
-from tarry.study.parts.claims import Attempt, attacked
+from tarry.study.parts.attempt import Attempt
+from tarry.study.parts.claims import attacked
 from tarry.study.parts.costs import Replayed, replayed
+from tarry.study.parts.crop import Cropped
 from tarry.study.parts.engine import Engine
 from tarry.study.parts.ledger import LedgerSums, ledger
-from tarry.study.parts.refusals import NO_ADVICE, NO_INTERVAL, NO_WATCH, check_by_parts
+from tarry.study.parts.refusals import NO_DIFFERENT, NO_WATCH, check_by_parts
 from tarry.study.parts.survey import Surveyed, survey
 from tarry.study.parts.view import Setting
 from tarry.study.practice import MICROSECONDS, Practice
@@ -18,11 +25,15 @@ from tarry.study.question import Question
 from tarry.study.runs import AttackRun, reaching
 from tarry.study.source import SourceAccount
 
-__all__ = ["audit_by_parts", "setting_of"]
+__all__ = ["audit_by_parts", "setting_of", "tried_on"]
+
+T = TypeVar("T")
 
 
 def audit_by_parts(engine: Engine, question: Question, progress: Stages | None = None) -> Report:
     """The report of a history that an engine has in slices; what cannot be done by parts is said in it.
+
+    With the recommendation and the comparison, if they are asked for.
 
     >>> from tarry.study.parts.engine import InMemory
     >>> from tarry.study.table import event_table
@@ -32,9 +43,41 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
     (1, 0.5)
     """
     check_by_parts(question)
-    setting = setting_of(question)
     passed = _passes(progress)
-    [surveyed] = drive(engine, setting, [survey(setting)], passed)
+
+    def measured(part: Engine, asked: Question, *, search: bool = True) -> Report:
+        return _measured(part, asked, passed, search=search)
+
+    def later(asked: Question, _: str) -> Report:
+        first = split_moments(engine)[0]
+        return measured(Cropped(engine=engine, start=first[1], end=AFTER_ALL), asked)
+
+    return with_more(
+        measured(engine, question),
+        lambda asked: advise_by_parts(engine, partial(measured, search=False), **advising_options(asked)),
+        lambda asked, _: measured(Cropped(engine=engine, start=BEFORE_ALL, end=AFTER_ALL), asked),
+        later,
+    )
+
+
+def tried_on(engine: Engine, question: Question) -> Report:
+    """All measures at the cutoffs of the question alone: how a recommendation tries policies.
+
+    >>> from tarry.study.parts.engine import InMemory
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> tried_on(InMemory(table=table), Question(practices=["nothing"])).runs[0].people.calls
+    {}
+    """
+    return _measured(engine, question, _passes(None), search=False)
+
+
+def _measured(engine: Engine, question: Question, passed: Callable[[], None], *, search: bool) -> Report:
+    """All measures; with `search` the best cutoff is looked for among all of them."""
+    [surveyed] = drive(engine, setting_of(question), [survey(setting_of(question))], passed)
+    last = surveyed.measures.last
+    question = replace(question, practices=[practice.ending(last) for practice in question.practices])
+    setting = setting_of(question)
     reaches = {practice.name: _reach(question, practice) for practice in question.practices}
     draws = _draws(question)
     programs: list[Program[Replayed]] = [replayed(setting, practice, draw) for practice, draw in draws]
@@ -42,13 +85,13 @@ def audit_by_parts(engine: Engine, question: Question, progress: Stages | None =
         engine, setting, [ledger(question.window, [*reaches.values()]), *programs], passed
     )
     seen = dict(zip(draws, answers, strict=True))
-    runs = _attacked(engine, question, found, seen, passed)
+    runs, notes = _attacked(engine, question, found, seen, passed, search=search)
     report = _report(question, surveyed, found, runs, reaches)
     return replace(
         report,
         costs=tuple(each.cost for each in seen.values()),
         reading=engine.reading,
-        remarks=tuple(dict.fromkeys([*engine.notes, *report.remarks])),
+        remarks=tuple(dict.fromkeys([*engine.notes, *report.remarks, *notes])),
     )
 
 
@@ -88,8 +131,10 @@ def _attacked(
     found: LedgerSums,
     seen: Mapping[tuple[int, int], Replayed],
     passed: Callable[[], None],
-) -> list[AttackRun]:
-    """Every attack on every draw through every observer's eyes."""
+    *,
+    search: bool,
+) -> tuple[list[AttackRun], list[str]]:
+    """Every attack on every draw through every observer's eyes; a note of each that is not possible."""
     setting = setting_of(question)
     programs, runs = [], []
     for (number, draw), watcher, method in product(seen, range(len(question.observers)), question.attacks):
@@ -108,11 +153,8 @@ def _attacked(
         )
         cutoffs = question.cutoffs if first is None else reaching(question, first.spread)
         unit = 1 if moved is None else moved.unit
-        programs.append(
-            attacked(
-                case, setting, cutoffs, found, unit=unit, farthest=method.farthest(question.window, spread)
-            )
-        )
+        farthest = method.farthest(question.window, spread) if search else None
+        programs.append(attacked(case, setting, cutoffs, found, unit=unit, farthest=farthest))
         runs.append(
             AttackRun(
                 attack=method.name,
@@ -123,11 +165,24 @@ def _attacked(
                 seeks=method.seeks,
             )
         )
-    answers = drive(engine, setting, programs, passed)
-    return [
-        replace(run, scores=tuple(scores), people=people)
-        for run, (scores, people) in zip(runs, answers, strict=True)
-    ]
+    answers = drive(engine, setting, [_if_possible(program) for program in programs], passed)
+    done: list[AttackRun] = []
+    notes: list[str] = []
+    for run, answer in zip(runs, answers, strict=True):
+        if isinstance(answer, NotPossible):  # the other runs stand without it
+            notes.append(f"{run.policy}, seen by {run.observer}: {answer}")
+        else:
+            scores, people = answer
+            done.append(replace(run, scores=tuple(scores), people=people))
+    return done, notes
+
+
+def _if_possible(program: Program[T]) -> Program[T | NotPossible]:
+    """Its answer, or why there is none."""
+    try:
+        return (yield from program)
+    except NotPossible as error:
+        return error
 
 
 def _report(
@@ -143,8 +198,8 @@ def _report(
         for number, practice in enumerate(practices)
         for note in practice.notes_of(surveyed.remarkable(number))
     ]
-    if any(run.people.calls for run in runs):
-        notes.append(NO_INTERVAL)
+    if question.different is None:
+        notes.append(NO_DIFFERENT)
     return Report(
         question=question,
         measures=surveyed.measures,
@@ -157,9 +212,7 @@ def _report(
         stranded={practice.name: surveyed.stranded(number) for number, practice in enumerate(practices)},
         reading=SourceAccount(),
         remarks=tuple(notes),
-        no_advice=NO_ADVICE if question.recommend else "",
         no_watch=NO_WATCH if question.watch else "",
-        no_comparison=NO_ADVICE if question.compared else "",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, TarryError
 
 __all__ = ["SORTING", "Scratch", "scratch_for"]
 
@@ -102,7 +102,7 @@ def scratch_for(what: str, parent: Path | None = None) -> Iterator[Scratch]:
         scratch.drop_drafts()
         try:
             yield scratch
-        except BadInput:
+        except TarryError:
             scratch.remove()
             raise
         scratch.remove()

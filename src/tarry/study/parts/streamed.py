@@ -1,15 +1,16 @@
 """An audit by the engine `stream`, from a Parquet file or a table to the report."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tarry.core.errors import BadInput
-from tarry.readers.faults import Unreadable
 from tarry.study.audit import Report, Stages
 from tarry.study.parts.budget import RunSize, budget_for
-from tarry.study.parts.ordering import Ordered, open_batches, ordered
+from tarry.study.parts.ordering import open_batches, ordered
 from tarry.study.parts.refusals import check_by_parts
 from tarry.study.parts.report import audit_by_parts
 from tarry.study.parts.resources import Resources, events_of
@@ -17,10 +18,10 @@ from tarry.study.parts.scratch import Scratch, scratch_for
 from tarry.study.parts.slices import SORTED, Slices, frame_of
 from tarry.study.parts.stream import Streaming
 from tarry.study.question import Question
-from tarry.study.source import SourceAccount, read_source
+from tarry.study.source import read_source
 from tarry.study.table import EventTable
 
-__all__ = ["audit_streamed"]
+__all__ = ["audit_streamed", "streaming"]
 
 
 def audit_streamed(
@@ -35,6 +36,28 @@ def audit_streamed(
     1
     """
     check_by_parts(question)
+    with streaming(source, question, resources, progress=progress) as engine:
+        return audit_by_parts(engine, question)
+
+
+@contextmanager
+def streaming(
+    source: Any,
+    question: Question,
+    resources: Resources,
+    what: str = "audit",
+    progress: Stages | None = None,
+) -> Iterator[Streaming]:
+    """A history in slices, read as the question says.
+
+    `what` is done with it, in words that tell it from all else: a killed run goes on in the same one.
+
+    >>> from tarry.study.table import event_table
+    >>> table = event_table(actor=["a", "a", "b"], target=[1, 2, 3], time=[0, 60_000_000, 61_000_000])
+    >>> with streaming(table, Question(), Resources(engine="stream", jobs=1)) as engine:
+    ...     engine.reading.rows
+    3
+    """
     events = events_of(source)
     if isinstance(source, str | Path):
         if events is None:
@@ -50,14 +73,15 @@ def audit_streamed(
     budget = budget_for(events, memory=resources.bytes, jobs=resources.processes, draws=draws)
     if resources.say is not None:
         resources.say(f"{events:,} rows {budget.sentence}")
-    with scratch_for(f"{version('tarry')} {name} {_question_name(question)}", resources.scratch) as scratch:
+    name = f"{version('tarry')} {what} {name} {_question_name(question)}"
+    with scratch_for(name, resources.scratch) as scratch:
         if isinstance(source, EventTable):
             _write(source, scratch)
             notes = source.notes
         else:
             batches = open_batches(Path(source), question)
             found = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
-            account, notes = _account(found), found.left_out
+            account, notes = found.account, found.left_out
         with Streaming(
             slices=_slices(scratch, budget),
             scratch=scratch,
@@ -67,7 +91,7 @@ def audit_streamed(
             notes=notes,
             progress=progress,
         ) as engine:
-            return audit_by_parts(engine, question)
+            yield engine
 
 
 def _write(table: EventTable, scratch: Scratch) -> None:
@@ -75,15 +99,6 @@ def _write(table: EventTable, scratch: Scratch) -> None:
         return
     with scratch.whole(SORTED) as draft:
         frame_of(table).write_parquet(draft)
-
-
-def _account(found: Ordered) -> SourceAccount:
-    return SourceAccount(
-        rows=found.rows,
-        unreadable=tuple(Unreadable(line, reason) for line, reason in found.unreadable),
-        unreadable_count=found.unreadable_count,
-        notes=found.notes,
-    )
 
 
 def _slices(scratch: Scratch, budget: RunSize) -> Slices:
@@ -106,5 +121,5 @@ def _file_name(path: Path) -> str:
 
 def _question_name(question: Question) -> str:
     """All that an answer depends on: another question is another run."""
-    plain = {name: value for name, value in vars(question).items() if name not in ("attacks", "limits")}
+    plain = {name: value for name, value in vars(question).items() if name != "attacks"}
     return f"{plain} {[method.name for method in question.attacks]}"

@@ -1,6 +1,7 @@
 """The engine `spark`: slices and buckets are looked at on workers, and results merge in a tree."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -23,7 +24,7 @@ from tarry.study.parts.spark.source import Events, check_source, mapped, open_fr
 from tarry.study.question import Question
 from tarry.study.source import SourceAccount
 
-__all__ = ["Spark", "audit_on_spark", "slice_size"]
+__all__ = ["Spark", "audit_on_spark", "on_spark", "slice_size"]
 
 _SLICE = (20_000, 500_000)  # events of a slice: at least, at most
 _LEAST_SLICES = 16
@@ -112,10 +113,27 @@ def audit_on_spark(
     tarry.core.errors.BadInput: Spark reads no EventTable: give Parquet files, table:NAME or a frame ...
     """
     check_by_parts(question)
+    with on_spark(source, question, master=master, remote=remote) as engine:
+        return audit_by_parts(engine, question, progress)
+
+
+@contextmanager
+def on_spark(
+    source: Any, question: Question, *, master: str | None = None, remote: str | None = None
+) -> Iterator[Spark]:
+    """A history in slices on Spark, read as the question says.
+
+    >>> with on_spark(7, Question()):
+    ...     pass
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: Spark reads no int: give Parquet files, table:NAME or a frame of Spark's
+    """
     if hasattr(source, "mapInArrow"):
         check_version(source.sparkSession)
         check_workers(source.sparkSession)
-        return _audited(source, question, progress)
+        with _sliced(source, question) as engine:
+            yield engine
+        return
     if not isinstance(source, str | Path):
         kind = type(source).__name__
         raise BadInput(f"Spark reads no {kind}", "give Parquet files, table:NAME or a frame of Spark's")
@@ -126,13 +144,15 @@ def audit_on_spark(
         ):
             frame = open_frame(session, source)
             frame.schema  # noqa: B018 - a server looks for the files only when it is asked something
-        return _audited(frame, question, progress, stated_unit(source))
+        with _sliced(frame, question, stated_unit(source)) as engine:
+            yield engine
 
 
-def _audited(frame: Any, question: Question, progress: Stages | None, unit: str | None = None) -> Report:
+@contextmanager
+def _sliced(frame: Any, question: Question, unit: str | None = None) -> Iterator[Spark]:
     with spoken("Spark has given up the work", "see the logs of its workers"):
         events = read_spark(frame, question, unit)
         try:
-            return audit_by_parts(Spark(events=events), question, progress)
+            yield Spark(events=events)
         finally:
             events.frame.unpersist()
