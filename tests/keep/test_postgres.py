@@ -11,6 +11,8 @@ import pytest
 from contracts.keeping import BATCHED, WINDOW, World, lively_policy, stiff_policy
 from contracts.lockout_contract import lock, say, wiki_world, work
 from tarry.core.errors import NotPossible
+from tarry.gateway.database import ROOMS
+from tarry.keep import postgres
 from tarry.keep.admission import accept
 from tarry.keep.closing import close_ticks
 from tarry.keep.errors import Unavailable
@@ -423,3 +425,91 @@ def test_a_connection_that_was_cut_while_nobody_used_it_is_made_anew(dsn):
     with store.transaction("reading") as transaction:
         assert transaction.one("now")["now"]
     store.close()
+
+
+def rows_of(table, count):
+    """Rows of every kind: bytes that are no text, text that is no ASCII, columns that are empty or not."""
+    known = {
+        "insert_post": {
+            "target": ["p1", 'quoted "\\" and\ttabbed', "\u65e5\u672c \U0001f600"],
+            "outlet": ["list"],
+            "options": [b"{}", bytes(range(256))],
+            "content": [b"", bytes(range(255, -1, -1)), b"x" * 100_000],
+            "release": [None, 7, (1 << 62) + 1],
+            "parent": [None, 3],
+            "receipt": [bytes(32)],
+            "pseudonym": [None, b"\xff" * 16],
+            "body": [None, b"\x00"],
+        },
+        "insert_arrival": {
+            "actor": [b"\x00\xff"],
+            "pseudonym": [bytes(16)],
+            "arrival": [5, (1 << 62) + 1],
+            "declared": [0, 1],
+            "unbatched": [0, 1 << 40],
+            "batched": [9],
+            "deadline": [None, 11],
+            "shift": [0, 5],
+            "label": [None, 0, 1],
+            "period": ["", "talk 1"],
+            "earliest": [None, 1],
+            "latest": [None, 2],
+        },
+        "publish": {
+            "space": ["talk", "caf\u00e9"],
+            "target": ["p1", "it's"],
+            "content": [b"", bytes(range(256))],
+            "options": ["{}", '{"a": "\\u0000"}'],
+            "at": [1, (1 << 62) + 1],
+        },
+    }[table]
+    mine = {"position": 0} if table == "publish" else {}
+    rows = []
+    for n in range(count):
+        row = {name: values[n % len(values)] for name, values in known.items()} | mine
+        rows.append(row | ({"position": n, "id": f"{n:032x}"} if mine else {"id": (n << 55) + n}))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "table"), [("insert_post", "posts"), ("insert_arrival", "arrivals"), ("publish", "releases")]
+)
+def test_several_rows_at_once_are_stored_as_they_would_be_one_by_one(postgres_server, name, table):
+    """Another statement, and the same bytes; what is there already stays as it is."""
+    rows, found = rows_of(name, 12), []
+    for lots in ([rows], [[row] for row in rows]):
+        store = PostgresStore(postgres_server.new_schema(), ROOMS)
+        with store.transaction("working") as transaction:
+            for lot in lots:
+                transaction.many(name, lot)
+            if name == "publish":
+                transaction.many(name, [row | {"position": 99} for row in rows])
+            cursor = transaction._connection.execute(f"SELECT * FROM {table} ORDER BY id")  # noqa: S608 - ours
+            found.append([dict(row) for row in cursor.fetchall()])
+        store.close()
+
+    assert found[0] == found[1]
+    assert len(found[0]) == 12
+
+
+def test_large_rows_are_not_sent_all_at_once(dsn, monkeypatch):
+    """A database takes a gigabyte in one parameter and no more, and releases may have megabytes each."""
+    store, sent = PostgresStore(dsn), []
+    dumps = postgres.json.dumps
+
+    def noted(rows, **more):
+        text = dumps(rows, **more)
+        sent.append(len(text))
+        return text
+
+    monkeypatch.setattr(postgres.json, "dumps", noted)
+    rows = [row | {"content": b"x" * 150_000} for row in rows_of("insert_post", 30)]
+    large = [row | {"id": row["id"] + 100, "content": b"x" * (3 << 20)} for row in rows[:3]]
+    with store.transaction("working") as transaction:
+        transaction.many("insert_post", [*large, *rows])
+        count = transaction._connection.execute("SELECT count(*) AS n FROM posts").fetchone()["n"]
+    store.close()
+
+    assert count == 33
+    assert len(sent) > 3
+    assert max(sent) < 2 << 20

@@ -66,6 +66,9 @@ COMMANDS = {
     "attest": CommandEntry(
         "tarry.cli.attest", "hold any mechanism to a promise, by its releases alone: a bound, or a breach"
     ),
+    "worth": CommandEntry(
+        "tarry.cli.worth", "what a habit is worth: epsilon and delta, delays, and what is cheaper"
+    ),
     "explain": CommandEntry(
         "tarry.cli.plan:Explain", "what a policy promises and what it does not, in words"
     ),

@@ -5,13 +5,10 @@ of the same files. Style sheets and scripts have an address that changes with th
 may be kept for ever; all of them share one mark, because scripts import each other by relative names.
 """
 
-import contextlib
 import gzip
-import threading
 import tomllib
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -28,7 +25,6 @@ from tarry.gateway.problems import BadRequest
 __all__ = [
     "LANGUAGES",
     "STATIC",
-    "VEGA",
     "check_origin",
     "error_page",
     "html",
@@ -37,7 +33,6 @@ __all__ = [
     "require",
     "static_url",
     "texts",
-    "warm_up",
 ]
 
 LANGUAGES = ("en",)
@@ -142,9 +137,12 @@ async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str,
 
 # --- style sheets and scripts -------------------------------------------------------------------------
 
-_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-#: The chart library: not a file of ours, but the bundle that the study's chart package carries.
-VEGA = "vega.js"
+_KINDS = {
+    "css": "text/css",
+    "js": "text/javascript",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
 
 
 class _StaticFile(NamedTuple):
@@ -160,10 +158,7 @@ def _names() -> tuple[str, ...]:
 
 @cache
 def _mark() -> str:
-    try:
-        digest = sha256(version("vl-convert-python").encode())
-    except PackageNotFoundError:
-        digest = sha256()
+    digest = sha256()
     for name in _names():
         digest.update(_read(name).content)
     return digest.hexdigest()[:12]
@@ -171,12 +166,7 @@ def _mark() -> str:
 
 @cache
 def _read(name: str) -> _StaticFile:
-    if name == VEGA:
-        import vl_convert  # noqa: PLC0415 - large, and only for pages with charts
-
-        content = vl_convert.javascript_bundle().encode()  # type: ignore[call-arg]  # its stub asks too much
-    else:
-        content = files("tarry.console").joinpath("static", name).read_bytes()
+    content = files("tarry.console").joinpath("static", name).read_bytes()
     return _StaticFile(content, gzip.compress(content, 9, mtime=0), _KINDS[name.rpartition(".")[2]])
 
 
@@ -186,32 +176,16 @@ def static_url(name: str) -> str:
     >>> static_url("style.css").startswith("/static/")
     True
     """
-    if name != VEGA and name not in _names():
+    if name not in _names():
         raise LookupError(name)
     return f"/static/{_mark()}/{name}"
 
 
-def warm_up() -> None:
-    """Begin to put the chart library together before anybody asks: that takes seconds.
-
-    >>> warm_up()
-    """
-
-    def warm() -> None:
-        with contextlib.suppress(ImportError):  # the pages do without it
-            _read(VEGA)
-
-    threading.Thread(target=warm, name="chart library", daemon=True).start()
-
-
 def _serve(request: Request) -> Response:
     name, mark = request.path_params["name"], request.path_params["mark"]
-    if mark != _mark() or (name != VEGA and name not in _names()):
+    if mark != _mark() or name not in _names():
         raise HTTPException(404)
-    try:
-        file = _read(name)
-    except ImportError:
-        raise HTTPException(404) from None
+    file = _read(name)
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})

@@ -15,7 +15,7 @@ from tarry.console import board, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
-from tarry.console.pages import STATIC, error_page, warm_up
+from tarry.console.pages import STATIC, error_page
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
 from tarry.gateway.app import create_app
@@ -68,7 +68,6 @@ def with_pages(config: Config) -> Callable[..., Starlette]:
     >>> from tarry.gateway.testing import small_gateway
     >>> with_pages(Config())(small_gateway()).state.service.close()
     """
-    warm_up()
     return partial(create_site, config=config)
 
 

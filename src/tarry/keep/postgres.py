@@ -3,9 +3,11 @@
 Needs psycopg (`pip install 'tarry[postgres]'`).
 """
 
+import json
 import os
 import select
 import threading
+from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -32,6 +34,9 @@ _NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
 }
 _MIGRATING = 7462  # an advisory lock of its own
+#: From so many rows on one statement for all of them is quicker than one for each.
+_SEVERAL = 4
+_MOST_BYTES = 1 << 20  # in one such statement, unless a single row has more
 
 
 class PostgresStore:
@@ -72,10 +77,11 @@ class PostgresStore:
             try:
                 # What asks for no answer is sent along with what comes next: few trips to the server.
                 with connection.pipeline() as pipeline:
+                    blind = connection.cursor()  # for all that is not asked for an answer: making one costs
                     for statement in _BEGIN[kind]:
-                        connection.execute(statement)
-                    yield PostgresTransaction(connection, pipeline, self.statements)
-                    connection.execute("COMMIT")
+                        blind.execute(statement)
+                    yield PostgresTransaction(connection, pipeline, blind, self.statements)
+                    blind.execute(b"COMMIT")
             except BaseException:
                 self._roll_back(connection)
                 raise
@@ -145,9 +151,11 @@ class PostgresTransaction:
         self,
         connection: "psycopg.Connection[dict[str, Any]]",
         pipeline: "psycopg.Pipeline",
+        blind: "psycopg.Cursor[dict[str, Any]]",
         statements: Mapping[str, bytes],
     ) -> None:
         self._connection, self._pipeline, self._statements = connection, pipeline, statements
+        self._blind = blind
 
     def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
@@ -173,20 +181,47 @@ class PostgresTransaction:
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, without waiting for the answer."""
-        self._connection.execute(self._statements[name], values)
+        self._blind.execute(self._statements[name], values)
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names."""
-        self._connection.execute(
+        self._blind.execute(
             self._statements["lock"], {"numbers": [int.from_bytes(name[:8], signed=True) for name in names]}
         )
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """One change for each of many rows, without waiting for the answers."""
-        if len(rows) == 1:
-            self._connection.execute(self._statements[name], rows[0])
-        elif rows:
-            self._connection.cursor().executemany(self._statements[name], rows)
+        """One change for each of many rows, without waiting for the answers.
+
+        What is inserted often has a statement for several rows: to send one costs as much as to insert one.
+        """
+        several = self._statements.get(f"{name}_rows")
+        for lot in [rows] if several is None else _lots(rows):
+            if several is not None and len(lot) >= _SEVERAL:
+                self._blind.execute(several, {"rows": json.dumps(lot, default=_as_text)})
+            elif len(lot) == 1:
+                self._blind.execute(self._statements[name], lot[0])
+            elif lot:
+                self._connection.cursor().executemany(self._statements[name], lot)
+
+
+def _lots(rows: Sequence[Mapping[str, object]]) -> Iterator[Sequence[Mapping[str, object]]]:
+    """Rows that go to the server together: many small ones, or a large one. A parameter has its bounds."""
+    lot: list[Mapping[str, object]] = []
+    size = 0
+    for row in rows:
+        more = sum(len(value) for value in row.values() if isinstance(value, bytes | str))
+        if lot and size + more > _MOST_BYTES:
+            yield lot
+            lot, size = [], 0
+        lot.append(row)
+        size += more
+    if lot:
+        yield lot
+
+
+def _as_text(value: bytes) -> str:
+    """Bytes inside JSON."""
+    return b2a_base64(value, newline=False).decode("ascii")
 
 
 def read_dsn(dsn: str) -> dict[str, Any]:

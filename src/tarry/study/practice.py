@@ -111,6 +111,26 @@ class Practice(ABC):
         """
         return None
 
+    def least_delta(
+        self,
+        observer: "Observer",  # noqa: ARG002 - for those that show others something else
+        gap: Fraction,
+        epsilon: float,  # noqa: ARG002 - for those with which it matters
+    ) -> float | None:
+        """The least delta with which epsilon holds for one act that comes a gap later; None: not known.
+
+        What has no chance in it shows acts on both sides of an edge apart every time. What is drawn for
+        each act alike fails with the chance above, whatever epsilon: a poller who looks just before the
+        later act could be seen learns as much as somebody who is notified.
+
+        >>> from tarry.study.baselines import baseline
+        >>> baseline("jitter:24h").least_delta(observer("notified"), Fraction(2160), 1.0)
+        0.025
+        """
+        if not self.alone:
+            return None
+        return self.failing_share(gap) if self.draws else 1.0
+
     def looks(self) -> int | None:
         """How far around an event its release depends on others, in microseconds; None: on all of them.
 

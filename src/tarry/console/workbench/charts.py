@@ -1,364 +1,287 @@
-"""The charts of the workbench: specs that the browser draws, and the same charts as pictures."""
+"""The charts of the workbench: the trade, the two laws, the evening, and what an observer can learn."""
 
-from collections.abc import Callable, Mapping
-from fractions import Fraction
-from functools import lru_cache
-from math import ceil
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
-import altair as alt
-import msgspec
-import vl_convert
-from altair.utils.schemapi import debug_mode
-
 from tarry.console.pages import texts
-from tarry.console.workbench.evening import PEOPLE, Evening, Side, watch
-from tarry.console.workbench.figures import MASSES, Choices, Figures, figures
-from tarry.console.workbench.seasons import risen
-from tarry.core.exact import format_duration
-from tarry.study.charts.style import DARK, LIGHT, hints, note, percent_axis, plot, styled
-from tarry.study.figures import percent, seconds
-
-__all__ = [
-    "CHARTS",
-    "PICTURES",
-    "Look",
-    "chart_specs",
-    "even_axis",
-    "live_charts",
-    "own_legends",
-    "picture",
-    "room",
-]
-
-
-LABELS: dict[str, str] = texts()["workbench"]["charts"]
-_SOLID, _DASHED, _DOTTED = [1, 0], [7, 3], [2, 3]
-
-
-def laws_chart(numbers: Figures) -> alt.LayerChart:
-    """How long acts wait, alone and batched: both laws over stretches of a round length."""
-    lines = {
-        LABELS["batched"]: [bin_.batched for bin_ in numbers.bins],
-        LABELS["unbatched"]: [bin_.unbatched for bin_ in numbers.bins],
-    }
-    rows: list[dict[str, Any]] = [
-        {
-            "line": line,
-            "delay": bin_.start_s,
-            "share": chance * numbers.width_s / (bin_.end_s - bin_.start_s),
-            "wait": f"{format_duration(bin_.start_s)} - {format_duration(bin_.end_s)}",
-            "percent": percent(chance),
-        }
-        for line, chances in lines.items()
-        for bin_, chance in zip(numbers.bins, chances, strict=True)
-    ]
-    rows += [{"line": line, "delay": numbers.bins[-1].end_s, "share": 0.0} for line in lines]
-    title = LABELS["share"].format(width=format_duration(numbers.width_s))
-    x = alt.X("delay:Q", **even_axis(LABELS["delay"], 1.04 * numbers.bins[-1].end_s))
-    y = alt.Y("share:Q", stack=None, **percent_axis(title, room(max(row["share"] for row in rows))))
-    look = Look(list(lines), ("blue", "vermilion"), (_SOLID, _DASHED))
-    base = plot(rows).encode(x=x, y=y)
-    return own_legends(
-        styled(
-            base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(color=look.colour),
-            base.mark_line(interpolate="step-after", strokeWidth=2).encode(
-                **look.line, tooltip=hints("line:N", "wait:N", "percent:N")
-            ),
-            rows_of_legend=2,
-        )
-    )
-
-
-def frontier_chart(numbers: Figures) -> alt.LayerChart:
-    """The best trades between the delays of both kinds of acts, the chosen one marked."""
-    others = [
-        _trade(LABELS["epsilon"].format(epsilon=other), point.batched, point.unbatched)
-        for other, points in numbers.neighbours.items()
-        for point in points
-    ]
-    chosen_line = [
-        _trade(LABELS["epsilon"].format(epsilon=numbers.choices.epsilon), point.batched, point.unbatched)
-        for point in numbers.frontier
-    ]
-    chosen = LABELS["chosen"].format(epsilon=numbers.choices.epsilon)
-    here = [_trade(chosen, numbers.delays.batched.mean, numbers.delays.unbatched.mean)]
-    rows = [*others, *chosen_line, *here]
-    waits = [row["batched"] for row in rows]
-    span = max(waits) - min(waits)
-    ends = (max(0.0, min(waits) - 0.1 * span), max(waits) + 0.3 * span + 1)  # room for the labels
-    x = alt.X("batched:Q", **even_axis(LABELS["mean_batched"], ends[1], ends[0]))
-    y = alt.Y(
-        "unbatched:Q",
-        **even_axis(LABELS["mean_unbatched"], 1.08 * max(row["unbatched"] for row in rows), grid=True),
-    )
-    tooltip = hints("line:N", "wait:N", "alone:N")
-    names = _ends(others)
-    faint = plot(others).encode(x=x, y=y, detail="line:N", tooltip=tooltip)
-    mine = plot(chosen_line).encode(x=x, y=y, tooltip=tooltip)
-    return styled(
-        faint.mark_line(strokeWidth=1.5, color=LIGHT["faint"]),
-        faint.mark_point(filled=True, size=16, color=LIGHT["faint"], opacity=1),
-        mine.mark_line(strokeWidth=2.5, color=LIGHT["blue"]),
-        mine.mark_point(filled=True, size=28, color=LIGHT["blue"], opacity=1),
-        note(names, dx=6, halo=True).encode(x=x, y=y),
-        note(names, dx=6).encode(x=x, y=y),
-        plot(here)
-        .mark_point(shape="diamond", filled=True, size=190, color=LIGHT["vermilion"], opacity=1)
-        .encode(x=x, y=y, tooltip=tooltip),
-        note(_ends(here), dx=10, dy=-10).encode(x=x, y=y),
-    )
-
-
-def odds_chart(numbers: Figures) -> alt.LayerChart:
-    """What a suspicion of 1 % becomes after many pairs, under both laws, the chosen number marked."""
-    lines: dict[str, list[float | None]] = {
-        LABELS["older"]: [one.older for one in numbers.odds],
-        LABELS["season"]: [one.season for one in numbers.odds],
-        LABELS["before"]: [0.0 for _ in numbers.odds],
-    }
-    rows = [
-        {"line": line, "pairs": one.pairs, "chance": risen(nats), "percent": percent(risen(nats))}
-        for line, epsilons in lines.items()
-        for one, nats in zip(numbers.odds, epsilons, strict=True)
-        if nats is not None
-    ]
-    return _marked(rows, "pairs", numbers.choices.pairs, [1, 2, 5, 10, 20, 50, 100, 200, 1000])
-
-
-def power_chart(numbers: Figures) -> alt.LayerChart:
-    """The most that any test can find, over the share of innocent pairs that it accuses."""
-    lines = [LABELS["power_mass"].format(mass=f"{float(mass):g}") for mass in MASSES]
-    rows = [
-        {"line": line, "error": one.error, "power": bound, "percent": percent(bound)}
-        for place, line in enumerate(lines)
-        for one in numbers.power
-        for bound in one.bounds[place : place + 1]
-    ]
-    rows += [
-        {"line": LABELS["guessing"], "error": one.error, "power": one.error, "percent": percent(one.error)}
-        for one in numbers.power
-    ]
-    x = alt.X("error:Q", **percent_axis(LABELS["error"], numbers.power[-1].error))
-    y = alt.Y("power:Q", **percent_axis(LABELS["power"]))
-    dashes = (_DASHED, _SOLID, _DOTTED, [1, 4])
-    look = Look([*lines, LABELS["guessing"]], ("green", "blue", "purple", "faint"), dashes)
-    tooltip = hints("line:N", "percent:N")
-    return styled(
-        plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip), rows_of_legend=4
-    )
-
-
-def posterior_chart(numbers: Figures) -> alt.LayerChart:
-    """How sure an observer can be of the right person, without delays and with them."""
-    lines = {
-        LABELS["together"]: [one.together for one in numbers.suspicions],
-        LABELS["delayed"]: [one.delayed for one in numbers.suspicions],
-        LABELS["before"]: [one.before for one in numbers.suspicions],
-    }
-    rows = [
-        {"line": line, "suspects": one.suspects, "chance": chance, "percent": percent(chance)}
-        for line, chances in lines.items()
-        for one, chance in zip(numbers.suspicions, chances, strict=True)
-    ]
-    return _marked(rows, "suspects", numbers.choices.suspects, [2, 5, 10, 20, 50, 100])
-
-
-def _marked(rows: list[dict[str, Any]], name: str, here: int, marks: list[int]) -> alt.LayerChart:
-    """Three lines of chances over a number, with a mark where the chosen one is."""
-    scale = alt.Scale(type="log", domain=[marks[0], marks[-1]], nice=False)
-    x = alt.X(f"{name}:Q", scale=scale, axis=alt.Axis(title=LABELS[name], values=marks, grid=False))
-    y = alt.Y("chance:Q", **percent_axis(LABELS["sure"]))
-    lines = list(dict.fromkeys(row["line"] for row in rows))
-    step = 1 if len(lines) > 2 else 2  # the middle one may be missing
-    look = Look(lines, ("vermilion", "blue", "faint")[::step], (_DASHED, _SOLID, _DOTTED)[::step])
-    chosen = [row for row in rows if row[name] == here]
-    tooltip = hints("line:N", f"{name}:Q", "percent:N")
-    return own_legends(
-        styled(
-            plot(chosen[:1]).mark_rule(color=LIGHT["faint"], strokeWidth=1).encode(x=x),
-            plot(rows).mark_line(strokeWidth=2).encode(x=x, y=y, **look.line, tooltip=tooltip),
-            plot(chosen)
-            .mark_point(filled=True, size=60, opacity=1)
-            .encode(x=x, y=y, color=look.colour, tooltip=tooltip),
-            rows_of_legend=len(lines),
-        )
-    )
-
-
-def evening_chart(evening: Evening, side: Side) -> alt.LayerChart:
-    """The made-up evening when it is over: every act, and every guess as a line between two of them."""
-    kinds = (LABELS["right"], LABELS["wrong"])
-    lines = [
-        {
-            "line": kinds[not guess.is_right],
-            "at": side.at_s[guess.first],
-            "then": side.at_s[guess.second],
-            "lane": evening.acts[guess.first].lane,
-            "other": evening.acts[guess.second].lane,
-        }
-        for guess in side.guesses
-    ]
-    dots = [{"at": at, "lane": act.lane} for at, act in zip(side.at_s, evening.acts, strict=True)]
-    lanes = {act.lane: PEOPLE[act.person] for act in evening.acts}
-    firsts = {name: lane for lane, name in sorted(lanes.items(), reverse=True)}
-    people = _named_axis({lane: name for name, lane in firsts.items()}, title=None, ticks=False)
-    x = alt.X("at:Q", **even_axis(LABELS["after"], side.end_s))
-    y = alt.Y("lane:Q", axis=people, scale=alt.Scale(domain=[-0.5, len(lanes) - 0.5], reverse=True))
-    look = Look(list(kinds), ("green", "vermilion"), (_SOLID, [3, 3]))
-    return styled(
-        plot(lines).mark_rule(strokeWidth=1.6).encode(x=x, y=y, x2="then:Q", y2="other:Q", **look.line),
-        plot(dots).mark_point(filled=True, size=26, color=LIGHT["ink"], opacity=1).encode(x=x, y=y),
-        rows_of_legend=2,
-    ).properties(height=400)
-
-
-CHARTS: Mapping[str, Callable[[Figures], alt.LayerChart]] = {
-    "laws": laws_chart,
-    "frontier": frontier_chart,
-    "odds": odds_chart,
-    "power": power_chart,
-    "posterior": posterior_chart,
-}
-#: Every chart that there is a picture of, for readers without scripts.
-PICTURES = (*CHARTS, "evening-without", "evening-delayed")
-
-
-def chart_specs(numbers: Figures) -> dict[str, dict[str, Any]]:
-    """Every chart by its name, in the colours of a light page.
-
-    Not checked against the schema of charts here, which takes longer than all the rest: a test does that.
-
-    >>> from tarry.console.workbench.figures import START
-    >>> list(chart_specs(figures(START)))
-    ['laws', 'frontier', 'odds', 'power', 'posterior']
-    """
-    with debug_mode(arg=False):
-        return {
-            name: make(numbers).to_dict(validate=False)
-            for name, make in CHARTS.items()
-            if name != "frontier" or numbers.frontier
-        }
-
-
-@lru_cache(maxsize=128)
-def live_charts(choices: Choices) -> msgspec.Raw:
-    """What the browser draws: JSON whose colours are the page's own, by day and by night.
-
-    >>> from tarry.console.workbench.figures import START
-    >>> b"var(--blue)" in bytes(live_charts(START))
-    True
-    """
-    specs = msgspec.json.encode(chart_specs(figures(choices)))
-    for name, colour in LIGHT.items():
-        specs = specs.replace(f'"{colour}"'.encode(), f'"var(--{name})"'.encode())
-    return msgspec.Raw(specs)
-
-
-@lru_cache(maxsize=128)
-def picture(name: str, choices: Choices, *, is_dark: bool = False) -> str:
-    """A chart as an SVG document.
-
-    >>> from tarry.console.workbench.figures import START
-    >>> picture("laws", START)[:4]
-    '<svg'
-    """
-    with debug_mode(arg=False):
-        if name in CHARTS:
-            chart = CHARTS[name](figures(choices))
-        else:
-            evening = watch(choices)
-            chart = evening_chart(
-                evening, evening.without if name == "evening-without" else evening.delayed
-            )
-        spec = chart.to_dict(validate=False)
-    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    if is_dark:  # a picture does not see the page's colours: it brings its own
-        for kind, colour in LIGHT.items():
-            svg = svg.replace(f'"{colour}"', f'"{DARK[kind]}"')
-    return svg
-
-
-def _trade(name: str, batched: Fraction, unbatched: Fraction) -> dict[str, Any]:
-    return {
-        "line": name,
-        "batched": float(batched),
-        "unbatched": float(unbatched),
-        "wait": seconds(float(batched)),
-        "alone": seconds(float(unbatched)),
-    }
-
-
-def _ends(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A label for each line, at the end that lies farthest to the right."""
-    ends = {row["line"]: row for row in sorted(rows, key=lambda row: float(row["batched"]))}
-    return [{**row, "text": row["line"]} for row in ends.values()]
-
-
-_STEPS_S = (
-    *(1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600),
-    *(2 * 3600, 4 * 3600, 6 * 3600, 12 * 3600, 86_400, 2 * 86_400, 5 * 86_400),
-    *(10 * 86_400, 20 * 86_400, 50 * 86_400, 100 * 86_400, 200 * 86_400),
+from tarry.console.workbench.drawing import (
+    SHARES,
+    Axis,
+    Frame,
+    Picture,
+    line_chart,
+    steps,
+    tag,
+    tick_marks,
 )
-_TICKS = 6
-_LEGEND = alt.Legend(symbolSize=400, symbolStrokeWidth=2)  # long enough to show a dash
+from tarry.console.workbench.evening import PEOPLE, Evening, Guess, watch
+from tarry.console.workbench.figures import Figures
+from tarry.console.workbench.instrument import Facts, facts
+from tarry.console.workbench.seasons import risen
+
+__all__ = ["BINS", "RANGES", "Ranges", "charts", "law_bins"]
+
+_W: dict[str, Any] = texts()["workbench"]
+_HOUR, _DAY = 3600, 86_400
+#: The ranges that axes may have, from narrow to wide: of mean waits, of delays, and of the evening.
+RANGES: Mapping[str, tuple[tuple[float, float], ...]] = {
+    "frontier": ((300, _DAY), (60, 20 * _DAY), (1, 400 * _DAY)),
+    "laws": tuple(
+        (0, end)
+        for end in (
+            *(60, 300, 900, 1800, _HOUR, 2 * _HOUR, 4 * _HOUR, 8 * _HOUR, 16 * _HOUR),
+            *(_DAY * days for days in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
+        )
+    ),
+    "evening": tuple(
+        (0, end)
+        for end in (
+            *(4 * _HOUR, 5 * _HOUR, 6 * _HOUR, 8 * _HOUR, 12 * _HOUR, 18 * _HOUR),
+            *(_DAY * days for days in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),
+        )
+    ),
+}
+#: Which range each axis has: chosen here, or held by whoever locked them.
+Ranges = Mapping[str, int]
+BINS = 60
+_TOPS = (0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 1.0)
+#: The evening begins at seven.
+START_S = 19 * 3600
 
 
-# --- lines that can be told apart, and axes in words ---------------------------------------------------
+def charts(numbers: Figures, locked: Ranges) -> dict[str, Picture]:
+    """Every picture by its name.
 
-
-class Look:
-    """A colour and a dash for each name: either tells the lines apart.
-
-    >>> Look(["a", "b"], ("blue", "green"), ([1, 0], [2, 3])).colour.to_dict()["scale"]["range"]
-    ['#0072b2', '#00855f']
+    >>> from tarry.console.workbench.figures import START, figures
+    >>> list(charts(figures(START), {}))
+    ['frontier', 'laws', 'evening', 'odds', 'power', 'posterior']
     """
-
-    def __init__(self, names: list[str], colours: tuple[str, ...], dashes: tuple[list[int], ...]) -> None:
-        scale = alt.Scale(domain=names, range=[LIGHT[colour] for colour in colours])
-        dash = alt.Scale(domain=names, range=list(dashes))
-        self.line = {
-            "color": alt.Color("line:N", scale=scale, legend=_LEGEND),
-            "strokeDash": alt.StrokeDash("line:N", scale=dash, legend=_LEGEND),
-        }
-        self.colour = alt.Color("line:N", scale=scale, legend=None)  # another layer has the legend
-
-
-def own_legends(chart: alt.LayerChart) -> alt.LayerChart:
-    """Each layer has its own legend, or none.
-
-    >>> own_legends(alt.layer()).resolve.to_dict()["legend"]["color"]
-    'independent'
-    """
-    resolved: alt.LayerChart = chart.resolve_legend(color="independent", strokeDash="independent")
-    return resolved
-
-
-def even_axis(title: str, longest: float, shortest: float = 0.0, *, grid: bool = False) -> dict[str, Any]:
-    """Axis and scale of seconds, evenly spaced, with labels in words.
-
-    >>> even_axis("delay", 1500)["axis"].values
-    [0, 300, 600, 900, 1200, 1500]
-    """
-    step = next((step for step in _STEPS_S if longest - shortest <= step * _TICKS), _STEPS_S[-1])
-    values = [step * place for place in range(ceil(shortest / step), int(longest / step) + 1)]
+    known, choices = facts(numbers), numbers.choices
     return {
-        "axis": _named_axis({value: format_duration(value) for value in values}, title=title, grid=grid),
-        "scale": alt.Scale(domain=[shortest, longest], nice=False, zero=False),
+        "frontier": _frontier(known, locked),
+        "laws": _laws(known, locked),
+        "evening": _evening(watch(choices), locked),
+        "odds": _odds(numbers),
+        "power": _power(numbers),
+        "posterior": _posterior(numbers),
     }
 
 
-def _named_axis(names: Mapping[int, str], **options: Any) -> alt.Axis:
-    """An axis with a word at each of these values, and nothing between."""
-    words = " : ".join(f"datum.value === {value} ? '{name}'" for value, name in names.items())
-    return alt.Axis(values=sorted(names), labelExpr=f"{words} : ''", **options)
+def _place(name: str, high: float, locked: Ranges, low: float | None = None) -> int:
+    """The narrowest range that holds these, unless the axes are locked."""
+    ranges = RANGES[name]
+    if name in locked:
+        return min(locked[name], len(ranges) - 1)
+    fits = (place for place, one in enumerate(ranges) if high <= one[1] and (low is None or one[0] <= low))
+    return next(fits, len(ranges) - 1)
 
 
-def room(top: float) -> float:
-    """The end of an axis of shares: a little above the highest.
+_BIG = Frame(560, 310, 48, 30, 546, 262)
 
-    >>> room(0.12)
-    0.15
+
+def _frontier(known: Facts, locked: Ranges) -> Picture:
+    """Wait against success: every stop of the budget, and where one stands."""
+    words = _W["charts"]
+    mean = known.waits["batched"][1]
+    waits = [mean, *(trade.wait_s for trade in known.trades)]
+    place = _place("frontier", max(waits), locked, min(waits))
+    across = Axis("log", *RANGES["frontier"][place])
+    picture = Picture("frontier", _BIG, across, Axis("linear", 0, 1))
+    picture.range = place
+    picture.axes(tick_marks(across), SHARES, words["mean_batched"], words["success"])
+    f = picture.frame
+    for mark, level in (("without", known.without.person), ("guessing", known.base)):
+        y = picture.y(level or 0)
+        picture.add("line", class_=f"level {mark}", x1=f.left, x2=f.right, y1=y, y2=y, data_mark=mark)
+        picture.add(
+            "text",
+            words[f"level_{mark}"],
+            class_="word end over",
+            x=f.right,
+            y=y - 5,
+            data_mark=f"{mark}-word",
+        )
+    stops = [(trade.wait_s, trade.right or 0.0) for trade in known.trades]
+    picture.curve("curve", stops, class_="line delayed")
+    for trade in known.trades:
+        x, y = picture.x(trade.wait_s), picture.y(trade.right or 0.0)
+        picture.add("circle", class_="stop", cx=x, cy=y, r=2.5, data_value=trade.value)
+    right, spread = known.delayed.person or 0.0, known.delayed.spread
+    x = picture.x(mean)
+    picture.add("g", "", data_mark="baseline")
+    picture.add(
+        "line",
+        class_="spread",
+        x1=x,
+        x2=x,
+        y1=picture.y(right - spread),
+        y2=picture.y(right + spread),
+        data_mark="spread",
+    )
+    picture.add("circle", class_="here", cx=x, cy=picture.y(right), r=8, data_mark="here")
+    return picture
+
+
+def law_bins(runs: Sequence[tuple[int, float]], hold: int, end: float) -> list[float]:
+    """The chance of each of sixty equal stretches of delay.
+
+    >>> [round(share, 2) for share in law_bins([(60, 1 / 60)], 0, 60)[:2]]
+    [0.02, 0.02]
     """
-    steps = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-    return next((step for step in steps if top <= step), 1.0)
+    ends = list(accumulate(length for length, _ in runs))
+    sums = list(accumulate(length * mass for length, mass in runs))
+
+    def below(ticks: float) -> float:
+        if ticks <= 0:
+            return 0.0
+        run = bisect_right(ends, ticks)
+        if run == len(ends):
+            return sums[-1]
+        before = ends[run] - runs[run][0]
+        return sums[run] - runs[run][0] * runs[run][1] + (ticks - before) * runs[run][1]
+
+    edges = [below(end * n / BINS - hold) for n in range(BINS + 1)]
+    return [then - now for now, then in pairwise(edges)]
+
+
+_SMALL = Frame(420, 256, 46, 30, 408, 212)
+
+
+def _laws(known: Facts, locked: Ranges) -> Picture:
+    """How long acts wait, batched and alone, as chances of equal stretches."""
+    words = _W["charts"]
+    place = _place("laws", known.waits["batched"][2] + 1, locked)
+    across = Axis("linear", *RANGES["laws"][place])
+    bins = {name: law_bins(runs, known.hold, across.high) for name, runs in known.laws.items()}
+    most = max(bins["batched"])
+    top = next(top for top in _TOPS if 1.3 * most <= top or top == 1.0)
+    picture = Picture("laws", _SMALL, across, Axis("linear", 0, top))
+    picture.range = place
+    up = {top: f"{100 * top:g} %", top / 2: f"{50 * top:g} %"}
+    picture.axes(tick_marks(across), up, words["delay"], words["share"])
+    picture.add(
+        "path", d=steps(picture, bins["batched"], closed=True), class_="area batched", data_mark="area"
+    )
+    for name in ("batched", "unbatched"):
+        path = steps(picture, bins[name], closed=False)
+        picture.add("path", d=path, class_=f"line {name}", data_mark=name)
+    mean = picture.x(known.waits["batched"][1])
+    f = picture.frame
+    picture.add("line", class_="mean", x1=mean, x2=mean, y1=f.top, y2=f.bottom, data_mark="mean")
+    return picture
+
+
+# --- the evening -----------------------------------------------------------------------------------------
+
+_LANE, _BAND, _TOP = 11, 6, 8
+_LEFT, _RIGHT, _WIDTH = 44, 548, 560
+
+
+def _places(evening: Evening) -> list[float]:
+    """Where each pseudonym's line lies; a little apart from the next person's."""
+    people = {act.lane: act.person for act in evening.acts}
+    y, places = float(_TOP), []
+    for lane in range(len(people)):
+        y += _LANE + (_BAND if lane and people[lane] != people[lane - 1] else 0)
+        places.append(y - _LANE / 2)
+    return places
+
+
+def _evening(evening: Evening, locked: Ranges) -> Picture:
+    """Each act when it was written and when it appears, and a line between the two as long as its delay."""
+    ys = _places(evening)
+    bottom = int(ys[-1] + _LANE / 2 + 4)
+    place = _place("evening", max(evening.at_s), locked)
+    across = Axis("linear", *RANGES["evening"][place])
+    frame = Frame(_WIDTH, bottom + 36, _LEFT, _TOP, _RIGHT, bottom)
+    picture = Picture("evening", frame, across, Axis("linear", 0, 1))
+    picture.range = place
+    for person, name in enumerate(PEOPLE):
+        mine = [ys[lane] for lane in sorted({act.lane for act in evening.acts if act.person == person})]
+        top, height = mine[0] - _LANE / 2, mine[-1] - mine[0] + _LANE
+        picture.add("rect", class_="band", x=0, y=top, width=_WIDTH, height=height, rx=3)
+        picture.add("text", name, class_="word name", x=5, y=top + height / 2 + 4)
+    for value, word in _clock_marks(across).items():
+        x = picture.x(value)
+        picture.add("line", class_="tick", x1=x, x2=x, y1=bottom, y2=bottom + 4)
+        picture.add("text", word, class_="word middle", x=x, y=bottom + 17)
+    written = tuple(act.at_s for act in evening.acts)
+    for side, moments, guesses in (
+        ("without", written, evening.guesses_without),
+        ("delayed", evening.at_s, evening.guesses),
+    ):
+        drawn = "".join(_guess(picture, ys, evening, moments, guess) for guess in guesses)
+        picture.add("g", drawn, class_=f"guesses {side}", data_mark=f"guesses-{side}")
+    for number, (act, at_s) in enumerate(zip(evening.acts, evening.at_s, strict=True)):
+        y, start, end = ys[act.lane], picture.x(act.at_s), picture.x(at_s)
+        picture.add("line", class_="waiting", x1=start, x2=end, y1=y, y2=y, data_wait=number)
+        picture.add("circle", class_="written", cx=start, cy=y, r=2.6)
+        picture.add("circle", class_="appears", cx=end, cy=y, r=3.2, data_act=number)
+    return picture
+
+
+def _guess(picture: Picture, ys: list[float], evening: Evening, at_s: Sequence[int], guess: Guess) -> str:
+    """A right guess is a solid line, a wrong one dashed: colour only repeats it."""
+    first, second = guess.first, guess.second
+    x0, x1 = picture.x(at_s[first]), picture.x(at_s[second])
+    y0, y1 = ys[evening.acts[first].lane], ys[evening.acts[second].lane]
+    turn = (x0 + x1) / 2 + (8 + abs(y1 - y0) * 0.12) * (-1 if max(x0, x1) > _RIGHT - 40 else 1)
+    path = f"M{x0:.1f} {y0:.1f}Q{turn:.1f} {(y0 + y1) / 2:.1f} {x1:.1f} {y1:.1f}"
+    return tag("path", d=path, class_=f"guess {'right' if guess.is_right else 'wrong'}")
+
+
+def _clock_marks(axis: Axis) -> dict[float, str]:
+    """Hours of the clock, or days where the evening grows long."""
+    marks = list(tick_marks(axis))
+    if axis.high > 2 * _DAY:
+        return {at: _W["replay"]["day"].format(day=1 + int((START_S + at) // _DAY)) for at in marks}
+    return {at: f"{int((START_S + at) // 3600) % 24:02}:{int(at // 60) % 60:02}" for at in marks}
+
+
+# --- what an observer can learn --------------------------------------------------------------------------
+
+
+def _numbers(*values: int) -> dict[float, str]:
+    return {value: f"{value:,}" for value in values}
+
+
+def _odds(numbers: Figures) -> Picture:
+    """What a suspicion of 1 % becomes after many pairs."""
+    older = [(one.pairs, risen(one.older)) for one in numbers.odds]
+    season = [(one.pairs, risen(one.season)) for one in numbers.odds if one.season is not None]
+    marks = _numbers(1, 3, 10, 30, 100, 300, 1000)
+    chosen = {"older": older, "season": season}
+    picture = line_chart("odds", Axis("log", 1, 1000), marks, _W["charts"]["pairs"], chosen)
+    return _mark(picture, numbers.choices.pairs)
+
+
+def _power(numbers: Figures) -> Picture:
+    """The most that any test can find, over the share of innocent pairs that it accuses."""
+    series = {
+        name: [(one.error, one.bounds[place]) for one in numbers.power]
+        for place, name in enumerate(("half", "chosen", "twice"))
+    }
+    series["blind"] = [(0, 0), (0.2, 0.2)]
+    marks = {share / 100: f"{share} %" for share in (0, 5, 10, 15, 20)}
+    return line_chart("power", Axis("linear", 0, 0.2), marks, _W["charts"]["error"], series)
+
+
+def _posterior(numbers: Figures) -> Picture:
+    """How sure an observer can be of the right person, without delays and with them."""
+    series = {
+        "together": [(one.suspects, one.together) for one in numbers.suspicions],
+        "delayed": [(one.suspects, one.delayed) for one in numbers.suspicions],
+        "before": [(one.suspects, one.before) for one in numbers.suspicions],
+    }
+    marks = _numbers(2, 5, 10, 20, 50, 100)
+    picture = line_chart("posterior", Axis("log", 2, 100), marks, _W["charts"]["suspects"], series)
+    return _mark(picture, numbers.choices.suspects)
+
+
+def _mark(picture: Picture, value: float) -> Picture:
+    """A thin line where the chosen number is."""
+    f, x = picture.frame, picture.x(value)
+    picture.add("line", class_="mean", x1=x, x2=x, y1=f.top, y2=f.bottom)
+    return picture

@@ -1,14 +1,13 @@
-"""A made-up evening to watch: when acts appear without delays and with them, and what an attacker guesses.
+"""A made-up evening: when acts appear without delays and with them, and how often an observer is right.
 
-Eight people act on threads, each under another pseudonym on every thread, a few acts in one sitting. The
-delays are `plan_release`'s own, from a seed: what is shown is what the library does.
+Eight people act on threads, each under another pseudonym on every thread, a few acts in one sitting.
+Delays are read off the policy's own laws at fixed numbers between 0 and 1, the same for every policy: so a
+longer law makes each of them longer, and a slider moves lines instead of throwing dice. The script
+`static/observer.js` does the same.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, lru_cache
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,17 +15,32 @@ import numpy as np
 from tarry.console.workbench.figures import Choices
 from tarry.core.entropy import Seeded, Stream
 from tarry.core.exact import parse_duration
-from tarry.core.history import History
-from tarry.core.plan_release import label_history, plan_release
+from tarry.core.lanes import BoolArray, IntArray
+from tarry.core.law import Law
 
-__all__ = ["PEOPLE", "Evening", "EveningAct", "Guess", "Side", "acts_of_the_evening", "watch"]
+__all__ = [
+    "DRAWS",
+    "PEOPLE",
+    "Evening",
+    "EveningAct",
+    "Guess",
+    "Success",
+    "acts_of_the_evening",
+    "base_rate",
+    "batches",
+    "delays_at",
+    "fixed_numbers",
+    "releases",
+    "success",
+    "watch",
+]
 
 PEOPLE = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hana")
 _THREADS = 6
 _LONG_S = 3 * 3600
 _SEED = 2020
-#: Draws that the average is taken over: one evening alone may be luck.
-DRAWS = 20
+#: Evenings that every figure is a mean over: one alone may be luck.
+DRAWS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,36 +69,22 @@ class Guess(NamedTuple):
     is_right: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """The evening as it is seen: when each act appears, and the guesses in the order they are made.
+class Success(NamedTuple):
+    """How often guesses are right, over all draws; None where there is no guess.
 
-    >>> Side(at_s=(0, 60), guesses=(Guess(first=0, second=1, is_right=False),)).wrong
-    1
+    >>> Success(person=0.6, pair=0.55, spread=0.0, guesses=50.0).person
+    0.6
     """
 
-    at_s: tuple[int, ...]
-    guesses: tuple[Guess, ...]
-
-    @property
-    def right(self) -> int:
-        """How many guesses are right."""
-        return sum(guess.is_right for guess in self.guesses)
-
-    @property
-    def wrong(self) -> int:
-        """How many are not."""
-        return len(self.guesses) - self.right
-
-    @property
-    def end_s(self) -> int:
-        """When the last act appears."""
-        return max(self.at_s)
+    person: float | None  # both acts are one person's
+    pair: float | None  # they are a batched pair
+    spread: float  # of the former from draw to draw: one standard deviation
+    guesses: float  # in one evening
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evening:
-    """Both ways to see the evening.
+    """The evening under a policy; the picture is one draw, the figures are over all.
 
     >>> from tarry.console.workbench.figures import START
     >>> len(watch(START).acts)
@@ -92,10 +92,11 @@ class Evening:
     """
 
     acts: tuple[EveningAct, ...]
-    without: Side
-    delayed: Side
-    usual_right: float  # over many draws of the same evening
-    usual_wrong: float
+    at_s: tuple[int, ...]  # when each appears in the draw that is shown
+    guesses_without: tuple[Guess, ...]
+    guesses: tuple[Guess, ...]  # in the draw that is shown
+    without: Success
+    delayed: Success
 
 
 @cache
@@ -133,42 +134,143 @@ def watch(choices: Choices) -> Evening:
 
     >>> from tarry.console.workbench.figures import START
     >>> seen = watch(START)
-    >>> seen.without.right > seen.delayed.right
+    >>> seen.without.person > seen.delayed.person
     True
     """
-    acts, cutoff = acts_of_the_evening(), int(parse_duration(choices.cutoff))
-    policy, history = choices.policy, _history(acts)
-    labelled = label_history(policy, history)
-    sides = []
-    for more in range(DRAWS):
-        planned = plan_release(policy, history, Seeded(choices.draw + more), labelled)
-        at_s = [int(tick * policy.tick) for tick in np.asarray(planned.release).tolist()]
-        sides.append(_side(acts, at_s, cutoff))
+    policy, cutoff = choices.policy, int(parse_duration(choices.cutoff))
+    pair, window = policy.mechanism().pair, policy.window_ticks
+    at = releases(pair.batched, pair.unbatched, policy.hold_ticks, window)
+    shown = at[(choices.draw - 1) % DRAWS]
     return Evening(
-        acts=acts,
-        without=_side(acts, [act.at_s for act in acts], cutoff),
-        delayed=sides[0],
-        usual_right=sum(side.right for side in sides) / DRAWS,
-        usual_wrong=sum(side.wrong for side in sides) / DRAWS,
+        acts=acts_of_the_evening(),
+        at_s=tuple(shown.tolist()),
+        guesses_without=_guesses(_columns()[0], cutoff),
+        guesses=_guesses(shown, cutoff),
+        without=success(_columns()[0][None, :], window, cutoff),
+        delayed=success(at, window, cutoff),
     )
 
 
-def _history(acts: Sequence[EveningAct]) -> History:
-    return History(
-        actor=[PEOPLE[act.person] for act in acts],
-        target=[f"thread {act.thread}" for act in acts],
-        time=[act.at_s for act in acts],
-        unit=Fraction(1),
+def releases(batched: Law, unbatched: Law, hold: int, window: int) -> IntArray:
+    """When each act appears, a row for each draw.
+
+    >>> law = Law.of_masses([0, 1])
+    >>> int(releases(law, law, 9, 300)[0, 0]) - acts_of_the_evening()[0].at_s
+    10
+    """
+    at, numbers = _columns()[0], fixed_numbers()
+    delays = np.where(
+        batches(window).any(axis=1), delays_at(batched, numbers), delays_at(unbatched, numbers)
+    )
+    moments: IntArray = at + hold + delays
+    return moments
+
+
+def success(at: IntArray, window: int, cutoff: int) -> Success:
+    """How often an observer is right who calls acts on different threads one person's if they come close.
+
+    >>> at = np.array([[act.at_s for act in acts_of_the_evening()]])
+    >>> round(success(at, 300, 120).person, 2)
+    0.6
+    """
+    _, person, thread = _columns()
+    together = batches(window)
+    order = np.argsort(at, axis=1, kind="stable")
+    moments = np.take_along_axis(at, order, axis=1)
+    made, right, pairs = (np.zeros(len(at), dtype=np.int64) for _ in range(3))
+    for step in range(1, at.shape[1]):
+        close = moments[:, step:] - moments[:, :-step] <= cutoff
+        if not close.any():
+            break
+        first, second = order[:, :-step], order[:, step:]
+        guessed = close & (thread[first] != thread[second])
+        made += guessed.sum(axis=1)
+        right += (guessed & (person[first] == person[second])).sum(axis=1)
+        pairs += (guessed & together[first, second]).sum(axis=1)
+    total, some = int(made.sum()), made > 0
+    return Success(
+        person=int(right.sum()) / total if total else None,
+        pair=int(pairs.sum()) / total if total else None,
+        spread=float(np.std(right[some] / made[some])) if total else 0.0,
+        guesses=total / len(at),
     )
 
 
-def _side(acts: Sequence[EveningAct], at_s: Sequence[int], cutoff: int) -> Side:
-    """The attacker knows no names: two acts on different threads, close enough, are called one person's."""
-    in_time = sorted(range(len(acts)), key=lambda act: (at_s[act], act))
-    guesses = [
-        Guess(first, second, acts[first].person == acts[second].person)
-        for first, second in combinations(in_time, 2)
-        if acts[first].thread != acts[second].thread and at_s[second] - at_s[first] <= cutoff
-    ]
-    guesses.sort(key=lambda guess: (at_s[guess.second], *sorted(guess[:2])))
-    return Side(at_s=tuple(at_s), guesses=tuple(guesses))
+@cache
+def base_rate() -> float:
+    """How often blind guesses are right: the share of pairs on different threads that are one person's.
+
+    >>> round(base_rate(), 3)
+    0.094
+    """
+    _, person, thread = _columns()
+    different = np.triu(thread[:, None] != thread, 1)
+    return float((different & (person[:, None] == person)).sum() / different.sum())
+
+
+@cache
+def batches(window: int) -> BoolArray:
+    """Which two acts are a batched pair: one person's, on different threads, at most the window apart.
+
+    >>> int(batches(300).any(axis=1).sum())
+    48
+    """
+    at, person, thread = _columns()
+    same = (person[:, None] == person) & (thread[:, None] != thread)
+    pairs: BoolArray = same & (np.abs(at[:, None] - at) <= window)
+    return pairs
+
+
+@cache
+def fixed_numbers() -> np.ndarray:
+    """A number between 0 and 1 for each act of each draw, without a pattern, and always the same.
+
+    >>> float(fixed_numbers()[0, 0].round(6))
+    0.408349
+    """
+    acts = len(acts_of_the_evening())
+    number = np.arange(1, DRAWS * acts + 1, dtype=np.uint64)
+    mask = np.uint64(0xFFFFFFFF)
+    # lowbias32 (Wellons 2018), which a browser can do as well
+    number ^= number >> np.uint64(16)
+    number = number * np.uint64(0x7FEB352D) & mask
+    number ^= number >> np.uint64(15)
+    number = number * np.uint64(0x846CA68B) & mask
+    number ^= number >> np.uint64(16)
+    return (number.astype(np.float64).reshape(DRAWS, acts) + 0.5) / 2**32
+
+
+def delays_at(law: Law, numbers: np.ndarray) -> IntArray:
+    """The delay at each number between 0 and 1: a law's own inverse, in floats. For laws with an end.
+
+    >>> delays_at(Law.of_masses(["0.5", 0, "0.5"]), np.array([0.2, 0.7])).tolist()
+    [0, 2]
+    """
+    lengths = np.array([run.length for run in law.head])
+    masses = np.array([float(run.mass) for run in law.head])
+    ends = np.cumsum(lengths * masses)
+    run = np.minimum(np.searchsorted(ends, numbers, side="right"), len(ends) - 1)
+    inside = np.floor((numbers - (ends - lengths * masses)[run]) / masses[run])
+    starts = np.cumsum(lengths) - lengths
+    found: IntArray = (starts[run] + np.clip(inside, 0, lengths[run] - 1)).astype(np.int64)
+    return found
+
+
+@cache
+def _columns() -> tuple[IntArray, IntArray, IntArray]:
+    """When, who and where, of each act."""
+    columns = [(act.at_s, act.person, act.thread) for act in acts_of_the_evening()]
+    at, person, thread = np.array(columns).T
+    return at, person, thread
+
+
+def _guesses(at: IntArray, cutoff: int) -> tuple[Guess, ...]:
+    """Every guess of one evening, in the order in which they are made."""
+    _, person, thread = _columns()
+    order = np.argsort(at, kind="stable").tolist()
+    return tuple(
+        Guess(first, second, bool(person[first] == person[second]))
+        for place, second in enumerate(order)
+        for first in order[:place]
+        if thread[first] != thread[second] and at[second] - at[first] <= cutoff
+    )

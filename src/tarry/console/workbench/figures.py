@@ -1,10 +1,12 @@
 """The choices on the workbench, within limits that keep answers quick, and the figures that follow."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from math import expm1, log
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -13,7 +15,7 @@ from tarry.core.calibrate import posterior_batched, posterior_unbatched, power_b
 from tarry.core.errors import require
 from tarry.core.exact import format_duration, parse_duration, parse_number
 from tarry.core.law import Law
-from tarry.core.plan import WEIGHTS, DelayPlan, Point, frontier, plan
+from tarry.core.plan import DelayPlan, Point, frontier, plan
 from tarry.core.policy import Policy
 from tarry.core.promise import Promise, promise
 
@@ -22,7 +24,7 @@ __all__ = [
     "DIFFERENT",
     "FIELDS",
     "LAWS",
-    "MASS",
+    "MULTIPLES",
     "SAME",
     "START",
     "Bin",
@@ -32,11 +34,12 @@ __all__ = [
     "Power",
     "Suspicion",
     "figures",
+    "innocent_mass",
     "read_choices",
 ]
 
 
-_LONGEST = 12  # characters: nobody means more digits than that
+_LONGEST = 20  # characters: nobody means more digits than that
 #: How far apart two acts may appear for the attacker of the replay to call them one person's.
 CUTOFFS = ("30s", "1m", "2m", "5m", "10m", "30m")
 _CUTOFF = "2m"
@@ -71,7 +74,7 @@ class Field(NamedTuple):
             len(text) <= _LONGEST, f"{self.name} must have at most {_LONGEST} characters, not {len(text)}"
         )
         parse = parse_duration if self.is_duration else parse_number
-        value = parse(text, self.name)
+        value = parse(_short(text) if self.is_duration else text, self.name)
         require(
             parse(self.low) <= value <= parse(self.high),
             f"{self.name} must lie between {self.low} and {self.high} on the workbench, not {text}",
@@ -80,6 +83,16 @@ class Field(NamedTuple):
             not self.is_whole or value.denominator == 1, f"{self.name} must be a whole number, not {text}"
         )
         return value
+
+
+_WORD = re.compile(
+    r"(?<=[0-9])\s*(s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|(?:ou)?rs?|ays?)?\b[\s,]*", re.IGNORECASE
+)
+
+
+def _short(text: str) -> str:
+    """A duration as people write it: `11 minutes` is `11m`."""
+    return _WORD.sub(lambda found: found[1].lower(), text)
 
 
 #: Laws that can be chosen: the older one, whose promise is for one pair, and the one for a season.
@@ -184,6 +197,26 @@ class Choices:
         return replace(self, cutoff=_CUTOFF, draw=1)
 
     @property
+    def weight_counts(self) -> bool:
+        """Whether another weight would lead to other delays."""
+        if self.law != "pair":
+            return False
+        ends = {
+            replace(self.policy, weight=Fraction(weight)).mechanism().pair.batched.maximum
+            for weight in (0, 1)
+        }
+        return len(ends) > 1
+
+    @property
+    def command(self) -> str:
+        """The same at a shell."""
+        if self.law == "season":
+            chosen = f"--season {self.pairs} --total {self.total} --delta {self.delta}"
+        else:
+            chosen = f"--epsilon {self.epsilon} --weight {self.weight}"
+        return f"tarry plan {chosen} --gap {self.gap} --window {self.window}"
+
+    @property
     def fields(self) -> dict[str, str]:
         """Every choice by its name in an address."""
         return {name: str(value) for name, value in asdict(self).items()}
@@ -242,13 +275,12 @@ def _whole(name: str, text: str, low: int, high: int) -> int:
 START = read_choices({})
 
 
-#: P0 where nothing is known: the gap is the median of strangers' gaps, and most acts are alone.
-MASS = Fraction(1, 2)
-MASSES = (Fraction(1), MASS, Fraction(1, 4))
+#: Half of the gaps between strangers' acts are assumed to be at most so long, at an even rate.
+STRANGERS_S = 960
+#: Times the gap: the lines of the chart of what any test can find.
+MULTIPLES = (Fraction(1, 2), Fraction(1), Fraction(2))
 #: How often acts of one person, and of two, come within five minutes: measured at a large conference.
 SAME, DIFFERENT = Fraction("0.301"), Fraction("0.0066")
-_LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "4", "8")  # epsilons that one knows
-_FEW = WEIGHTS[::4]  # enough for a faint line
 _ERRORS = tuple(Fraction(n, 100) for n in (0, 1, 2, 5, 10, 15, 20))  # type-I errors
 _SMALL = Fraction(1, 10**9)  # so small an error that no bound has reached its end
 _CROWDS = (2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100)
@@ -278,12 +310,12 @@ class Bin:
 class Power:
     """How many batched pairs any test can find at most, at one share of wrongly accused ones.
 
-    >>> Power(error=0.01, bounds=(0.03, 0.06, 0.11)).bounds[1]
+    >>> Power(error=0.01, bounds=(0.11, 0.06, 0.03)).bounds[1]
     0.06
     """
 
     error: float
-    bounds: tuple[float, ...]  # for each of MASSES
+    bounds: tuple[float, ...]  # for each of MULTIPLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,8 +352,8 @@ class Figures:
     bins: tuple[Bin, ...]
     width_s: int  # a round stretch of delays, for which shares are given
     frontier: tuple[Point, ...]  # of the law for one pair
-    neighbours: dict[str, tuple[Point, ...]]  # by epsilon, of the same
     odds: tuple[Odds, ...]
+    mass: Fraction  # P0: how much innocent company a batched pair has
     power: tuple[Power, ...]
     suspicions: tuple[Suspicion, ...]
     chosen: Suspicion
@@ -347,24 +379,13 @@ def figures(choices: Choices) -> Figures:
         bins=_bins(policy, width),
         width_s=width,
         frontier=tuple(frontier(policy)) if has_weights else (),
-        neighbours={
-            epsilon: tuple(frontier(replace(policy, epsilon=Fraction(epsilon)), _FEW))
-            for epsilon in _neighbours(policy.epsilon)
-            if has_weights
-        },
         odds=odds(policy, choices.pairs, Fraction(choices.delta)),
-        power=_power(policy.epsilon),
+        mass=innocent_mass(policy),
+        power=_power(policy),
         suspicions=tuple(known.values()),
         chosen=known[choices.suspects],
         promise=promise(policy),
     )
-
-
-def _neighbours(epsilon: Fraction) -> list[str]:
-    """Other epsilons to compare with: one that hides more, two that hide less."""
-    less = [other for other in _LADDER if Fraction(other) <= epsilon * Fraction(2, 3)]
-    more = [other for other in _LADDER if Fraction(other) >= epsilon * Fraction(4, 3)]
-    return [*less[-1:], *more[:2]]
 
 
 def _bins(policy: Policy, width: int) -> tuple[Bin, ...]:
@@ -404,12 +425,27 @@ def _within(law: Law, first: int, length: int) -> float:
     return float(law.cumulative(first + length - 1) - law.cumulative(first - 1))
 
 
-def _power(epsilon: Fraction) -> tuple[Power, ...]:
+def innocent_mass(policy: Policy, multiple: Fraction = Fraction(1)) -> Fraction:
+    """P0 where strangers act at an even rate: how likely two of them come within gap and window.
+
+    >>> innocent_mass(START.policy)
+    Fraction(1, 2)
+    """
+    reach = (policy.start_ticks(policy.gap) * policy.tick - policy.window) * multiple + policy.window
+    # Rounded to a millionth: it is an assumption, and needs no more digits.
+    return Fraction(max(1, round(1_000_000 * -expm1(-log(2) * float(reach) / STRANGERS_S))), 1_000_000)
+
+
+def _power(policy: Policy) -> tuple[Power, ...]:
     """At round errors, and those at which a bound reaches its end: between them all bounds are straight."""
-    slopes = [power_bound(epsilon, mass, _SMALL) / _SMALL for mass in MASSES]
+    masses = [innocent_mass(policy, multiple) for multiple in MULTIPLES]
+    slopes = [power_bound(policy.epsilon, mass, _SMALL) / _SMALL for mass in masses]
     errors = {*_ERRORS, *(1 / slope for slope in slopes if 1 / slope < _ERRORS[-1])}
     return tuple(
-        Power(error=float(error), bounds=tuple(float(power_bound(epsilon, mass, error)) for mass in MASSES))
+        Power(
+            error=float(error),
+            bounds=tuple(float(power_bound(policy.epsilon, mass, error)) for mass in masses),
+        )
         for error in sorted(errors)
     )
 
@@ -419,7 +455,7 @@ def _suspicion(policy: Policy, suspects: int) -> Suspicion:
 
     By how much is what the power bound says: at a small enough error it is power / error.
     """
-    ratio = power_bound(policy.epsilon, MASS, _SMALL) / _SMALL
+    ratio = power_bound(policy.epsilon, innocent_mass(policy), _SMALL) / _SMALL
     return Suspicion(
         suspects=suspects,
         together=float(posterior_batched(SAME, DIFFERENT, suspects)),

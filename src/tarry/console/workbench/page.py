@@ -1,30 +1,31 @@
 """The workbench: sliders for a policy, and what it costs, hides and promises. All of it is public.
 
-Sentences and tables say what the charts draw, for the page and its script alike.
+The server draws everything, for the page and its script alike. The script moves what is drawn while a
+slider is dragged, and asks here when the hand lets go.
 """
 
 import asyncio
 import gzip
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.console.pages import page, require, texts
-from tarry.console.workbench.evening import DRAWS, PEOPLE, Evening, Side, watch
+from tarry.console.workbench.charts import RANGES, START_S, Ranges, charts
+from tarry.console.workbench.evening import DRAWS, PEOPLE, Evening, watch
 from tarry.console.workbench.figures import (
     CUTOFFS,
     DIFFERENT,
     FIELDS,
     LAWS,
-    MASS,
     SAME,
     START,
     Choices,
@@ -33,6 +34,7 @@ from tarry.console.workbench.figures import (
     figures,
     read_choices,
 )
+from tarry.console.workbench.instrument import PRESETS, about, facts, share_words
 from tarry.console.workbench.seasons import risen
 from tarry.core.calibrate import power_bound
 from tarry.core.errors import TarryError
@@ -44,7 +46,7 @@ from tarry.gateway.http_service import HttpService
 from tarry.gateway.problems import refuse
 from tarry.study.figures import percent, seconds
 
-__all__ = ["ROUTES", "START_S", "PageTexts", "clock", "evening_texts", "figure_texts"]
+__all__ = ["ROUTES", "PageTexts", "clock", "evening_texts", "figure_texts"]
 
 
 T = TypeVar("T")
@@ -78,12 +80,6 @@ async def _policy(_: HttpService, request: Request) -> Response:
     return Response(policy, media_type="application/toml", headers=headers)
 
 
-async def _picture(_: HttpService, request: Request) -> Response:
-    require(_has_charts(), 404, "workbench", "needs_study")
-    drawn = await _work(partial(_draw, request.path_params["name"], request.query_params))
-    return _packed(request, drawn, "image/svg+xml")
-
-
 async def _work(step: Callable[[], T]) -> T:
     """Do it beside the event loop, in turn."""
     require(len(_waiting) < _MOST_WAITING, 503, "workbench", "busy")
@@ -94,21 +90,18 @@ async def _work(step: Callable[[], T]) -> T:
         _waiting.pop()
 
 
-async def _json(make: Callable[[Choices], bytes], _: HttpService, request: Request) -> Response:
+async def _figures(_: HttpService, request: Request) -> Response:
+    query = request.query_params
     try:
-        content = await _work(lambda: make(read_choices(request.query_params)))
+        content = await _work(lambda: _figures_json(read_choices(query), _ranges(query)))
     except TarryError as error:
         return refuse(error)
-    return _packed(request, content, "application/json")
-
-
-def _packed(request: Request, content: bytes, kind: str) -> Response:
-    """There is no secret in it that its length could tell, so that it may be compressed."""
+    # There is no secret in it that its length could tell, so that it may be compressed.
     headers = {"Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         content = gzip.compress(content, 5, mtime=0)
         headers["Content-Encoding"] = "gzip"
-    return Response(content, media_type=kind, headers=headers)
+    return Response(content, media_type="application/json", headers=headers)
 
 
 def _page_values(query: Mapping[str, str]) -> dict[str, Any]:
@@ -119,12 +112,24 @@ def _page_values(query: Mapping[str, str]) -> dict[str, Any]:
         law = query.get("law")
         choices = read_choices({"law": law}) if law in LAWS else START
         typed = {name: text[:40] for name, text in query.items() if name in FIELDS}
-        return _values(choices) | {"fields": {**choices.fields, **typed}, "problem": str(error)}
-    return _values(choices) | {"fields": choices.fields, "problem": ""}
+        fields = {**choices.fields, **typed}
+        return _values(choices, _ranges(query)) | {"fields": fields, "problem": str(error)}
+    return _values(choices, _ranges(query)) | {"fields": choices.fields, "problem": ""}
 
 
-def _values(choices: Choices) -> dict[str, Any]:
+def _ranges(query: Mapping[str, str]) -> Ranges:
+    """The axes that somebody has locked, as `axes=laws:3,evening:2`; what is nothing is left out."""
+    parts = (part.partition(":") for part in query.get("axes", "")[:60].split(","))
+    return {
+        name: int(place)
+        for name, _, place in parts
+        if name in RANGES and place.isascii() and place.isdecimal() and len(place) < 3
+    }
+
+
+def _values(choices: Choices, ranges: Ranges) -> dict[str, Any]:
     """What the template shows."""
+    numbers, evening = figures(choices.without_evening), watch(choices)
     return {
         "query": choices.query,
         "sliders": [
@@ -134,48 +139,53 @@ def _values(choices: Choices) -> dict[str, Any]:
         "laws": LAWS,
         "unused": [name for name, field in FIELDS.items() if field not in choices.sliders],
         "cutoffs": CUTOFFS,
-        "shown": figure_texts(figures(choices.without_evening)),
-        "evening": evening_texts(choices, watch(choices)),
-        "next_draw": choices.draw % 999 + 1,
-        "has_charts": _has_charts(),
+        "presets": {name: urlencode(chosen) for name, chosen in PRESETS.items()},
+        "shown": figure_texts(numbers),
+        "evening": evening_texts(choices, evening),
+        "figures": _glance(choices),
+        "charts": charts(figures(choices), ranges),
+        "facts": msgspec.json.encode(facts(figures(choices)).as_json()).decode(),
+        "acts": msgspec.json.encode(
+            [(act.person, act.thread, act.lane, act.at_s) for act in evening.acts]
+        ).decode(),
+        "weight_counts": choices.weight_counts,
+        "command": choices.command,
+        "next_draw": choices.draw % DRAWS + 1,
     }
 
 
-def _figures_json(choices: Choices) -> bytes:
-    charts: object = {}
-    if _has_charts():
-        from tarry.console.workbench.charts import live_charts  # noqa: PLC0415 - of another extra
-
-        charts = live_charts(choices.without_evening)
+def _figures_json(choices: Choices, ranges: Ranges) -> bytes:
+    """All that changes with the choices: facts for the script, pictures, sentences and tables."""
+    numbers = figures(choices)
+    shown, evening = figure_texts(numbers), evening_texts(choices, watch(choices))
     values: dict[str, Any] = {
         "query": choices.query,
         "fields": choices.fields,
         "places": {field.name: _place(field, choices.fields[field.name]) for field in choices.sliders},
-        "charts": charts,
+        "facts": facts(numbers).as_json(),
+        "charts": {name: picture.__html__() for name, picture in charts(numbers, ranges).items()},
+        "figures": _glance(choices),
+        "command": choices.command,
+        "sentences": shown.sentences | evening.sentences,
+        "tables": shown.tables | evening.tables,
+        "lists": shown.lists,
     }
-    return msgspec.json.encode({**values, **asdict(figure_texts(figures(choices.without_evening)))})
+    return msgspec.json.encode(values)
 
 
-def _evening_json(choices: Choices) -> bytes:
-    evening = watch(choices)
-    sides = {"without": evening.without, "delayed": evening.delayed}
-    values = {
-        "start_s": START_S,
-        "people": PEOPLE,
-        "acts": [{"person": act.person, "lane": act.lane} for act in evening.acts],
-        "sides": {name: {"at": side.at_s, "guesses": side.guesses} for name, side in sides.items()},
+def _glance(choices: Choices) -> dict[str, str]:
+    """The strip: a few figures that stay in view."""
+    known, none = facts(figures(choices)), texts()["workbench"]["strip"]["none"]
+    _, mean, longest = known.waits["batched"]
+    return {
+        "mean": about(mean),
+        "longest": about(longest),
+        "alone": about(known.waits["unbatched"][1]),
+        "right": share_words(known.delayed.person, none),
+        "pair": share_words(known.delayed.pair, none),
+        "spread": share_words(known.delayed.spread, none),
+        "without": share_words(known.without.person, none),
     }
-    return msgspec.json.encode({**values, **asdict(evening_texts(choices, evening))})
-
-
-def _draw(name: str, query: Mapping[str, str]) -> bytes:
-    from tarry.console.workbench.charts import PICTURES, picture  # noqa: PLC0415 - of another extra
-
-    choices = read_choices(query)
-    has_picture = name in PICTURES and (name != "frontier" or choices.law == "pair")
-    require(has_picture, 404, "workbench", "no_picture")
-    choices = choices if name.startswith("evening") else choices.without_evening
-    return picture(name, choices, is_dark=query.get("look") == "dark").encode()
 
 
 def _place(field: Field, text: str) -> int:
@@ -185,15 +195,7 @@ def _place(field: Field, text: str) -> int:
     return distances.index(min(distances))
 
 
-def _has_charts() -> bool:
-    """Whether the packages that draw are there: they come with another extra than the pages."""
-    return find_spec("altair") is not None and find_spec("vl_convert") is not None
-
-
 # --- sentences and tables ------------------------------------------------------------------------------
-
-#: The evening begins at seven.
-START_S = 19 * 3600
 
 
 def figure_texts(numbers: Figures) -> PageTexts:
@@ -238,10 +240,10 @@ def figure_texts(numbers: Figures) -> PageTexts:
 
 def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
     """By their places in the page; `w` are the texts of the workbench."""
-    choices, batched, unbatched = numbers.choices, numbers.delays.batched, numbers.delays.unbatched
+    choices, batched = numbers.choices, numbers.delays.batched
     hold, is_held = format_duration(choices.policy.window), numbers.delays.hold_ticks > 0
     laws = "sentence_season" if choices.law == "season" else "sentence" if is_held else "sentence_no_hold"
-    mass = f"{float(MASS):g}"
+    mass = f"{float(numbers.mass):.2g}"
     return {
         "hold": w["delays"]["hold" if is_held else "no_hold"].format(hold=hold),
         "laws": w["laws"][laws].format(
@@ -251,10 +253,10 @@ def _sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
             hold=hold,
             at_once=percent(numbers.at_once),
         ),
-        "summary": w["summary"].format(batched=_length(batched.mean), unbatched=_length(unbatched.mean)),
         **_odds_sentences(numbers, w["odds"]),
         "power": w["power"]["sentence"].format(
-            power=percent(float(power_bound(choices.policy.epsilon, MASS, Fraction(1, 100)))), mass=mass
+            power=percent(float(power_bound(choices.policy.epsilon, numbers.mass, Fraction(1, 100)))),
+            mass=mass,
         ),
         "posterior": w["posterior"]["sentence"].format(
             suspects=numbers.chosen.suspects,
@@ -274,8 +276,7 @@ def _trades(numbers: Figures, w: dict[str, Any]) -> PageTexts:
     if not numbers.frontier:
         return PageTexts()
     low, high, here = numbers.frontier[-1], numbers.frontier[0], numbers.delays
-    lines = {numbers.choices.epsilon: numbers.frontier, **numbers.neighbours}
-    sentence = w["frontier"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
+    sentence = w["weights"]["sentence_many" if len(numbers.frontier) > 1 else "sentence_one"].format(
         epsilon=numbers.choices.epsilon,
         weight=numbers.choices.weight,
         batched=_length(here.batched.mean),
@@ -286,11 +287,9 @@ def _trades(numbers: Figures, w: dict[str, Any]) -> PageTexts:
         low_unbatched=_length(high.unbatched),
     )
     rows = [
-        [epsilon, _weights(point), _length(point.batched), _length(point.unbatched)]
-        for epsilon, points in lines.items()
-        for point in points
+        [_weights(point), _length(point.batched), _length(point.unbatched)] for point in numbers.frontier
     ]
-    return PageTexts(sentences={"frontier": sentence}, tables={"frontier": rows})
+    return PageTexts(sentences={"weights": sentence}, tables={"weights": rows})
 
 
 def _odds_sentences(numbers: Figures, w: dict[str, Any]) -> dict[str, str]:
@@ -320,41 +319,49 @@ def _length(delay: Fraction | None) -> str:
 
 def _weights(point: Point) -> str:
     first, last = (f"{float(weight):g}" for weight in point.weights)
-    stretch: str = texts()["workbench"]["frontier"]["weights"]
+    stretch: str = texts()["workbench"]["weights"]["stretch"]
     return first if first == last else stretch.format(first=first, last=last)
 
 
 def evening_texts(choices: Choices, evening: Evening) -> PageTexts:
-    """The replay in sentences and a table.
+    """The evening in sentences and tables, with the strip and the trade, whose figures it gives.
 
     >>> from tarry.console.workbench.evening import watch
     >>> from tarry.console.workbench.figures import START
-    >>> evening_texts(START, watch(START)).sentences["replay_without"][-25:]
-    'so that 60.0 % are right.'
+    >>> evening_texts(START, watch(START)).sentences["glance"][:49]
+    'Wait 33 min on average, 46 min at most; an observ'
     """
-    sentences, delayed = texts()["workbench"]["replay"], evening.delayed
-    before, after = _counts(evening.without), _counts(delayed)
-    sentence = sentences["sentence_delayed"] if delayed.guesses else sentences["sentence_none"]
+    w: dict[str, Any] = texts()["workbench"]
+    glance, before, after = _glance(choices), evening.without, evening.delayed
+    known = facts(figures(choices))
+    some = after.person is not None
     return PageTexts(
         sentences={
-            "replay_lead": sentences["lead"].format(cutoff=choices.cutoff),
-            "replay_without": sentences["sentence_without"].format(**before),
-            "replay_delayed": sentence.format(**after, end=clock(delayed.end_s)),
-            "replay_usual": sentences["sentence_usual"].format(
-                right=f"{evening.usual_right:.1f}", wrong=f"{evening.usual_wrong:.1f}", draws=DRAWS
+            "glance": w["strip"]["sentence"].format(**glance),
+            "frontier": w["frontier"]["sentence" if some else "sentence_none"].format(
+                **glance, base=share_words(known.base, "")
             ),
-            "picture_without": sentences["picture_without"].format(**before),
-            "picture_delayed": sentences["picture_delayed"].format(**after),
+            "evening": w["replay"]["sentence" if some else "sentence_none"].format(
+                cutoff=choices.cutoff,
+                draws=DRAWS,
+                guesses=f"{after.guesses:.1f}",
+                guesses_without=f"{before.guesses:.0f}",
+                **glance,
+            ),
         },
         tables={
-            "replay": [
+            "frontier": [
+                [trade.value, _length(Fraction(trade.wait_s)), percent(trade.right)]
+                for trade in known.trades
+            ],
+            "evening": [
                 [
-                    sentences["pseudonym"].format(person=PEOPLE[act.person], thread=act.thread + 1),
+                    w["replay"]["pseudonym"].format(person=PEOPLE[act.person], thread=act.thread + 1),
                     clock(act.at_s),
                     clock(release_s),
                 ]
-                for act, release_s in zip(evening.acts, delayed.at_s, strict=True)
-            ]
+                for act, release_s in zip(evening.acts, evening.at_s, strict=True)
+            ],
         },
     )
 
@@ -371,16 +378,8 @@ def clock(after_s: int) -> str:
     return f"{day.format(day=days + 1)}, {time}" if days else time
 
 
-def _counts(side: Side) -> dict[str, Any]:
-    total = len(side.guesses)
-    share = side.right / total if total else None
-    return {"total": total, "right": side.right, "wrong": side.wrong, "precision": percent(share)}
-
-
 ROUTES = [
     ("GET", "/workbench", _read),
-    ("GET", "/workbench/figures.json", partial(_json, _figures_json)),
-    ("GET", "/workbench/evening.json", partial(_json, _evening_json)),
+    ("GET", "/workbench/figures.json", _figures),
     ("GET", "/workbench/policy.toml", _policy),
-    ("GET", "/workbench/{name}.svg", _picture),
 ]

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
+from importlib.resources import files
 from math import ceil, cos, exp, log, log1p, sin
 from operator import add
 
+import msgspec
 import numpy as np
 
 from tarry.core.accountant import ln_above
@@ -21,7 +23,7 @@ from tarry.core.mechanism import Ask
 from tarry.core.policy import Policy
 from tarry.core.season import Accountant, Season
 
-__all__ = ["Odds", "odds", "risen", "season_policy"]
+__all__ = ["Grid", "Odds", "found_shape", "masses", "odds", "risen", "season_grid", "season_policy"]
 
 #: A suspicion before anything is seen: odds of 1 to 99.
 _SUSPICION = 0.01
@@ -67,6 +69,50 @@ def risen(epsilon: float) -> float:
     (0.01, 0.0915)
     """
     return 1 / (1 + (1 / _SUSPICION - 1) * exp(-epsilon))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Blocks and order for every stop of the sliders of a season, found once and kept in a file.
+
+    >>> season_grid().shape("200", "2.3", "0.01")
+    (58, 3.0)
+    """
+
+    pairs: tuple[str, ...]
+    total: tuple[str, ...]
+    delta: tuple[str, ...]
+    shapes: tuple[tuple[int, float] | None, ...]  # None: it needs more blocks than the workbench tries
+
+    def shape(self, pairs: str, total: str, delta: str) -> tuple[int, float] | None:
+        """Blocks and order at one stop of each slider."""
+        if pairs not in self.pairs or total not in self.total or delta not in self.delta:
+            return None
+        row = self.pairs.index(pairs) * len(self.total) + self.total.index(total)
+        return self.shapes[row * len(self.delta) + self.delta.index(delta)]
+
+
+@cache
+def season_grid() -> Grid:
+    """The grid, from the file that browsers read too; `docs/generate_seasons.py` makes it.
+
+    >>> len(season_grid().shapes)
+    2560
+    """
+    content = files("tarry.console").joinpath("static", "seasons.json").read_bytes()
+    return msgspec.json.decode(content, type=Grid)
+
+
+def found_shape(pairs: int, total: Fraction, delta: Fraction) -> tuple[int, Decimal] | None:
+    """What `season_policy` finds, or None where the workbench gives up.
+
+    >>> found_shape(200, Fraction("2.3"), Fraction("0.01"))
+    (58, Decimal('3'))
+    """
+    try:
+        return _shape(Season(acts=2 * pairs, epsilon=total, delta=delta))
+    except BadInput:
+        return None
 
 
 @lru_cache(maxsize=256)
@@ -159,13 +205,14 @@ def _proposal(season: Season) -> tuple[int, Decimal]:
     return high, _best_order(high, season.acts, float(season.delta))[1]
 
 
+@lru_cache(maxsize=1 << 14)
 def _best_order(blocks: int, acts: int, delta: float) -> tuple[float, Decimal]:
     return min((_cost(blocks, float(order), acts, delta), order) for order in _ORDERS)
 
 
 def _cost(blocks: int, order: float, acts: int, delta: float) -> float:
     """About what a season costs: the losses of one act on a grid, as often as there are acts."""
-    unbatched, batched = _masses(blocks, order)
+    unbatched, batched = masses(blocks, order)
     losses = np.log(batched / unbatched[1:])
     mean = float(batched @ losses)
     spread = float(np.sqrt(acts * (batched @ (losses - mean) ** 2)))
@@ -192,8 +239,12 @@ def _epsilon(sums: np.ndarray, chances: np.ndarray, delta: float) -> float:
     return high
 
 
-def _masses(blocks: int, order: float) -> tuple[np.ndarray, np.ndarray]:
-    """The masses of `core/laws/cosine.py` in floats: unbatched, and batched from the second block on."""
+def masses(blocks: int, order: float) -> tuple[np.ndarray, np.ndarray]:
+    """The masses of `core/laws/cosine.py` in floats: unbatched, and batched from the second block on.
+
+    >>> [len(row) for row in masses(7, 6.0)]
+    [7, 6]
+    """
     low, high = 0.0, 1.6
     for _ in range(50):
         x = (low + high) / 2

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import exp
+from math import exp, factorial
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from tarry.study.baselines import (
     shown_at,
     write_span,
 )
-from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown
 
 __all__ = ["MIX", "POISSON", "POOL", "THRESHOLD", "CottrellPool", "PoissonMix", "ThresholdMix", "TimedMix"]
 
@@ -167,6 +167,31 @@ class PoissonMix(Practice):
         0.451
         """
         return 1 - exp(-float(gap) * MICROSECONDS / self.mean) if self.hops == 1 else None
+
+    def least_delta(
+        self,
+        observer: Observer,  # noqa: ARG002 - all see the same
+        gap: Fraction,
+        epsilon: float,
+    ) -> float | None:
+        """The chance of being out by a moment, less e^epsilon times that of the later act.
+
+        The sum of several waits says less the longer it is. Until the moment at which the ratio of the
+        densities, (x / (x - gap))^(hops - 1) e^(-gap/mean), has fallen to e^epsilon, it says too much.
+
+        >>> round(PoissonMix.read("60m*3").least_delta(None, Fraction(2160), 1.0), 4)
+        0.0605
+        """
+        move = float(gap) * MICROSECONDS / self.mean
+        if self.hops == 1:
+            return 1 - exp(-move)
+        ratio = exp((epsilon + move) / (self.hops - 1))
+        until = move * ratio / (ratio - 1)
+        return self._out_by(until) - exp(epsilon) * self._out_by(until - move)
+
+    def _out_by(self, means: float) -> float:
+        """The chance that all hops together take at most so many means of one."""
+        return 1 - exp(-means) * sum(means**k / factorial(k) for k in range(self.hops))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from fractions import Fraction
 from typing import ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,7 +18,7 @@ from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import IntArray, SeededLanes
 from tarry.study.baselines import Habit, OneSpan, arrivals
-from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown
 
 __all__ = [
     "BACKDATED",
@@ -114,6 +115,21 @@ class Backdated(OneSpan):
         times = arrivals(history)
         back = SeededLanes(draw, history.keys).randbelow(self.span + 1)
         return Shown(release=times, printed=times - back)
+
+    def least_delta(
+        self,
+        observer: Observer,
+        gap: Fraction,
+        epsilon: float,  # noqa: ARG002 - the same for each
+    ) -> float | None:
+        """The gap over the span for whoever reads what is printed; everybody else sees it at once.
+
+        >>> from tarry.study.practice import observer
+        >>> Backdated.read("2d").least_delta(observer("archive"), Fraction(1728), 1.0)
+        0.01
+        """
+        printed = min(Fraction(1), gap * MICROSECONDS / self.span)
+        return float(printed) if observer.name == "archive" else 1.0
 
 
 def canonical_zone(text: str) -> str:

@@ -1,0 +1,105 @@
+"""What a habit is worth in our terms: epsilon and delta for each observer, its delays, and what is cheaper.
+
+HABIT is a phrase ("round to day", "jitter 5m-15m", "exponential 1h x 3", "timed mix 6h"), the name of
+a baseline, or a policy file. Delta is the least with which --epsilon holds for acts that might have come
+up to --gap later: exactly where a formula is known, else at least so much, seen from releases. The policy
+that is named instead promises as much to each observer, and waits less on average. With --history the same
+is attacked on real acts.
+
+  tarry worth jitter 5m-15m --gap 11m
+  tarry worth "exponential 1h x 3" --gap 11m --epsilon 0.5
+  tarry worth policy.toml --gap 11m --history month.parquet
+"""
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tarry.cli.main import Argument, add_all, need_study
+from tarry.cli.options import read_policy_path
+from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
+from tarry.core.policy import Policy
+from tarry.core.policy_file import KEYS
+
+if TYPE_CHECKING:
+    from tarry.study.runs import Line
+    from tarry.study.worth import Worth
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `tarry worth`."""
+    add_all(
+        parser,
+        Argument("habit", metavar="HABIT", nargs="+", help="a phrase, a baseline or a policy file"),
+        Argument("--gap", metavar="GAP", default="11m", help=KEYS["gap"] + " (default: 11m)"),
+        Argument(
+            "--window", metavar="WINDOW", default="5m", help="of the policy that is tried (default: 5m)"
+        ),
+        Argument("--epsilon", metavar="EPSILON", default="1", help=KEYS["epsilon"] + " (default: 1)"),
+        Argument("--history", metavar="FILE", help="attack it on this history too"),
+        Argument("--allow-code", action="store_true", help="let the habit be module:NAME"),
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print what it is worth."""
+    need_study()
+    from tarry.study.worth import worth_of  # noqa: PLC0415 - needs the study extra
+
+    text = " ".join(arguments.habit)
+    policy = Policy(epsilon=arguments.epsilon, gap=arguments.gap, window=arguments.window)
+    with progress_on_terminal("observers") as progress:
+        found = worth_of(
+            read_policy_path(text) if Path(text).suffix == ".toml" else text,
+            policy=policy,
+            allow_code=arguments.allow_code,
+            progress=progress,
+        )
+    lines = [] if arguments.history is None else _linkage(arguments, text)
+    if arguments.json:
+        print_json(found.as_json() | {"linkage": [line.as_dict() for line in lines]})
+    else:
+        _print(found, lines)
+
+
+def _linkage(arguments: argparse.Namespace, text: str) -> "list[Line]":
+    """How often claims about the person are right, on a history."""
+    from tarry.study.audit import audit  # noqa: PLC0415 - needs the study extra
+    from tarry.study.question import Question  # noqa: PLC0415
+    from tarry.study.replay import replay  # noqa: PLC0415
+    from tarry.study.worth import habit_of  # noqa: PLC0415
+
+    toml = Path(text).suffix == ".toml"
+    question = Question(
+        practices=["nothing", replay(read_policy_path(text)) if toml else habit_of(text)],
+        observers=("notified", "poller:10m", "archive"),
+        window=arguments.window,
+        different=False,
+    )
+    return audit(arguments.history, question).lines
+
+
+def _print(found: "Worth", lines: "list[Line]") -> None:
+    longest = found.waits.longest_s
+    waits = (
+        f"delays of {rounded(Fraction(found.waits.mean_s))} on average, "
+        f"{rounded(None if longest is None else Fraction(longest))} at the longest"
+    )
+    print_sentences(found.name, [*map(str, found.to), waits])
+    print(f"the cheapest policy that is at least as good: {found.verdict}")
+    if lines:
+        print()
+        print_table(
+            ["practice", "observer", "right about the person", "anyway, that day"],
+            [[line.policy, line.observer, *_shares(line)] for line in lines],
+        )
+
+
+def _shares(line: "Line") -> list[str]:
+    def percent(share: Any) -> str:
+        return "unknown" if share is None else f"{100 * float(share):.1f} %"
+
+    return [percent(None if line.right_person is None else line.right_person.mean), percent(line.same_day)]
