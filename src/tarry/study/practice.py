@@ -121,7 +121,8 @@ class Practice(ABC):
 
         What has no chance in it shows acts on both sides of an edge apart every time. What is drawn for
         each act alike fails with the chance above, whatever epsilon: a poller who looks just before the
-        later act could be seen learns as much as somebody who is notified.
+        later act could be seen learns as much as somebody who is notified. A practice that prints less
+        than that on its events says so by a formula of its own.
 
         >>> from tarry.study.baselines import baseline
         >>> baseline("jitter:24h").least_delta(observer("notified"), Fraction(2160), 1.0)
