@@ -390,11 +390,13 @@ def test_the_headline_names_before_after_and_what_is_so_anyway(crowd):
     assert "Of acts 5m to 16m apart" in told[0]
     assert told[1].startswith("With mine they are right ")
     assert "acts 5m to 16m apart are one person's" in told[1]
-    assert told[-1].startswith(
+    assert told[-2].startswith(
         "So many of the 40 people have a pair of acts that an observer can link, being 50 %"
     )
-    assert " now; " in told[-1]
-    assert told[-1].endswith(" with mine.")
+    assert " now; " in told[-2]
+    assert told[-2].endswith(" with mine.")
+    assert told[-1].startswith("With mine ")
+    assert " of neighbours on one target change places, and half of the replies appear within " in told[-1]
 
 
 class Together(Practice):
