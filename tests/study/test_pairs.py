@@ -26,7 +26,10 @@ YEARS = 13 * 365 * 86_400 * 1_000_000  # microseconds
 ALWAYS, NEVER = 1 << 40, 0
 #: What to change so that every table is counted in one way, and the loop that then counts.
 FLAT = {"dense": ("_DENSE", ALWAYS, "add_dense"), "sorted": ("_DENSE", NEVER, "add_sorted")}
-GROUPED = {"sorted while read": ALWAYS, "sorted afterwards": NEVER}
+GROUPED = {
+    "one key": ("_FAR", 1 << 90, "add_rising"),
+    "two keys": ("_FAR", NEVER, "add_sorted_groups"),
+}
 NEAR = {
     "one look a pair": ("_LOOKS_A_STEP", ALWAYS, "add_near"),
     "blocks": ("_LOOKS_A_STEP", NEVER, "add_near_blocks"),
@@ -91,16 +94,18 @@ def test_pairs_of_any_times_are_those_of_a_loop(rows, limits, unit):
 @settings(max_examples=60)
 @given(places=CLOSE, unit=UNITS, limits=CUTOFFS, seed=st.integers(0, 1 << 16))
 def test_pairs_inside_groups_are_those_of_a_loop(way, places, unit, limits, seed):
-    """Small groups and large ones."""
+    """By one number for group and time, and by two."""
+    setting, value, kernel = GROUPED[way]
     times = np.array(places, dtype=np.int64) * unit + 3
     groups = np.random.default_rng(seed).integers(0, 4, len(times))
     cutoffs = [limit * unit for limit in limits]
     with pytest.MonkeyPatch.context() as patch:
-        spied(patch, "_SHORT", GROUPED[way])
+        spy = spied(patch, setting, value)
         found = pairs_within_groups(groups, times, cutoffs)
 
     expected = [loop(times.tolist(), c, lambda i, j: groups[i] == groups[j]) for c in cutoffs]
     assert found == expected
+    assert spy.asked == ({kernel} if places else set())
 
 
 @settings(max_examples=60)
@@ -114,19 +119,22 @@ def test_pairs_inside_groups_are_those_of_a_loop_on_any_times(rows, limits, unit
     assert found == [loop(times, c, lambda i, j: groups[i] == groups[j]) for c in cutoffs]
 
 
-def test_thirteen_years_in_microseconds_on_many_targets_are_counted_as_by_a_loop():
-    """Group and time would not fit into one number there."""
+def test_thirteen_years_in_microseconds_on_many_targets_need_two_keys():
+    """Group and time do not fit into one number there, and the counts are those of a loop."""
     rng, targets = np.random.default_rng(3), 12_000
     groups = rng.integers(0, targets, 3 * targets)
     groups[:targets] = np.arange(targets)
     times = rng.integers(0, YEARS, 3 * targets)
     times[targets:] = times[groups[targets:]] + rng.integers(-3000, 3000, 2 * targets)
-    found = pairs_within_groups(groups, times, [1000, 0, 10**9])
+    with pytest.MonkeyPatch.context() as patch:
+        spy = spied(patch)
+        found = pairs_within_groups(groups, times, [1000, 0, 10**9])
 
     by_group = {}
     for group, time in zip(groups.tolist(), times.tolist(), strict=True):
         by_group.setdefault(group, []).append(time)
     assert found == [sum(loop(own, limit) for own in by_group.values()) for limit in (1000, 0, 10**9)]
+    assert spy.asked == {"add_sorted_groups"}
 
 
 @settings(max_examples=60)

@@ -394,6 +394,8 @@ def test_the_headline_names_before_after_and_what_is_so_anyway(crowd):
     assert " of acts that an observer can link, being 50 %" in called
     assert " now; " in called
     assert called.endswith(" with mine.")
+    assert told[-1].startswith("With mine ")
+    assert " of neighbours on one target change places, and half of the replies appear within " in told[-1]
 
 
 class Together(Practice):

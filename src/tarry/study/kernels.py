@@ -17,10 +17,10 @@ from tarry.core.lanes import BoolArray, IntArray
 
 __all__ = [
     "add_dense",
-    "add_in_groups",
     "add_near",
     "add_near_blocks",
     "add_near_levels",
+    "add_rising",
     "add_sorted",
     "add_sorted_groups",
     "close_groups",
@@ -124,39 +124,19 @@ def add_sorted_groups(groups: IntArray, times: IntArray, limits: IntArray, total
     for k in range(len(limits)):
         low, total = 0, 0
         for i in range(len(times)):
-            while groups[low] != groups[i] or times[i] - times[low] > limits[k, i]:
+            while (
+                groups[low] != groups[i]
+                or times[i] - times[low] > limits[k, i if limits.shape[1] > 1 else 0]
+            ):
                 low += 1
             total += i - low
         totals[k] += total
 
 
 @_compiled
-def add_in_groups(  # noqa: PLR0917 - compiled loops take their arguments by place
-    rows: IntArray, starts: IntArray, times: IntArray, short: int, limits: IntArray, totals: IntArray
-) -> None:
-    """Pairs of times of one group at most each limit apart; limits rise.
-
-    The rows of a group stand together in `rows`, from one of `starts` to the next. Groups of at most
-    `short` are sorted while they are read.
-    """
-    room = np.empty(np.max(starts[1:] - starts[:-1]), dtype=np.int64)
-    for g in range(len(starts) - 1):
-        size = starts[g + 1] - starts[g]
-        inside, in_order = room[:size], True
-        for i in range(size):
-            now = times[rows[starts[g] + i]]
-            if size > short:
-                in_order &= i == 0 or inside[i - 1] <= now
-                inside[i] = now
-                continue
-            j = i
-            while j > 0 and inside[j - 1] > now:
-                inside[j] = inside[j - 1]
-                j -= 1
-            inside[j] = now
-        if not in_order:
-            inside.sort()
-        _add_inside(inside, limits, totals)
+def add_rising(times: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """As `add_sorted`, for limits that rise: quick where most times have nobody within any of them."""
+    _add_inside(times, limits, totals)
 
 
 @_compiled

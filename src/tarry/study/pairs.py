@@ -17,7 +17,6 @@ from tarry.study import kernels
 __all__ = [
     "LONGEST",
     "UNITS",
-    "Groups",
     "Near",
     "Spaced",
     "common_unit",
@@ -35,32 +34,10 @@ T = TypeVar("T")
 #: Microseconds: whole minutes, seconds, milliseconds.
 UNITS = (60_000_000, 1_000_000, 1_000)
 _DENSE = 2  # a table of counts pays while it is at most so many times as long as the events
-_SHORT = 40  # so few times are sorted one by one
+_FAR = 1 << 62
 #: No two times are further apart, in microseconds.
 LONGEST = 1 << 61
 _LOOKS_A_STEP = 4  # so many looks at a pair cost about as much as a row of a block and a limit
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Rows that belong together, one group after the other. Rows alone in theirs are left out: no pair.
-
-    >>> Groups.of(np.array([1, 0, 1, 2, 2])).rows.tolist()
-    [0, 2, 3, 4]
-    """
-
-    rows: IntArray
-    starts: IntArray  # where each group begins among these rows, and one past the last
-
-    @classmethod
-    def of(cls, groups: IntArray) -> "Groups":
-        """The groups of rows whose groups are numbered 0, 1, 2, ..."""
-        sizes = np.bincount(groups, minlength=1)
-        rows = np.flatnonzero(sizes[groups] > 1)
-        return cls(
-            rows[np.argsort(groups[rows], kind="stable")],
-            np.concatenate(([0], np.cumsum(sizes[sizes > 1]))),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,21 +77,29 @@ class Spaced:
                 kernels.add_sorted(np.sort(self.times), self.limits, totals)
         return totals.tolist()
 
-    def inside(self, groups: Groups) -> list[int]:
-        """How many of those pairs are inside one group.
+    def inside(self, groups: IntArray) -> list[int]:
+        """How many of those pairs are inside one group; groups are numbered 0, 1, 2, ...
 
-        >>> Spaced.of(np.array([3, 1, 9, 1]), [0, 2, 100]).inside(Groups.of(np.array([0, 1, 0, 1])))
+        >>> Spaced.of(np.array([3, 1, 9, 1]), [0, 2, 100]).inside(np.array([0, 1, 0, 1]))
         [1, 1, 2]
         """
-        order = np.argsort(self.limits)
-        totals = np.zeros(len(order), dtype=np.int64)
-        if len(order) and len(groups.rows):
-            kernels.add_in_groups(
-                groups.rows, groups.starts, self.times, _SHORT, self.limits[order], totals
-            )
-        counts = np.empty_like(totals)
-        counts[order] = totals
-        return counts.tolist()
+        totals = np.zeros(len(self.limits), dtype=np.int64)
+        if not len(self.times) or not len(totals):
+            return totals.tolist()
+        rising = np.argsort(self.limits)
+        limits, counts = self.limits[rising], totals.copy()
+        # One number for group and time: groups so far apart that no limit reaches from one to the next.
+        stride = int(self.times.max()) + int(limits[-1]) + 1
+        if stride * (int(groups.max()) + 1) < _FAR:
+            keys = groups * stride
+            keys += self.times
+            keys.sort()
+            kernels.add_rising(keys, limits, counts)
+        else:
+            order = np.lexsort((self.times, groups))
+            kernels.add_sorted_groups(groups[order], self.times[order], limits[:, None], counts)
+        totals[rising] = counts
+        return totals.tolist()
 
 
 def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:
@@ -132,7 +117,7 @@ def pairs_within_groups(groups: IntArray, times: IntArray, limits: Sequence[int]
     >>> pairs_within_groups(np.array([0, 1, 0, 1]), np.array([3, 1, 9, 1]), [0, 2, 100])
     [1, 1, 2]
     """
-    return Spaced.of(times, limits).inside(Groups.of(groups))
+    return Spaced.of(times, limits).inside(groups)
 
 
 def pairs_within_own_limits(groups: IntArray, times: IntArray, limits: Sequence[IntArray]) -> list[int]:

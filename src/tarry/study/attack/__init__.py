@@ -14,7 +14,7 @@ import numpy as np
 from tarry.core import plugins
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.pairs import Groups, Near, near
+from tarry.study.pairs import Near, near
 from tarry.study.person import People
 from tarry.study.practice import Observer, Practice
 from tarry.study.score import RECALL, Counts, Score
@@ -90,21 +90,6 @@ class Truth:
     def near(self) -> Near:
         """The linked pairs, as ranges of rows."""
         return near(self.table.actor, self.table.target, self.table.time, self.window)
-
-    @cached_property
-    def on_target(self) -> Groups:
-        """Rows on one target."""
-        return Groups.of(self.table.target_rank)
-
-    @cached_property
-    def of_person(self) -> Groups:
-        """Rows of one person."""
-        return Groups.of(self.table.actor_rank)
-
-    @cached_property
-    def of_both(self) -> Groups:
-        """Rows of one person on one target."""
-        return Groups.of(self.table.pseudonym_rank)
 
     @property
     def linked_pairs(self) -> int:

@@ -61,13 +61,13 @@ def cutoff_attack(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> list[
 
 def _close(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     """Pairs seen at most each cutoff apart: of all, on one target, of one person, of both, and linked."""
-    spaced = Spaced.of(seen, cutoffs)
+    table, spaced = truth.table, Spaced.of(seen, cutoffs)
     counted = side_by_side(
-        lambda: spaced.inside(truth.on_target),
-        lambda: spaced.inside(truth.of_person),
+        lambda: spaced.inside(table.target_rank),
+        lambda: spaced.inside(table.actor_rank),
         spaced.everywhere,
         lambda: truth.near.shown_within(seen, cutoffs),
-        lambda: spaced.inside(truth.of_both),
+        lambda: spaced.inside(table.pseudonym_rank),
     )
     return dict(zip(("on_one", "own", "every", "linked", "twice"), counted, strict=True))
 
@@ -97,8 +97,8 @@ def _paid(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     """Pairs with one recipient seen at most each cutoff apart: all, of one spender, and linked."""
     spaced = Spaced.of(seen, cutoffs)
     return {
-        "own": spaced.inside(truth.of_person),
-        "twice": spaced.inside(truth.of_both),
+        "own": spaced.inside(truth.table.actor_rank),
+        "twice": spaced.inside(truth.table.pseudonym_rank),
         "linked": truth.near.shown_within(seen, cutoffs),
     }
 
