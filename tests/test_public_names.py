@@ -109,6 +109,7 @@ WITHOUT_EXAMPLE = {
     "tarry.cli.outputs.write_frame": "writes a file: tests/cli/test_simulate.py reads it back",
     **{f"tarry.study.kernels.{loop}": COMPILED for loop in kernels.__all__},
     "tarry.study.limits.Limited": PROTOCOL,
+    "tarry.study.parts.slices.keep_columns": "writes files: parts/test_slices.py reads them",
     "tarry.study.attest.boxes.StoryRule": PROTOCOL,
     "tarry.study.attest.interfaces.BlackBox": PROTOCOL,
     "tarry.study.attest.interfaces.NeighbourGenerator": PROTOCOL,
