@@ -325,7 +325,11 @@ def open_columns(arguments: argparse.Namespace, work: Work) -> "Columns":
 
 
 def say_how_read(account: "Columns | SourceAccount") -> None:
-    """What was guessed, and what could not be read, on standard error."""
+    """What was guessed, and what could not be read, on standard error.
+
+    >>> from tarry.study.source import SourceAccount
+    >>> say_how_read(SourceAccount(rows=5))
+    """
     for note in account.notes:
         print(f"note: {note}", file=sys.stderr)
     if account.unreadable_count:
@@ -335,7 +339,12 @@ def say_how_read(account: "Columns | SourceAccount") -> None:
 
 
 def resources_from(arguments: argparse.Namespace) -> "Resources":
-    """The engine that is named or that fits, and what it may take."""
+    """The engine that is named or that fits, and what it may take.
+
+    >>> said = dict.fromkeys(("memory", "jobs", "scratch", "spark_master", "spark_remote"))
+    >>> resources_from(argparse.Namespace(engine="auto", history="votes.csv", **said)).engine
+    'memory'
+    """
     from tarry.study.parts.budget import read_size  # noqa: PLC0415 - only where the study is installed
     from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - likewise
 
@@ -352,7 +361,13 @@ def resources_from(arguments: argparse.Namespace) -> "Resources":
 
 
 def read_as(arguments: argparse.Namespace, question: "Question") -> "Question":
-    """The same question, which also says how the history is read."""
+    """The same question, which also says how the history is read.
+
+    >>> from tarry.study.question import Question
+    >>> columns = dict.fromkeys(("actor", "target", "time", "time_unit", "time_format", "time_zone"))
+    >>> read_as(argparse.Namespace(**{**columns, "actor": "voter"}), Question()).actor
+    'voter'
+    """
     names = ("actor", "target", "time", "time_unit", "time_format", "time_zone")
     return replace(question, **{name: getattr(arguments, name) for name in names})
 

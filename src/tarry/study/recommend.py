@@ -31,7 +31,7 @@ from tarry.study.score import average_precision, precision_at
 from tarry.study.table import EventTable
 from tarry.study.tried import Trial, TriedPolicy, choose
 
-__all__ = ["Learned", "Measured", "Trying", "advise", "asked_of", "learned_of", "recommended"]
+__all__ = ["Learned", "SplitMeasures", "Trying", "advise", "asked_of", "learned_of", "recommended"]
 
 _DOUBLINGS = 17  # of the cutoffs, at least: up to 54 h
 Key = tuple[Fraction, int]  # epsilon, percentile
@@ -58,7 +58,7 @@ class Trying(Protocol):
         """Events of the first part."""
         ...
 
-    def measured(self, question: Question, progress: Progress | None) -> "Measured":
+    def measured(self, question: Question, progress: Progress | None) -> "SplitMeasures":
         """What the question's practices did on the second part."""
         ...
 
@@ -80,10 +80,10 @@ class Trying(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class SplitMeasures:
     """What came of practices on one part.
 
-    >>> Measured(events=2, actors=1, linked_pairs=0, runs=(), costs=(), references={}).events
+    >>> SplitMeasures(events=2, actors=1, linked_pairs=0, runs=(), costs=(), references={}).events
     2
     """
 
@@ -116,10 +116,10 @@ class _TableSplit:
     def learned_on(self) -> int:
         return len(self.early)
 
-    def measured(self, question: Question, progress: Progress | None) -> Measured:
+    def measured(self, question: Question, progress: Progress | None) -> SplitMeasures:
         table, practices = self.late_part, question.practices
         found = run_attacks(table, question, progress, search=False)
-        return Measured(
+        return SplitMeasures(
             events=len(table),
             actors=table.actors,
             linked_pairs=found.truth.linked_pairs,
@@ -319,11 +319,11 @@ def _cutoffs(policies: Sequence[Policy]) -> list[int]:
     return [(second << i) * MICROSECONDS for i in range(doublings) for second in (2, 3)]
 
 
-def _runs(measured: Measured, name: str) -> list[AttackRun]:
+def _runs(measured: SplitMeasures, name: str) -> list[AttackRun]:
     return [run for run in measured.runs if run.policy == name]
 
 
-def _choice(measured: Measured, practice: Replay, gap: LearnedGap) -> TriedPolicy:
+def _choice(measured: SplitMeasures, practice: Replay, gap: LearnedGap) -> TriedPolicy:
     """What a policy did on one part: means over the draws."""
     runs = _runs(measured, practice.name)
     counts = [[score.counts for score in run.scores] for run in runs]
@@ -346,7 +346,7 @@ def _choice(measured: Measured, practice: Replay, gap: LearnedGap) -> TriedPolic
     )
 
 
-def _trials(key: Key, parts: Sequence[Trying], measured: Sequence[Measured]) -> tuple[Trial, ...]:
+def _trials(key: Key, parts: Sequence[Trying], measured: Sequence[SplitMeasures]) -> tuple[Trial, ...]:
     """What the policy of this epsilon and percentile did on each split where claims can be right at all."""
     trials = []
     for part, found in zip(parts, measured, strict=True):

@@ -10,7 +10,7 @@ from tarry.study.audit import Question, audit
 from tarry.study.batching import people_around
 from tarry.study.learning import splits
 from tarry.study.limits import limits
-from tarry.study.parts.advice import Split, split_moments
+from tarry.study.parts.advice import SlicedSplit, split_moments
 from tarry.study.parts.crop import Cropped
 from tarry.study.parts.engine import InMemory
 from tarry.study.parts.report import audit_by_parts
@@ -68,7 +68,7 @@ def test_people_around_are_those_of_the_whole(span):
     table = event_table(
         actor=chance.integers(0, 9, 200), target=range(200), time=chance.integers(-900, 900, 200)
     )
-    split = Split(
+    split = SlicedSplit(
         late_part=Cropped(engine=InMemory(table=table, cuts=[-3, 50, 51]), start=-500, end=800),
         measure=audit_by_parts,
         learned={},

@@ -18,7 +18,7 @@ from tarry.study.limits import AdviceLimits
 from tarry.study.parts.asking import Program, Tallied, drive, select, tallied
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.costs import replayed
-from tarry.study.parts.crop import Cropped, EventsBetween, Moments
+from tarry.study.parts.crop import ArrivalMoments, Cropped, EventsBetween
 from tarry.study.parts.engine import Engine, Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.people import Resampled
@@ -26,7 +26,7 @@ from tarry.study.parts.survey import Survey, observed_rank
 from tarry.study.parts.view import Setting, View, firsts
 from tarry.study.practice import MICROSECONDS, Observer
 from tarry.study.question import EPSILONS, Question
-from tarry.study.recommend import Learned, Measured, asked_of, learned_of, recommended
+from tarry.study.recommend import Learned, SplitMeasures, asked_of, learned_of, recommended
 from tarry.study.replay import Replay
 from tarry.study.runs import Progress
 from tarry.study.tried import TriedPolicy
@@ -37,7 +37,7 @@ __all__ = [
     "Around",
     "Late",
     "Measure",
-    "Split",
+    "SlicedSplit",
     "advise_by_parts",
     "split_moments",
 ]
@@ -75,12 +75,12 @@ def advise_by_parts(
     """
     reach = int(parse_duration(window, "the window") * MICROSECONDS)
 
-    def tried(start: int, cut: int, events: int) -> Split:
+    def tried(start: int, cut: int, events: int) -> SlicedSplit:
         early = Cropped(engine=engine, start=start, end=cut)
         [gaps] = drive(early, Setting(practices=(), window=reach), [_gaps(reach, percentiles)])
         learned = learned_of(gaps.learned(window=window, tick=tick, epsilons=epsilons))
         late = Cropped(engine=engine, start=cut, end=AFTER_ALL)
-        return Split(late_part=late, measure=measure, learned=learned, learned_on=events)
+        return SlicedSplit(late_part=late, measure=measure, learned=learned, learned_on=events)
 
     advice = recommended(
         [partial(tried, *each) for each in split_moments(engine, share)],
@@ -113,7 +113,7 @@ def split_moments(engine: Engine, share: Fraction = Fraction(1, 4)) -> list[tupl
 
 
 def _places(share: Fraction) -> Program[tuple[int, list[tuple[int, int]]]]:
-    ask = Moments()
+    ask = ArrivalMoments()
     [found] = yield [ask]
     events = found.tallies["time"].total if found.tallies else 0
     ranks = split_ranks(events, share)
@@ -143,14 +143,14 @@ def _gaps(window: int, percentiles: Sequence[int]) -> Program[Gaps]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class SlicedSplit:
     """One split of a history in slices: what a recommendation asks of it.
 
     >>> from tarry.study.parts.engine import InMemory
     >>> from tarry.study.table import event_table
     >>> whole = InMemory(table=event_table(actor=["a", "b"], target=[1, 2], time=[0, 5]), cuts=[3])
     >>> late = Cropped(engine=whole, start=0, end=9)
-    >>> Split(late_part=late, measure=None, learned={}, learned_on=0).around(60)
+    >>> SlicedSplit(late_part=late, measure=None, learned={}, learned_on=0).around(60)
     2
     """
 
@@ -159,13 +159,13 @@ class Split:
     learned: Learned
     learned_on: int
 
-    def measured(self, question: Question, progress: Progress | None) -> Measured:
+    def measured(self, question: Question, progress: Progress | None) -> SplitMeasures:
         """What the question's practices did on the second part."""
         found = self.measure(self.late_part, question)
         if progress is not None:
             runs = 1 + (len(question.practices) - 1) * question.draws
             progress(runs, runs)
-        return Measured(
+        return SplitMeasures(
             events=found.measures.events,
             actors=found.measures.actors,
             linked_pairs=found.linked_pairs,

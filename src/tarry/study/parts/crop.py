@@ -10,7 +10,7 @@ from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import View
 from tarry.study.source import SourceAccount
 
-__all__ = ["Cropped", "EventsBetween", "Moments"]
+__all__ = ["ArrivalMoments", "Cropped", "EventsBetween"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +77,10 @@ class _CroppedTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moments(Tallied):
+class ArrivalMoments(Tallied):
     """The moments of all events.
 
-    >>> Moments().before
+    >>> ArrivalMoments().before
     0
     """
 

@@ -14,7 +14,7 @@ from tarry.study.parts.view import Setting, View, firsts
 from tarry.study.practice import MICROSECONDS
 from tarry.study.season import PERCENTILE, LearnedSeason, Stretches, check_percentile, stretches_of
 
-__all__ = ["BatchedActs", "Span", "season_by_parts"]
+__all__ = ["SeasonActs", "Span", "season_by_parts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +41,10 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchedActs(Tallied):
+class SeasonActs(Tallied):
     """Batched acts of each person in each stretch of time.
 
-    >>> BatchedActs(window=5, first=0, stretch=60).before
+    >>> SeasonActs(window=5, first=0, stretch=60).before
     5
     """
 
@@ -106,7 +106,7 @@ def _season(window: int, length: Duration | None, percentile: int) -> Program[Le
     [ends] = yield [Span()]
     first, last = ends.least.get("time", 0), ends.most.get("time", 0)
     cut: Stretches = stretches_of(last - first + 1, length)
-    ask = BatchedActs(window=window, first=first, stretch=cut.stretch)
+    ask = SeasonActs(window=window, first=first, stretch=cut.stretch)
     [found] = yield [ask]
     count = found.tallies["acts"].total if found.tallies else 0
     rank = cut.rank(count, percentile)
