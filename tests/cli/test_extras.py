@@ -17,6 +17,8 @@ LINES = {
     "plan": "plan --policy policy.toml",
     "frontier": "frontier --policy policy.toml",
     "verify": "verify policy.toml",
+    "attest": "attest policy.toml --samples 20000",
+    "worth": "worth jitter:1h",
     "explain": "explain policy.toml",
     "delay": "delay --policy policy.toml",
     "run": "run --target a -- true",
@@ -62,6 +64,7 @@ NEEDED = {
     "watch": "study",
     "adoption": "study",
     "learn": "study",
+    "worth": "study",
     "synth": "study",
     "reproduce": "paper",
 }
