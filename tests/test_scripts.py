@@ -120,6 +120,31 @@ def test_where_the_proofs_cannot_be_checked_that_is_said_loudly(tmp_path):
     assert machine.run("-uc", need) == (0, [])
 
 
+@pytest.mark.parametrize(
+    ("beside", "here", "failed"),
+    [
+        ("true", "true", None),
+        ("false", "true", "what ran beside, see above"),
+        ("true", "false", "here"),
+        ("sleep 600", "false", "here"),
+    ],
+)
+def test_steps_run_beside_others_and_whichever_fails_ends_all(beside, here, failed):
+    lines = [
+        "set -euo pipefail; source scripts/_steps; trap finish EXIT",
+        f"aside() {{ check first echo was there; check second {beside}; }}",
+        f"begin_beside aside; check here {here}; end_beside; echo all passed",
+    ]
+    ran = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+
+    assert ran.returncode == (0 if failed is None else 1)
+    assert ran.stdout.endswith("all passed\n") is (failed is None)
+    assert ("was there" in ran.stdout) is (here == "true")  # it is shown when its turn comes
+    assert ran.stderr.splitlines()[-1:] == ([] if failed is None else [f"FAILED: {failed}"])
+
+
 def run_pytest(*words, **environment):
     """What pytest prints at the end."""
     ran = subprocess.run(
