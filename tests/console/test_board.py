@@ -11,7 +11,7 @@ from tarry.console.site import create_site
 from tarry.core import plugins
 from tarry.core.policy import Policy
 from tarry.gateway.config import Config
-from tarry.gateway.feed import Feed
+from tarry.gateway.feed import Feed, FeedOutlet
 from tarry.gateway.gateway import Submission
 from tarry.gateway.limits import Limits
 from tarry.gateway.space_changes import open_space
@@ -270,6 +270,7 @@ def test_a_post_that_may_have_appeared_says_so_and_cannot_be_changed(gateway, vi
     """As long as nobody knows, the page offers neither to change it nor to take it back."""
     deliver = Mock(side_effect=Unreachable("it hung up", sent=True))
     monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", deliver)
+    monkeypatch.setattr(FeedOutlet, "in_store", False)  # as a place elsewhere
     where = hand_in(visitor).headers["location"]
     assert "Withdraw" in visitor.get(where).text
     for _ in range(200):
@@ -308,6 +309,7 @@ def test_a_receipt_page_says_between_which_moments_a_post_appears(monkeypatch):
 def test_a_receipt_never_says_that_a_post_appears_at_a_moment_that_is_over(gateway, visitor, monkeypatch):
     """The place that it goes to is away: from the moment on it was due, and has not appeared yet."""
     monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", Mock(side_effect=Unreachable("away")))
+    monkeypatch.setattr(FeedOutlet, "in_store", False)  # as a place elsewhere
     where = hand_in(visitor).headers["location"]
     shown = "Your post was due at", "Your post appears at"
     before = visitor.get(where).text

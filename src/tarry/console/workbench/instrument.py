@@ -17,7 +17,7 @@ from tarry.core.mechanism import LawPair
 from tarry.core.plan import plan
 from tarry.core.policy import Policy
 
-__all__ = ["PRESETS", "Facts", "Trade", "about", "facts", "season_pair", "share_words", "trades"]
+__all__ = ["PRESETS", "BudgetStop", "Facts", "about", "facts", "season_pair", "share_words", "trades"]
 
 #: Where to begin, by the name of a text: what people do there, and what they can wait.
 PRESETS = {
@@ -28,10 +28,10 @@ PRESETS = {
 }
 
 
-class Trade(NamedTuple):
+class BudgetStop(NamedTuple):
     """One stop of the slider of the budget: what batched acts wait, and how often an observer is right.
 
-    >>> Trade(value="1", wait_s=1999.5, right=0.27).value
+    >>> BudgetStop(value="1", wait_s=1999.5, right=0.27).value
     '1'
     """
 
@@ -60,7 +60,7 @@ class Facts:
     without: Success
     delayed: Success
     base: float
-    trades: tuple[Trade, ...]
+    trades: tuple[BudgetStop, ...]
     budget: str  # the slider that the trades are stops of
     weight_counts: bool
 
@@ -105,7 +105,7 @@ def facts(numbers: Figures) -> Facts:
 
 
 @lru_cache(maxsize=128)
-def trades(choices: Choices) -> tuple[Trade, ...]:
+def trades(choices: Choices) -> tuple[BudgetStop, ...]:
     """The stops of the budget, all else as chosen; none for a season whose numbers are no stops themselves.
 
     >>> from tarry.console.workbench.figures import START
@@ -119,12 +119,12 @@ def trades(choices: Choices) -> tuple[Trade, ...]:
         policy = replace(choices.policy, epsilon=Fraction(value))
         pair = policy.mechanism().pair
         found.append(
-            Trade(value, float(plan(policy).batched.mean), _right(pair, policy, choices.cutoff).person)
+            BudgetStop(value, float(plan(policy).batched.mean), _right(pair, policy, choices.cutoff).person)
         )
     return tuple(found)
 
 
-def _season_trades(choices: Choices) -> list[Trade]:
+def _season_trades(choices: Choices) -> list[BudgetStop]:
     found = []
     for value in FIELDS["total"].steps.split():
         shape = season_grid().shape(str(choices.pairs), value, choices.delta)
@@ -133,7 +133,7 @@ def _season_trades(choices: Choices) -> list[Trade]:
         start = choices.policy.mechanism().pair.start
         pair = season_pair(*shape, start)
         wait = choices.policy.hold_ticks + (start + shape[0] * start - 1) / 2
-        found.append(Trade(value, wait, _right(pair, choices.policy, choices.cutoff).person))
+        found.append(BudgetStop(value, wait, _right(pair, choices.policy, choices.cutoff).person))
     return found
 
 
