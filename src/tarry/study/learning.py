@@ -147,8 +147,8 @@ def candidates(
     *,
     window: Duration = "5m",
     tick: Duration = "1s",
-    epsilons: Sequence[Number] = EPSILONS,
     percentiles: Sequence[int] = PERCENTILES,
+    epsilons: Sequence[Number] = EPSILONS,
 ) -> list[tuple[Policy, int, LearnedGap]]:
     """Policies learned from this table.
 

@@ -32,9 +32,9 @@ __all__ = [
     "LearnedSeason",
     "SeasonHint",
     "Stretches",
-    "check_percentile",
     "hint_of",
     "learn_season",
+    "reach_of",
     "season_hint",
     "stretches_of",
 ]
@@ -174,8 +174,7 @@ def learn_season(
     >>> learn_season(table, window="1s").acts, learn_season(table, window="0.001s", length="0.5s").acts
     (4, 2)
     """
-    check_percentile(percentile)
-    reach = int(parse_duration(window, "the window") * MICROSECONDS)
+    reach = reach_of(window, percentile)
     span = int(table.time.max()) - int(table.time.min()) + 1 if len(table) else 1
     cut = stretches_of(span, length)
     before, after = partner_distance(table.history, table.time)
@@ -185,15 +184,18 @@ def learn_season(
     return cut.learned(int(counts[rank]), percentile, len(np.unique(table.actor[batched])))
 
 
-def check_percentile(percentile: int) -> None:
-    """Refuse what is no percentile.
+def reach_of(window: Duration, percentile: int) -> int:
+    """The window in microseconds; what is no percentile is refused.
 
-    >>> check_percentile(0)
+    >>> reach_of("1s", 99)
+    1000000
+    >>> reach_of("1s", 0)
     Traceback (most recent call last):
     tarry.core.errors.BadInput: the percentile of a season must lie above 0 and be at most 100, not 0
     """
     if not 0 < percentile <= 100:
         raise BadInput(f"the percentile of a season must lie above 0 and be at most 100, not {percentile}")
+    return int(parse_duration(window, "the window") * MICROSECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)

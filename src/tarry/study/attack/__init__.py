@@ -23,6 +23,7 @@ from tarry.study.table import EventTable
 __all__ = [
     "Attack",
     "AttackKind",
+    "Claimed",
     "Learned",
     "Lessons",
     "Observed",
@@ -179,6 +180,21 @@ class Learned:
     pairs: Mapping[str, int]
 
 
+class Claimed(NamedTuple):
+    """What a method counted of a whole history: all that its scores are made of.
+
+    >>> from tarry.study.baselines import baseline
+    >>> totals = Totals(linked=1, candidates=3, persons=1)
+    >>> Claimed(baseline("nothing"), totals, [60], {"claimed": [2]}).counts["claimed"]
+    [2]
+    """
+
+    practice: Practice
+    totals: Totals
+    cutoffs: Sequence[int]  # microseconds
+    counts: PairTally
+
+
 class Attack(ABC):
     """A method of claiming that two events are one person's.
 
@@ -219,9 +235,7 @@ class Attack(ABC):
         """Counts of the events that are `own`, with others around them; where it counts events by parts."""
         raise NotImplementedError
 
-    def scores_of(
-        self, practice: Practice, totals: Totals, cutoffs: Sequence[int], counts: PairTally
-    ) -> list[Score]:
+    def scores_of(self, claimed: Claimed) -> list[Score]:
         """The scores that such counts make."""
         raise NotImplementedError
 

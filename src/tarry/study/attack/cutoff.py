@@ -19,6 +19,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import (
     Attack,
     AttackKind,
+    Claimed,
     Learned,
     Lessons,
     Observed,
@@ -201,14 +202,8 @@ class _OneCutoff(Attack):
     def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
         return self.counting(observed.truth, observed.seen, cutoffs)
 
-    def scores_of(
-        self,
-        practice: Practice,  # noqa: ARG002 - claims know no policy
-        totals: Totals,
-        cutoffs: Sequence[int],
-        counts: PairTally,
-    ) -> list[Score]:
-        return self.scoring(totals, cutoffs, counts)
+    def scores_of(self, claimed: Claimed) -> list[Score]:
+        return self.scoring(claimed.totals, claimed.cutoffs, claimed.counts)
 
     def farthest(self, window: int, spread: int) -> int | None:
         return max(window + 2 * spread, _DAY) if self.about_people else None
@@ -242,7 +237,9 @@ class _Informed(Attack):
         everything = np.ones(len(observed.seen), dtype=np.bool_)
         learned = self.lessons(observed, everything).learned({})
         taught, totals = self.taught(observed.practice, learned), observed.truth.totals
-        return taught.scores_of(observed.practice, totals, cutoffs, taught.tally(observed, cutoffs))
+        return taught.scores_of(
+            Claimed(observed.practice, totals, cutoffs, taught.tally(observed, cutoffs))
+        )
 
     def lessons(self, observed: Observed, new: BoolArray) -> Lessons:  # noqa: ARG002 - all of a recipient are
         """The gaps, one a payment and one a recipient."""
@@ -259,16 +256,10 @@ class _Informed(Attack):
         gaps = recipient_gaps(truth.table, truth.window, _DEFAULT_GAP)
         return _within_own(truth, observed.seen, self._multiples(cutoffs), gaps)
 
-    def scores_of(
-        self,
-        practice: Practice,  # noqa: ARG002 - likewise
-        totals: Totals,
-        cutoffs: Sequence[int],
-        counts: PairTally,
-    ) -> list[Score]:
-        multiples, middle = self._multiples(cutoffs), self.middles["payments"]
-        shown = [_middle_limit(each, middle) for each in multiples] if self.multiples else cutoffs
-        return _informed_scores(totals, multiples, shown, counts)
+    def scores_of(self, claimed: Claimed) -> list[Score]:
+        multiples, middle = self._multiples(claimed.cutoffs), self.middles["payments"]
+        shown = [_middle_limit(each, middle) for each in multiples] if self.multiples else claimed.cutoffs
+        return _informed_scores(claimed.totals, multiples, shown, claimed.counts)
 
     def _multiples(self, cutoffs: Sequence[int]) -> Sequence[Fraction]:
         if self.multiples:

@@ -15,12 +15,12 @@ from tarry.study import kernels
 from tarry.study.attack import (
     Attack,
     AttackKind,
+    Claimed,
     Learned,
     Lessons,
     Observed,
     Occurring,
     PairTally,
-    Totals,
 )
 from tarry.study.attack.likelihood import MOST_TICKS, GapLaw, PairLaws, law_ticks, pair_laws
 from tarry.study.batching import batch_gaps, null_gaps
@@ -222,7 +222,7 @@ class _Likelihood(Attack):
             lessons = replace(lessons, values={**lessons.values, "null": null})
         informed = self.taught(observed.practice, lessons.learned(self.pair_lessons(observed)))
         counts = informed.tally(observed, cutoffs)
-        return self.scores_of(observed.practice, observed.truth.totals, cutoffs, counts)
+        return self.scores_of(Claimed(observed.practice, observed.truth.totals, cutoffs, counts))
 
     def lessons(self, observed: Observed, new: BoolArray) -> Lessons:
         """The gaps inside batches, in ticks; each belongs to its later act."""
@@ -260,17 +260,11 @@ class _Likelihood(Attack):
             "persons": [persons for _, persons in flagged],
         }
 
-    def scores_of(
-        self,
-        practice: Practice,  # noqa: ARG002 - the counts say it all
-        totals: Totals,
-        cutoffs: Sequence[int],
-        counts: PairTally,
-    ) -> list[Score]:
-        columns = (counts[name] for name in ("linked", "claimed", "persons"))
+    def scores_of(self, claimed: Claimed) -> list[Score]:
+        columns = (claimed.counts[name] for name in ("linked", "claimed", "persons"))
         return [
-            Score(cutoff=cutoff, counts=totals.counts(linked, claimed), persons=persons)
-            for cutoff, linked, claimed, persons in zip(cutoffs, *columns, strict=True)
+            Score(cutoff=cutoff, counts=claimed.totals.counts(linked, flagged), persons=persons)
+            for cutoff, linked, flagged, persons in zip(claimed.cutoffs, *columns, strict=True)
         ]
 
 

@@ -168,12 +168,7 @@ class PoissonMix(Practice):
         """
         return 1 - exp(-float(gap) * MICROSECONDS / self.mean) if self.hops == 1 else None
 
-    def least_delta(
-        self,
-        observer: Observer,  # noqa: ARG002 - all see the same
-        gap: Fraction,
-        epsilon: float,
-    ) -> float | None:
+    def least_delta(self, observer: Observer, gap: Fraction, epsilon: float) -> float | None:  # noqa: ARG002 - all see the same
         """The chance of being out by a moment, less e^epsilon times that of the later act.
 
         The sum of several waits says less the longer it is. Until the moment at which the ratio of the

@@ -15,7 +15,7 @@ from tarry.study.audit import Report
 from tarry.study.baselines import baseline
 from tarry.study.learning import LEAST_EVENTS, PERCENTILES, Gaps, check_split, split_ranks
 from tarry.study.limits import AdviceLimits
-from tarry.study.parts.asking import Program, Tallied, drive, select, tallied
+from tarry.study.parts.asking import BothWays, Program, Tallied, drive, select, tallied
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.costs import replayed
 from tarry.study.parts.crop import ArrivalMoments, Cropped, EventsBetween
@@ -210,7 +210,7 @@ def _interval(setting: Setting, cutoff: int) -> Program[tuple[float, float] | No
 
 
 @dataclass(frozen=True, kw_only=True)
-class Late:
+class Late(BothWays):
     """Acts up to a deadline that the first practice shows after it, in the first draw.
 
     >>> Late(looks=5, deadline=100).before
@@ -221,22 +221,17 @@ class Late:
     deadline: int
 
     @property
-    def before(self) -> int:
+    def sight(self) -> int:
         """As far as labels look."""
-        return self.looks
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
         return self.looks
 
     def look(self, view: View) -> Looked:
         """Count one part."""
-        if not view.own.any():
-            return Looked(partial=Partial())
-        release, time = view.shown(0, 0).release, view.table.time
-        late = view.own & (time <= self.deadline) & (release > self.deadline)
-        return Looked(partial=Partial(sums={"late": int(late.sum())}))
+        late = 0
+        if view.own.any():
+            release, time = view.shown(0, 0).release, view.table.time
+            late = int((view.own & (time <= self.deadline) & (release > self.deadline)).sum())
+        return Looked(partial=Partial(sums={"late": late}))
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - it has no rows
         """Nothing: there are no rows."""
@@ -245,7 +240,7 @@ class Late:
 
 def _late(ask: Late) -> Program[int]:
     [found] = yield [ask]
-    return found.sums.get("late", 0)
+    return found.sums["late"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,21 +1,33 @@
 """Programs ask for counts, and all that programs ask at one time is one pass over the history."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from tarry.core.lanes import IntArray
-from tarry.study.parts.engine import Engine, Looked, SlicePart
+from tarry.study.parts.engine import Engine, Looked, Reach, SlicePart
 from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.tally import ValueTally, tally_of
 from tarry.study.parts.view import Setting, View
 
-__all__ = ["Asked", "Inquiry", "Opened", "Program", "Tallied", "beside", "drive", "select", "tallied"]
+__all__ = [
+    "Asked",
+    "BothWays",
+    "Inquiry",
+    "Opened",
+    "Program",
+    "Tallied",
+    "beside",
+    "drive",
+    "select",
+    "tallied",
+]
 
 T = TypeVar("T")
 
 
-class Inquiry(Protocol):
+class Inquiry(Reach, Protocol):
     """One thing to count.
 
     >>> from tarry.study.parts.survey import Survey
@@ -23,16 +35,6 @@ class Inquiry(Protocol):
     >>> asked.before, asked.after
     (5, 5)
     """
-
-    @property
-    def before(self) -> int:
-        """How far before its slice it looks, in microseconds."""
-        ...
-
-    @property
-    def after(self) -> int:
-        """How far after its slice it looks, in microseconds."""
-        ...
 
     def look(self, view: View) -> Looked:
         """Count one part."""
@@ -45,6 +47,30 @@ class Inquiry(Protocol):
 
 #: Yields what it asks, is given what came of each, and returns an answer.
 Program = Generator[Sequence[Any], Sequence[Partial], T]
+
+
+class BothWays(ABC):
+    """An inquiry that looks as far after its slice as before it.
+
+    >>> from tarry.study.parts.survey import Survey
+    >>> isinstance(Survey(window=5), BothWays), Survey(window=5).sight
+    (True, 5)
+    """
+
+    @property
+    @abstractmethod
+    def sight(self) -> int:
+        """How far it looks, in microseconds."""
+
+    @property
+    def before(self) -> int:
+        """So far before."""
+        return self.sight
+
+    @property
+    def after(self) -> int:
+        """And so far after."""
+        return self.sight
 
 
 @dataclass(frozen=True, kw_only=True)

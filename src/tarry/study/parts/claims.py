@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attack import PairTally, Totals, best_of
+from tarry.study.attack import Claimed, PairTally, Totals, best_of
 from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
 from tarry.study.parts.asking import Inquiry, Program
 from tarry.study.parts.attempt import Attempt, OfCase
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
-from tarry.study.parts.lessons import OfPeople, taught
+from tarry.study.parts.lessons import ByPerson, OfPeople, taught
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.people import people_called
 from tarry.study.parts.view import Setting, View
@@ -88,7 +88,7 @@ class EventCounts(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleCounts:
+class PeopleCounts(ByPerson):
     """What a method counts of the acts of one actor at a time, at some cutoffs.
 
     >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
@@ -98,20 +98,6 @@ class PeopleCounts:
 
     of: OfPeople
     cutoffs: Sequence[int]  # microseconds
-
-    @property
-    def before(self) -> int:
-        """What releases depend on."""
-        return self.of.before
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
-        return self.of.after
-
-    def look(self, view: View) -> Looked:
-        """All acts."""
-        return self.of.rows(view)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
         """Count the acts of some actors."""
@@ -202,7 +188,7 @@ def _scored(
 ) -> Program[list[Score]]:
     [partial] = yield [_counts(case, setting, cutoffs)]
     practice = setting.practices[case.practice]
-    return case.method.scores_of(practice, totals, cutoffs, _tally(partial))
+    return case.method.scores_of(Claimed(practice, totals, cutoffs, _tally(partial)))
 
 
 def _counts(case: Attempt, setting: Setting, cutoffs: Sequence[int]) -> Inquiry:

@@ -11,7 +11,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.batching import overtaken_pairs
 from tarry.study.exact_sums import ONE, shares_in_parts, total
 from tarry.study.pairs import UNITS
-from tarry.study.parts.asking import Program, Tallied, beside, select, tallied
+from tarry.study.parts.asking import BothWays, Program, Tallied, beside, select, tallied
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
@@ -22,8 +22,8 @@ __all__ = ["DelayCounts", "Moved", "Overtaking", "Replayed", "replayed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DelayCounts(Tallied):
-    """DelayCounts, replies and labels of one draw, and what each observer sees of it.
+class DelayCounts(Tallied, BothWays):
+    """Delays, replies and labels of one draw, and what each observer sees of it.
 
     >>> DelayCounts(practice=0, draw=0, looks=5, covers=1).before
     5
@@ -35,13 +35,8 @@ class DelayCounts(Tallied):
     covers: int  # batched events of an actor that are inside what is promised
 
     @property
-    def before(self) -> int:
+    def sight(self) -> int:
         """As far as labels look."""
-        return self.looks
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
         return self.looks
 
     def look(self, view: View) -> Looked:

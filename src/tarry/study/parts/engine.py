@@ -32,7 +32,7 @@ from tarry.study.parts.partial import Partial, merged
 from tarry.study.source import SourceAccount
 from tarry.study.table import EventTable
 
-__all__ = ["Columns", "Engine", "InMemory", "Looked", "SlicePart", "Task", "bucket_of", "part_of"]
+__all__ = ["Columns", "Engine", "InMemory", "Looked", "Reach", "SlicePart", "Task", "bucket_of", "part_of"]
 
 
 _FIRST, _LAST = -(1 << 62), 1 << 62  # before and after every moment
@@ -79,14 +79,12 @@ class Looked:
     columns: Mapping[str, Columns] = field(default_factory=dict)  # of the slice's own events, by name
 
 
-class Task(Protocol):
-    """What is counted in one pass.
+class Reach(Protocol):
+    """How far around a slice something looks.
 
-    >>> from tarry.study.parts.asking import Asked
     >>> from tarry.study.parts.survey import Survey
-    >>> from tarry.study.parts.view import Setting
-    >>> task: Task = Asked(setting=Setting(practices=()), asks=[Survey(window=5)])
-    >>> task.before, task.after
+    >>> reach: Reach = Survey(window=5)
+    >>> reach.before, reach.after
     (5, 5)
     """
 
@@ -99,6 +97,18 @@ class Task(Protocol):
     def after(self) -> int:
         """How much later than its slice a part ends, in microseconds."""
         ...
+
+
+class Task(Reach, Protocol):
+    """What is counted in one pass.
+
+    >>> from tarry.study.parts.asking import Asked
+    >>> from tarry.study.parts.survey import Survey
+    >>> from tarry.study.parts.view import Setting
+    >>> task: Task = Asked(setting=Setting(practices=()), asks=[Survey(window=5)])
+    >>> task.before, task.after
+    (5, 5)
+    """
 
     def look(self, part: SlicePart) -> Looked:
         """Count one part."""

@@ -9,7 +9,7 @@ from tarry.core.errors import NotPossible
 from tarry.core.history import row_order
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import Attack, Learned, Lessons, Observed, Occurring, Truth
-from tarry.study.parts.asking import Opened, Program, Tallied, select, tallied
+from tarry.study.parts.asking import BothWays, Opened, Program, Tallied, select, tallied
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import slice_counts
@@ -18,7 +18,7 @@ from tarry.study.parts.tally import EXACT, ValueTally
 from tarry.study.parts.view import Setting, View
 from tarry.study.table import EventTable
 
-__all__ = ["OfPeople", "PairLessons", "PeopleLessons", "taught"]
+__all__ = ["ByPerson", "OfPeople", "PairLessons", "PeopleLessons", "taught"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,22 +68,12 @@ class OfPeople:
     """All acts of one actor together, with what the observer saw of each.
 
     >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
-    >>> OfPeople(case=case, setting=Setting(practices=())).before
+    >>> OfPeople(case=case, setting=Setting(practices=())).case.looks
     5
     """
 
     case: Attempt
     setting: Setting
-
-    @property
-    def before(self) -> int:
-        """What releases depend on."""
-        return self.case.looks
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
-        return self.case.looks
 
     def rows(self, view: View) -> Looked:
         """One for each act: actor, moment, target, and when it was seen."""
@@ -106,8 +96,29 @@ class OfPeople:
         )
 
 
+class ByPerson(BothWays):
+    """An inquiry about all acts of one actor together: its rows are theirs.
+
+    >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
+    >>> learning = PeopleLessons(of=OfPeople(case=case, setting=Setting(practices=())))
+    >>> isinstance(learning, ByPerson), learning.sight
+    (True, 5)
+    """
+
+    of: OfPeople
+
+    @property
+    def sight(self) -> int:
+        """What releases depend on."""
+        return self.of.case.looks
+
+    def look(self, view: View) -> Looked:
+        """All acts."""
+        return self.of.rows(view)
+
+
 @dataclass(frozen=True, kw_only=True)
-class PeopleLessons(Tallied):
+class PeopleLessons(Tallied, ByPerson):
     """What an attack learns from all acts of each actor.
 
     >>> case = Attempt(practice=0, draw=0, observer=0, method=None, looks=5, spread=9)
@@ -116,20 +127,6 @@ class PeopleLessons(Tallied):
     """
 
     of: OfPeople
-
-    @property
-    def before(self) -> int:
-        """What releases depend on."""
-        return self.of.before
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
-        return self.of.after
-
-    def look(self, view: View) -> Looked:
-        """All acts."""
-        return self.of.rows(view)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
         """What is learned from some actors."""

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tarry.core.exact import Duration, parse_duration
+from tarry.core.exact import Duration
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
-from tarry.study.parts.asking import Program, Tallied, drive, select, tallied
+from tarry.study.parts.asking import BothWays, Program, Tallied, drive, select, tallied
 from tarry.study.parts.engine import Engine, Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
-from tarry.study.practice import MICROSECONDS
-from tarry.study.season import PERCENTILE, LearnedSeason, Stretches, check_percentile, stretches_of
+from tarry.study.season import PERCENTILE, LearnedSeason, Stretches, reach_of, stretches_of
 
 __all__ = ["SeasonActs", "Span", "season_by_parts"]
 
@@ -41,7 +40,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeasonActs(Tallied):
+class SeasonActs(Tallied, BothWays):
     """Batched acts of each person in each stretch of time.
 
     >>> SeasonActs(window=5, first=0, stretch=60).before
@@ -53,13 +52,8 @@ class SeasonActs(Tallied):
     stretch: int  # microseconds
 
     @property
-    def before(self) -> int:
+    def sight(self) -> int:
         """Partners are looked for so far away."""
-        return self.window
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
         return self.window
 
     def look(self, view: View) -> Looked:
@@ -96,9 +90,8 @@ def season_by_parts(
     >>> season_by_parts(InMemory(table=table, cuts=[1]), window="1s").acts
     4
     """
-    check_percentile(percentile)
-    reach = int(parse_duration(window, "the window") * MICROSECONDS)
-    found: list[LearnedSeason] = drive(engine, Setting(practices=()), [_season(reach, length, percentile)])
+    asked = _season(reach_of(window, percentile), length, percentile)
+    found: list[LearnedSeason] = drive(engine, Setting(practices=()), [asked])
     return found[0]
 
 

@@ -10,7 +10,7 @@ from tarry.core.history import row_order
 from tarry.core.labels import partner_distance
 from tarry.core.lanes import IntArray
 from tarry.study.batching import FINE, PERCENTILES, Batching, Measures
-from tarry.study.parts.asking import Opened, Program, Tallied, select, tallied
+from tarry.study.parts.asking import BothWays, Opened, Program, Tallied, select, tallied
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.view import Setting, View, firsts
@@ -20,7 +20,7 @@ __all__ = ["Survey", "Surveyed", "observed_rank", "survey"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey(Tallied):
+class Survey(Tallied, BothWays):
     """Counts of everything that does not depend on draws, over all events.
 
     >>> Survey(window=5).before
@@ -30,13 +30,8 @@ class Survey(Tallied):
     window: int  # microseconds
 
     @property
-    def before(self) -> int:
+    def sight(self) -> int:
         """Partners are looked for so far away."""
-        return self.window
-
-    @property
-    def after(self) -> int:
-        """Likewise."""
         return self.window
 
     def look(self, view: View) -> Looked:
