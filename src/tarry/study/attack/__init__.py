@@ -23,7 +23,7 @@ from tarry.study.table import EventTable
 __all__ = [
     "Attack",
     "AttackKind",
-    "Claimed",
+    "Claiming",
     "Learned",
     "Lessons",
     "Observed",
@@ -180,12 +180,12 @@ class Learned:
     pairs: Mapping[str, int]
 
 
-class Claimed(NamedTuple):
+class Claiming(NamedTuple):
     """What a method counted of a whole history: all that its scores are made of.
 
     >>> from tarry.study.baselines import baseline
     >>> totals = Totals(linked=1, candidates=3, persons=1)
-    >>> Claimed(baseline("nothing"), totals, [60], {"claimed": [2]}).counts["claimed"]
+    >>> Claiming(baseline("nothing"), totals, [60], {"claimed": [2]}).counts["claimed"]
     [2]
     """
 
@@ -235,7 +235,7 @@ class Attack(ABC):
         """Counts of the events that are `own`, with others around them; where it counts events by parts."""
         raise NotImplementedError
 
-    def scores_of(self, claimed: Claimed) -> list[Score]:
+    def scores_of(self, claimed: Claiming) -> list[Score]:
         """The scores that such counts make."""
         raise NotImplementedError
 

@@ -19,7 +19,7 @@ from tarry.core.lanes import BoolArray, IntArray
 from tarry.study.attack import (
     Attack,
     AttackKind,
-    Claimed,
+    Claiming,
     Learned,
     Lessons,
     Observed,
@@ -202,7 +202,7 @@ class _OneCutoff(Attack):
     def tally(self, observed: Observed, cutoffs: Sequence[int]) -> PairTally:
         return self.counting(observed.truth, observed.seen, cutoffs)
 
-    def scores_of(self, claimed: Claimed) -> list[Score]:
+    def scores_of(self, claimed: Claiming) -> list[Score]:
         return self.scoring(claimed.totals, claimed.cutoffs, claimed.counts)
 
     def farthest(self, window: int, spread: int) -> int | None:
@@ -238,7 +238,7 @@ class _Informed(Attack):
         learned = self.lessons(observed, everything).learned({})
         taught, totals = self.taught(observed.practice, learned), observed.truth.totals
         return taught.scores_of(
-            Claimed(observed.practice, totals, cutoffs, taught.tally(observed, cutoffs))
+            Claiming(observed.practice, totals, cutoffs, taught.tally(observed, cutoffs))
         )
 
     def lessons(self, observed: Observed, new: BoolArray) -> Lessons:  # noqa: ARG002 - all of a recipient are
@@ -256,7 +256,7 @@ class _Informed(Attack):
         gaps = recipient_gaps(truth.table, truth.window, _DEFAULT_GAP)
         return _within_own(truth, observed.seen, self._multiples(cutoffs), gaps)
 
-    def scores_of(self, claimed: Claimed) -> list[Score]:
+    def scores_of(self, claimed: Claiming) -> list[Score]:
         multiples, middle = self._multiples(claimed.cutoffs), self.middles["payments"]
         shown = [_middle_limit(each, middle) for each in multiples] if self.multiples else claimed.cutoffs
         return _informed_scores(claimed.totals, multiples, shown, claimed.counts)

@@ -15,7 +15,7 @@ from tarry.study import kernels
 from tarry.study.attack import (
     Attack,
     AttackKind,
-    Claimed,
+    Claiming,
     Learned,
     Lessons,
     Observed,
@@ -222,7 +222,7 @@ class _Likelihood(Attack):
             lessons = replace(lessons, values={**lessons.values, "null": null})
         informed = self.taught(observed.practice, lessons.learned(self.pair_lessons(observed)))
         counts = informed.tally(observed, cutoffs)
-        return self.scores_of(Claimed(observed.practice, observed.truth.totals, cutoffs, counts))
+        return self.scores_of(Claiming(observed.practice, observed.truth.totals, cutoffs, counts))
 
     def lessons(self, observed: Observed, new: BoolArray) -> Lessons:
         """The gaps inside batches, in ticks; each belongs to its later act."""
@@ -260,7 +260,7 @@ class _Likelihood(Attack):
             "persons": [persons for _, persons in flagged],
         }
 
-    def scores_of(self, claimed: Claimed) -> list[Score]:
+    def scores_of(self, claimed: Claiming) -> list[Score]:
         columns = (claimed.counts[name] for name in ("linked", "claimed", "persons"))
         return [
             Score(cutoff=cutoff, counts=claimed.totals.counts(linked, flagged), persons=persons)

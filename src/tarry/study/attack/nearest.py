@@ -17,7 +17,7 @@ from tarry.core.errors import BadInput
 from tarry.core.exact import Number, parse_number
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.policy import Policy
-from tarry.study.attack import Attack, AttackKind, Claimed, Observed, PairTally
+from tarry.study.attack import Attack, AttackKind, Claiming, Observed, PairTally
 from tarry.study.practice import MICROSECONDS, Practice
 from tarry.study.replay import label
 from tarry.study.score import Counts, Score
@@ -224,7 +224,7 @@ class _Nearest(Attack):
         counts["persons"] = [score.persons or 0 for score in scores]
         return {**counts, "close": [close] * len(scores), "rest": [rest] * len(scores)}
 
-    def scores_of(self, claimed: Claimed) -> list[Score]:
+    def scores_of(self, claimed: Claiming) -> list[Score]:
         return self._scores(claimed.practice.policy, claimed.cutoffs, claimed.counts)
 
     def looks(self, practice: Practice) -> int:

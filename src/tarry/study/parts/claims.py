@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attack import Claimed, PairTally, Totals, best_of
+from tarry.study.attack import Claiming, PairTally, Totals, best_of
 from tarry.study.best_cutoff import Seeking, seek_best, seek_longest
 from tarry.study.parts.asking import Inquiry, Program
 from tarry.study.parts.attempt import Attempt, OfCase
@@ -188,7 +188,7 @@ def _scored(
 ) -> Program[list[Score]]:
     [partial] = yield [_counts(case, setting, cutoffs)]
     practice = setting.practices[case.practice]
-    return case.method.scores_of(Claimed(practice, totals, cutoffs, _tally(partial)))
+    return case.method.scores_of(Claiming(practice, totals, cutoffs, _tally(partial)))
 
 
 def _counts(case: Attempt, setting: Setting, cutoffs: Sequence[int]) -> Inquiry:
