@@ -37,7 +37,10 @@ def hand_in(page, target, words, *, more=False):
 
 def test_a_post_gets_a_receipt_and_appears_on_a_board_that_is_open(browser, site, force_draws):
     force_draws("longest")  # a shorter delay may be over before the page is there
-    with visited(browser, f"{site.url}/board/talk") as reader, visited(browser, site.url) as author:
+    with (
+        visited(browser, f"{site.url}/board/talk") as reader,
+        visited(browser, f"{site.url}/board/talk") as author,
+    ):
         reader.page.wait_for_selector("[data-live]:not([hidden])")
         hand_in(author.page, "cats", "They do not <b>care</b>.\nAt all.")
 

@@ -36,12 +36,6 @@ _MOST_TARGET = 200
 _MOST_PAGE = 1_000_000
 
 
-async def _first(service: HttpService, request: Request) -> Response:
-    spaces = service.gateway.catalog.spaces
-    boards = [name for name in request.app.state.boards if name in spaces]
-    return RedirectResponse(f"/board/{(boards or list(spaces))[0]}", 303)
-
-
 async def _read(service: HttpService, request: Request) -> Response:
     """The list of threads. Its first page is written once for all who read it."""
     space, number = service.space(request), query_number(request, "page", 1, _MOST_PAGE) or 1
@@ -220,7 +214,6 @@ def name_on(keys: Keys, actor: str, space: str, target: str) -> str:
 
 
 ROUTES = [
-    ("GET", "/", _first),
     ("GET", "/board/{space}", _read),
     ("POST", "/board/{space}", _post),
     ("GET", "/board/{space}/promise", _promise),
