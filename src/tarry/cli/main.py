@@ -91,6 +91,7 @@ COMMANDS = {
     "worker": CommandEntry(
         "tarry.cli.serve:Worker", "release what is due at a gateway, beside its servers"
     ),
+    "doctor": CommandEntry("tarry.cli.doctor", "look over this installation, and say what is wrong"),
     "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
     "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
     "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),
