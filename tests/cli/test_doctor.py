@@ -97,7 +97,9 @@ def test_a_gateway_is_examined_where_there_is_one(operator):
     lines = of(operator, "gateway")
 
     assert ("good", "its database and key can be read, nothing is late or parked") in lines
-    assert [state for state, sentence in lines if "database and key lie together in" in sentence] == ["note"]
+    assert [state for state, sentence in lines if "database and key lie together in" in sentence] == [
+        "note"
+    ]
 
 
 def test_a_key_that_is_gone_or_open_is_wrong(operator):

@@ -1,6 +1,6 @@
-"""Look over this installation: versions, extras, your own store, its keeper, the clock, a gateway's files.
+"""Look over this installation: versions, extras, the clock, your own store, its keeper, a gateway.
 
-It changes nothing and releases nothing. Exit code 1 where something is wrong; each such line says what to do.
+It changes nothing and releases nothing. Exit code 1 where something is wrong; such a line says what to do.
 
   tarry doctor
   tarry doctor --config /etc/tarry/gateway.toml
@@ -86,7 +86,9 @@ def _print(findings: Sequence[Finding]) -> None:
     width = max(len(finding.about) for finding in findings)
     for finding in findings:
         begins = f"{finding.about:<{width}}  {_MARKS[finding.state]:<5}  "
-        wrapped = textwrap.wrap(finding.sentence, max(30, min(_WIDTH, shutil.get_terminal_size().columns) - len(begins)))
+        wrapped = textwrap.wrap(
+            finding.sentence, max(30, min(_WIDTH, shutil.get_terminal_size().columns) - len(begins))
+        )
         print(begins + ("\n" + " " * len(begins)).join(wrapped))
 
 
@@ -96,7 +98,7 @@ def _print(findings: Sequence[Finding]) -> None:
 def _versions() -> Finding:
     system = f"{platform.system()} {platform.release()}"
     python = f"Python {platform.python_version()} ({sys.executable})"
-    if sys.platform == "linux":
+    if platform.system() == "Linux":
         return Finding("tarry", "good", f"{version('tarry')} on {python}, {system}")
     return Finding("tarry", "note", f"{version('tarry')} on {python}, {system}: only Linux is tested")
 
@@ -115,10 +117,12 @@ def _extras() -> Iterator[Finding]:
 
 
 def _is_there(package: str) -> bool:
+    if package == "backports.zstd" and sys.version_info >= (3, 14):  # the standard library has it
+        return True
     try:
-        return find_spec(package) is not None or package == "backports.zstd" and sys.version_info >= (3, 14)
-    except ModuleNotFoundError:  # the package that it would be in
-        return package == "backports.zstd" and sys.version_info >= (3, 14)
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # what it would be a part of
+        return False
 
 
 def _clock() -> Finding:
@@ -156,7 +160,7 @@ def _own_store() -> Iterator[Finding]:
     else:
         waiting = posts.count(State.WAITING)
         yield _encryption(gate, home)
-        yield _posts(waiting, posts.count(State.PARKED), home)
+        yield _posts(waiting, posts.count(State.PARKED))
     yield _keeper(home, waiting)
 
 
@@ -172,11 +176,12 @@ def _encryption(gate: Gate, home: Home) -> Finding:
     return Finding(
         "own store",
         "problem",
-        f"what waits in {home.store_path} is not encrypted: install 'tarry[fast]', then tarry store encrypt --own",
+        f"what waits in {home.store_path} is not encrypted: "
+        "install 'tarry[fast]', then tarry store encrypt --own",
     )
 
 
-def _posts(waiting: int, parked: int, home: Home) -> Finding:
+def _posts(waiting: int, parked: int) -> Finding:
     if parked:
         return Finding(
             "own store", "problem", f"{waiting} acts wait, {parked} are parked: tarry queue says why"
@@ -224,7 +229,9 @@ def _files_of(config: Config) -> Iterator[Finding]:
     database = Path(config.database).absolute()
     yield from _closed_to_others("gateway", [database])
     if key.parent == database.parent:
-        sentence = f"database and key lie together in {key.parent}: a copy of the one is a copy of the other"
+        sentence = (
+            f"database and key lie together in {key.parent}: a copy of the one is a copy of the other"
+        )
         yield Finding("gateway", "note", f"{sentence}; name another place in key_file")
 
 
