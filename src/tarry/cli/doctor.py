@@ -32,7 +32,7 @@ from tarry.keep.gate import Gate
 from tarry.keep.home import Home, KeeperState, read_state
 from tarry.keep.posts import State
 
-__all__ = ["Finding", "add_arguments", "examine", "run"]
+__all__ = ["Checked", "add_arguments", "examine", "run"]
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WRONG = 1
@@ -41,10 +41,10 @@ _WIDTH = 96
 
 
 @dataclass(frozen=True)
-class Finding:
+class Checked:
     """One line of the examination.
 
-    >>> Finding("keeper", "problem", "no keeper runs: tarry keeper starts one").state
+    >>> Checked("keeper", "problem", "no keeper runs: tarry keeper starts one").state
     'problem'
     """
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if is_well else _WRONG
 
 
-def examine(config: str | None = None) -> Iterator[Finding]:
+def examine(config: str | None = None) -> Iterator[Checked]:
     """Everything that can be seen without changing anything.
 
     >>> next(examine()).about
@@ -82,7 +82,7 @@ def examine(config: str | None = None) -> Iterator[Finding]:
     yield from _gateway(config)
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(findings: Sequence[Checked]) -> None:
     width = max(len(finding.about) for finding in findings)
     for finding in findings:
         begins = f"{finding.about:<{width}}  {_MARKS[finding.state]:<5}  "
@@ -95,25 +95,25 @@ def _print(findings: Sequence[Finding]) -> None:
 # --- the installation ---------------------------------------------------------------------------------
 
 
-def _versions() -> Finding:
+def _versions() -> Checked:
     system = f"{platform.system()} {platform.release()}"
     python = f"Python {platform.python_version()} ({sys.executable})"
     if platform.system() == "Linux":
-        return Finding("tarry", "good", f"{version('tarry')} on {python}, {system}")
-    return Finding("tarry", "note", f"{version('tarry')} on {python}, {system}: only Linux is tested")
+        return Checked("tarry", "good", f"{version('tarry')} on {python}, {system}")
+    return Checked("tarry", "note", f"{version('tarry')} on {python}, {system}: only Linux is tested")
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Checked]:
     """Which commands can work; a package that belongs to several extras counts for each."""
     missing = {
         extra: [package for package in packages if not _is_there(package)]
         for extra, packages in EXTRAS.items()
     }
     if complete := [extra for extra, packages in missing.items() if not packages]:
-        yield Finding("extras", "good", f"installed: {', '.join(complete)}")
+        yield Checked("extras", "good", f"installed: {', '.join(complete)}")
     if lacking := [extra for extra, packages in missing.items() if packages]:
         install = f"pip install 'tarry[{','.join(lacking)}]' brings them"
-        yield Finding("extras", "note", f"not installed: {', '.join(lacking)}; {install}")
+        yield Checked("extras", "note", f"not installed: {', '.join(lacking)}; {install}")
 
 
 def _is_there(package: str) -> bool:
@@ -125,30 +125,30 @@ def _is_there(package: str) -> bool:
         return False
 
 
-def _clock() -> Finding:
+def _clock() -> Checked:
     """Whether the system says that its clock is set by a time server; releases follow that clock."""
     if shutil.which("timedatectl") is None:
-        return Finding("clock", "note", "nothing here says whether the clock is set by a time server")
+        return Checked("clock", "note", "nothing here says whether the clock is set by a time server")
     command = ["timedatectl", "show", "--property", "NTPSynchronized", "--value"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     if said == "yes":
-        return Finding("clock", "good", "set by a time server")
+        return Checked("clock", "good", "set by a time server")
     if said == "no":
-        return Finding("clock", "note", "not set by a time server: a clock that jumps moves releases")
-    return Finding("clock", "note", "the system does not say whether its clock is set by a time server")
+        return Checked("clock", "note", "not set by a time server: a clock that jumps moves releases")
+    return Checked("clock", "note", "the system does not say whether its clock is set by a time server")
 
 
 # --- your own store -----------------------------------------------------------------------------------
 
 
-def _own_store() -> Iterator[Finding]:
+def _own_store() -> Iterator[Checked]:
     try:
         home = Home.of(os.environ)
     except TarryError as error:
-        yield Finding("own store", "problem", str(error))
+        yield Checked("own store", "problem", str(error))
         return
     if not home.is_founded():
-        yield Finding("own store", "good", f"none yet in {home.state}: the first tarry run makes one")
+        yield Checked("own store", "good", f"none yet in {home.state}: the first tarry run makes one")
         return
     yield from _closed_to_others("own store", [home.state, home.store_path, home.config, home.key_path])
     waiting = 0
@@ -156,7 +156,7 @@ def _own_store() -> Iterator[Finding]:
         gate = home.gate()
         posts = [State(row["state"]) for row, _ in gate.posts()]
     except TarryError as error:
-        yield Finding("own store", "problem", str(error))
+        yield Checked("own store", "problem", str(error))
     else:
         waiting = posts.count(State.WAITING)
         yield _encryption(gate, home)
@@ -164,16 +164,16 @@ def _own_store() -> Iterator[Finding]:
     yield _keeper(home, waiting)
 
 
-def _closed_to_others(about: str, paths: Sequence[Path]) -> Iterator[Finding]:
+def _closed_to_others(about: str, paths: Sequence[Path]) -> Iterator[Checked]:
     for path in paths:
         if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & _OTHERS:
-            yield Finding(about, "problem", f"{path} is open to others (mode {mode:o}): chmod go= {path}")
+            yield Checked(about, "problem", f"{path} is open to others (mode {mode:o}): chmod go= {path}")
 
 
-def _encryption(gate: Gate, home: Home) -> Finding:
+def _encryption(gate: Gate, home: Home) -> Checked:
     if gate.vault.settings.is_encrypted:
-        return Finding("own store", "good", f"what waits in {home.store_path} is encrypted")
-    return Finding(
+        return Checked("own store", "good", f"what waits in {home.store_path} is encrypted")
+    return Checked(
         "own store",
         "problem",
         f"what waits in {home.store_path} is not encrypted: "
@@ -181,31 +181,31 @@ def _encryption(gate: Gate, home: Home) -> Finding:
     )
 
 
-def _posts(waiting: int, parked: int) -> Finding:
+def _posts(waiting: int, parked: int) -> Checked:
     if parked:
-        return Finding(
+        return Checked(
             "own store", "problem", f"{waiting} acts wait, {parked} are parked: tarry queue says why"
         )
-    return Finding("own store", "good", f"{waiting} acts wait, none is parked")
+    return Checked("own store", "good", f"{waiting} acts wait, none is parked")
 
 
-def _keeper(home: Home, waiting: int) -> Finding:
+def _keeper(home: Home, waiting: int) -> Checked:
     """Its lock is looked at where there is one: looking would make it."""
     state = read_state(home.lock_path) if home.lock_path.exists() else KeeperState(runs=False)
     if state.runs and state.said:
-        return Finding("keeper", "note", f"it runs; it said last: {printable(state.said)}")
+        return Checked("keeper", "note", f"it runs; it said last: {printable(state.said)}")
     if state.runs:
-        return Finding("keeper", "good", "it runs")
+        return Checked("keeper", "good", "it runs")
     if waiting:
         how = f" ({how_it_died(state)})" if state.died else ""
-        return Finding("keeper", "problem", f"acts wait and no keeper runs{how}: tarry keeper starts one")
-    return Finding("keeper", "good", "none runs, and nothing waits")
+        return Checked("keeper", "problem", f"acts wait and no keeper runs{how}: tarry keeper starts one")
+    return Checked("keeper", "good", "none runs, and nothing waits")
 
 
 # --- a gateway ----------------------------------------------------------------------------------------
 
 
-def _gateway(path: str | None) -> Iterator[Finding]:
+def _gateway(path: str | None) -> Iterator[Checked]:
     """Nothing where there is none: no settings are named, and no database lies where one would be."""
     try:
         config = read_config(os.environ, path)
@@ -216,13 +216,13 @@ def _gateway(path: str | None) -> Iterator[Finding]:
         with opened_database(config) as store, store.transaction("reading") as transaction:
             status = read_status(transaction, store.clock())
     except TarryError as error:
-        yield Finding("gateway", "problem", str(error))
+        yield Checked("gateway", "problem", str(error))
         return
     yield from _files_of(config)
     yield from _gateway_state(status)
 
 
-def _files_of(config: Config) -> Iterator[Finding]:
+def _files_of(config: Config) -> Iterator[Checked]:
     key = Path(config.key_file).absolute()
     if "://" in config.database:
         return
@@ -232,20 +232,20 @@ def _files_of(config: Config) -> Iterator[Finding]:
         sentence = (
             f"database and key lie together in {key.parent}: a copy of the one is a copy of the other"
         )
-        yield Finding("gateway", "note", f"{sentence}; name another place in key_file")
+        yield Checked("gateway", "note", f"{sentence}; name another place in key_file")
 
 
-def _gateway_state(status: GatewayStatus) -> Iterator[Finding]:
+def _gateway_state(status: GatewayStatus) -> Iterator[Checked]:
     if status.paused:
-        yield Finding("gateway", "problem", "paused since it was restored: tarry resume lets it work again")
+        yield Checked("gateway", "problem", "paused since it was restored: tarry resume lets it work again")
     if not status.encrypted:
-        yield Finding("gateway", "problem", "what waits is not encrypted: tarry store encrypt")
+        yield Checked("gateway", "problem", "what waits is not encrypted: tarry store encrypt")
     if status.late:
-        yield Finding("gateway", "problem", "posts are late: see that tarry serve or tarry worker runs")
+        yield Checked("gateway", "problem", "posts are late: see that tarry serve or tarry worker runs")
     if status.lag:
         behind = f"ticks were closed last {rounded(status.lag)} ago"
-        yield Finding("gateway", "note", f"{behind}: nothing leaves until tarry serve or tarry worker runs")
+        yield Checked("gateway", "note", f"{behind}: nothing leaves until tarry serve or tarry worker runs")
     if parked := sum(status.parked.values()):
-        yield Finding("gateway", "problem", f"{parked} posts are parked: tarry parked says why")
+        yield Checked("gateway", "problem", f"{parked} posts are parked: tarry parked says why")
     if status.encrypted and not (status.paused or status.late or parked):
-        yield Finding("gateway", "good", "its database and key can be read, nothing is late or parked")
+        yield Checked("gateway", "good", "its database and key can be read, nothing is late or parked")
