@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Scope, Space, Token, find_token, is_token
+from tarry.gateway.counters import Counters, own_counters
 from tarry.gateway.feed import Feed
 from tarry.gateway.feed_formats import FeedStreams
 from tarry.gateway.gateway import Gateway, Submission
@@ -170,27 +171,33 @@ async def read_body(request: Request, most: int, within_s: float, *, too_large: 
 class HttpService:
     """The gateway, limits, threads and streams that the handlers of one process share.
 
+    What is counted for the limits is in `counters`, which the processes of one server share.
+
     >>> from tarry.gateway.testing import small_gateway
     >>> service = HttpService(small_gateway(), Limits())
     >>> service.close()
     """
 
-    def __init__(self, gateway: Gateway, limits: Limits) -> None:
+    def __init__(self, gateway: Gateway, limits: Limits, counters: Counters | None = None) -> None:
         self.gateway, self.limits = gateway, limits
-        self.backlog = Backlog(limits.unfinished_posts)
+        self.counters = counters = counters or own_counters()
+        self.backlog = Backlog(limits.unfinished_posts, counters.unfinished)
         self.group_commit = GroupCommit(gateway)
-        self.rates = RateLimiter(limits)  # by token
+        self.rates = RateLimiter(limits, levels=counters.rates)  # by token
         # Whoever writes may have to wait for others who write; whoever reads must not wait for them.
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="writer")
-        self.streams = FeedStreams(gateway.store, self.call, limits.open_streams, limits.client_streams)
-        self.clients = ClientNames(limits.trusted_proxies)
+        self.streams = FeedStreams(
+            gateway.store, self.call, limits.open_streams, limits.client_streams, counters.streams
+        )
+        self.clients = ClientNames(limits.trusted_proxies, key=counters.client_key)
         self.guest_rates = RateLimiter(  # of posts on boards, by client
             Limits(rate_per_s=limits.client_posts_per_min / 60, burst=limits.client_burst),
             reason="too many posts came from your network address",
+            levels=counters.guests,
         )
         # How often one client may have the database looked at for a token that this process does not know.
-        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10))
+        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10), levels=counters.unknown)
         self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the catalog, at this moment
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
