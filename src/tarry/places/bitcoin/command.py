@@ -28,11 +28,11 @@ from tarry.cli.personal_store import (
     print_receipt,
     receipt_json,
     see_to_keeper,
-    shown_id,
     wait_for,
 )
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
+from tarry.keep.acts import shown_id
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
