@@ -64,7 +64,7 @@ def test_no_page_is_shown_under_a_name_that_is_not_ours(gateway, path):
     assert "this gateway does not answer to the host name in this address" in theirs.text
 
 
-@pytest.mark.parametrize("path", ["/nope", "/board", "/board/talk/more"])
+@pytest.mark.parametrize("path", ["/nope", "/boards", "/board/talk/more"])
 def test_where_nothing_is_a_browser_gets_a_page_and_a_program_json(visitor, path):
     page = visitor.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     told = visitor.get(path, headers={"Accept": "*/*"})
@@ -117,12 +117,6 @@ def test_one_client_posts_so_often_and_no_other_notices(gateway):
             303,
             429,  # one customer has the whole network
         ]
-
-
-def test_the_front_page_leads_to_the_first_board(visitor):
-    answer = visitor.get("/")
-
-    assert (answer.status_code, answer.headers["location"]) == (303, "/board/talk")
 
 
 def test_a_post_is_answered_with_the_way_to_its_receipt(gateway, visitor):

@@ -35,12 +35,6 @@ _SHOWN, _MOST_SHOWN = 300, 3 << 20  # releases, and bytes of JSON that they woul
 _MOST_TARGET, _MOST_CONTENT = 200, 20_000
 
 
-async def _first(service: HttpService, request: Request) -> Response:
-    spaces = service.gateway.catalog.spaces
-    boards = [name for name in request.app.state.boards if name in spaces]
-    return RedirectResponse(f"/board/{(boards or list(spaces))[0]}", 303)
-
-
 async def _read(service: HttpService, request: Request) -> Response:
     space = service.space(request)
     feed = Feed(service.gateway.store, space.name)
@@ -269,7 +263,6 @@ def _released(gateway: Gateway, space: str, ticks: Sequence[int], tick: Fraction
 
 
 ROUTES = [
-    ("GET", "/", _first),
     ("GET", "/board/{space}", _read),
     ("POST", "/board/{space}", _post),
     ("GET", "/board/{space}/promise", _promise),

@@ -16,6 +16,7 @@ from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
 from tarry.console.pages import STATIC, error_page
+from tarry.console.story import page as story
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
 from tarry.gateway.app import create_app
@@ -56,7 +57,7 @@ def create_site(
     app.router.routes.append(STATIC)
     app.router.routes.extend(
         Route(path, _guarded(path, handler, tell), methods=[method])
-        for page in (board, workbench, desk, sessions, audit)
+        for page in (story, board, workbench, desk, sessions, audit)
         for method, path, handler in page.ROUTES
     )
     return app
