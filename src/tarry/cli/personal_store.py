@@ -17,10 +17,9 @@ from tarry.cli.show import print_json, printable, rounded
 from tarry.core.errors import BadInput
 from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
-from tarry.keep.acts import shown_id
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home, KeeperState, lock_for_child
-from tarry.keep.posts import Post, Receipt, Status
+from tarry.keep.posts import Post, Receipt, Status, shown_id
 from tarry.keep.store import Row
 
 __all__ = [

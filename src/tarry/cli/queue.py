@@ -28,10 +28,11 @@ from tarry.cli.personal_store import (
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible, TarryError
 from tarry.core.promise import promise
-from tarry.keep.acts import OwnAct, account_in, own_acts, shown_id, summary_of
+from tarry.keep.acts import OwnAct, account_in, own_acts, summary_of
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.outlet import content_fields
+from tarry.keep.posts import shown_id
 from tarry.keep.releaser import SHUT
 from tarry.keep.store import Row
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from tarry.core.plugins import load
 from tarry.keep.gate import Gate
-from tarry.keep.posts import Status
+from tarry.keep.posts import Status, shown_id
 from tarry.keep.store import Row
 
-__all__ = ["OwnAct", "account_in", "kind_of", "options_in", "own_acts", "shown_id", "summary_of"]
+__all__ = ["OwnAct", "account_in", "kind_of", "options_in", "own_acts", "summary_of"]
 
 
 class OwnAct(NamedTuple):
@@ -58,15 +58,6 @@ def own_acts(gate: Gate) -> list[OwnAct]:
         )
         for row, status in posts
     ]
-
-
-def shown_id(post: int) -> str:
-    """The id of a post, as it is shown.
-
-    >>> shown_id(255)
-    '00000000000000ff'
-    """
-    return f"{post:016x}"
 
 
 def kind_of(outlet: str) -> Any:

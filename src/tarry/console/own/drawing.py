@@ -14,14 +14,22 @@ _MOST_STOPS = 4
 
 
 class AxisStop(NamedTuple):
-    """A moment that is written below the timeline."""
+    """A moment that is written below the timeline.
+
+    >>> AxisStop(at="50.0", words="1h").words
+    '1h'
+    """
 
     at: str  # percent
     words: str  # from now
 
 
 class Track(NamedTuple):
-    """Where an act may leave: at one moment, at one of two, or anywhere between."""
+    """Where an act may leave: at one moment, at one of two, or anywhere between.
+
+    >>> Track(early="25.0", late="75.0", width="50.0", in_between=True).in_between
+    True
+    """
 
     early: str  # percent
     late: str

@@ -347,12 +347,15 @@ def _place(own: OwnPages, request: Request) -> tuple[str, Form]:
 def _field(place: str, field: FormField, said: Mapping[str, str]) -> dict[str, Any]:
     """A field for the template, in the words of the texts where they know it."""
     words = texts()["own"]["forms"].get(place, {})
+    hint = words.get(f"{field.name}_hint", "")
+    about = {"aria-describedby": f"{field.name}-hint" if hint else None}
     return {
         "name": field.name,
         "kind": field.kind,
         "required": field.required,
         "label": words.get(field.name) or field.label or field.name,
-        "hint": words.get(f"{field.name}_hint", ""),
+        "hint": hint,
+        "about": about | {"required": "" if field.required else None},
         "choices": [(choice, words.get(f"{field.name}_{choice}", choice)) for choice in field.choices],
         "value": said.get(field.name, ""),
     }

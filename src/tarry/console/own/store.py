@@ -24,18 +24,26 @@ from tarry.keep.posts import Post
 from tarry.keep.store import MICROS
 from tarry.places.accounts import Accounts
 
-__all__ = ["Declared", "OwnAccounts", "OwnStore", "OwnView", "Spent"]
+__all__ = ["Declared", "OwnAccounts", "OwnSpent", "OwnStore", "OwnView"]
 
 
 class Declared(NamedTuple):
-    """What an author says of an act beside what it is."""
+    """What an author says of an act beside what it is.
+
+    >>> Declared()
+    Declared(more_to_come=False, track=None)
+    """
 
     more_to_come: bool = False
     track: str | None = None
 
 
-class Spent(NamedTuple):
-    """How much of what is promised has been used up."""
+class OwnSpent(NamedTuple):
+    """How much of what is promised has been used up.
+
+    >>> OwnSpent(batched=2, covers=6, nats=Fraction(1)).is_beyond
+    False
+    """
 
     batched: int  # acts that counted as batched
     covers: int  # up to so many something meaningful is promised
@@ -45,14 +53,18 @@ class Spent(NamedTuple):
     def is_beyond(self) -> bool:
         """Whether nothing meaningful is promised any more.
 
-        >>> Spent(batched=3, covers=2, nats=Fraction(3)).is_beyond
+        >>> OwnSpent(batched=3, covers=2, nats=Fraction(3)).is_beyond
         True
         """
         return self.batched > self.covers
 
 
 class OwnAccounts(NamedTuple):
-    """The pseudonyms that acts may leave by, or why nobody knows them."""
+    """The pseudonyms that acts may leave by, or why nobody knows them.
+
+    >>> OwnAccounts([], "there is no file").names
+    []
+    """
 
     names: list[str]
     problem: str = ""
@@ -60,7 +72,13 @@ class OwnAccounts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnView:
-    """The store at one moment."""
+    """The store at one moment.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     OwnStore(Home.of({"TARRY_HOME": folder}), wake=lambda: None).look().policy.gap
+    Fraction(3600, 1)
+    """
 
     now: Fraction  # seconds since 1970
     acts: list[OwnAct]
@@ -70,7 +88,7 @@ class OwnView:
     is_next: bool  # whether the policy file says something else, which holds from the next act on
     costs: DelayPlan
     promise: Promise
-    spent: Spent
+    spent: OwnSpent
 
 
 class OwnStore:
@@ -101,7 +119,7 @@ class OwnStore:
                 is_next=gate is not None and self._is_next(policy),
                 costs=costs,
                 promise=promised,
-                spent=Spent(batched, promised.covers, promised.loss(batched, exact=True)),
+                spent=OwnSpent(batched, promised.covers, promised.loss(batched, exact=True)),
             )
 
     def act(self, post: int) -> tuple[OwnAct, bytes | None, list[OwnAct]] | None:

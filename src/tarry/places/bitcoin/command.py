@@ -32,11 +32,10 @@ from tarry.cli.personal_store import (
 )
 from tarry.cli.show import print_json
 from tarry.core.errors import BadInput
-from tarry.keep.acts import shown_id
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
-from tarry.keep.posts import Post, Receipt
+from tarry.keep.posts import Post, Receipt, shown_id
 from tarry.places.bitcoin.client import read_node
 from tarry.places.bitcoin.clues import Clue, clues_of, look, refuse_clues
 from tarry.places.bitcoin.transaction import Queued, RawTransaction, arrange, read_transaction

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.keep.acts import options_in, shown_id
+from tarry.keep.acts import options_in
 from tarry.keep.gate import Gate
 from tarry.keep.home import Home
+from tarry.keep.posts import shown_id
 from tarry.keep.store import Row
 from tarry.places.git.outlet import unpublished, waiting_push
 
