@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tarry.console import board, sessions
+from tarry.console import board, receipt, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
@@ -57,7 +57,7 @@ def create_site(
     app.router.routes.append(STATIC)
     app.router.routes.extend(
         Route(path, _guarded(path, handler, tell), methods=[method])
-        for page in (story, board, workbench, desk, sessions, audit)
+        for page in (story, board, receipt, workbench, desk, sessions, audit)
         for method, path, handler in page.ROUTES
     )
     return app
