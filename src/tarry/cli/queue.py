@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(
             {
-                "posts": [_act_json(act) for act in acts],
+                "posts": [_act_json(act, _output(home, owned, act)) for act in acts],
                 "keeper": kept,
                 "encrypted": encrypted,
                 "batched_acts": batched,
@@ -89,6 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
         return
     _print_acts(acts)
+    if any(act.row["outlet"] == "command" for act in acts):
+        print(f"what commands print lands in {home.outputs}")
     if owned is not None and (acts or not encrypted):
         print(encryption_note(home, encrypted=bool(encrypted)))
     if not kept and any(act.state == "waiting" for act in acts):
@@ -130,7 +132,14 @@ def _print_acts(acts: Sequence[OwnAct]) -> None:
             print(f"{holding} is tried again: {moved}; {way}")
 
 
-def _act_json(act: OwnAct) -> dict[str, object]:
+def _output(home: Home, gate: Gate | None, act: OwnAct) -> str | None:
+    """Where the output of a command will be; None for what is no command."""
+    if gate is None or act.row["outlet"] != "command":
+        return None
+    return str(home.output_of(gate, act.row["id"]))
+
+
+def _act_json(act: OwnAct, output: str | None) -> dict[str, object]:
     early, late = act.status.between or (None, None)
     return {
         "id": act.id,
@@ -139,6 +148,7 @@ def _act_json(act: OwnAct) -> dict[str, object]:
         "outlet": act.row["outlet"],
         "what": what_of(act.row["outlet"], act.options),
         "account": account_in(act.options),
+        "output": output,
         "earliest_at": early,
         "latest_at": late,
         **in_between(act.status),
