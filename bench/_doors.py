@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
+import psycopg
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -214,12 +215,36 @@ def celery(where: str) -> Starlette:
     return _route(lambda post: run_in_threadpool(delay, post))
 
 
+def pgmq(where: str) -> Starlette:
+    """The SQL of the package pgmq, as a server without its extension runs it; one call for each post."""
+    from importlib.resources import files  # noqa: PLC0415 - for this peer alone
+
+    from psycopg_pool import AsyncConnectionPool  # noqa: PLC0415 - comes with a peer
+
+    with psycopg.connect(where, autocommit=True) as connection:
+        connection.execute((files("pgmq") / "sql" / "pgmq.sql").read_text(encoding="utf-8"))
+        connection.execute("SELECT pgmq.create('posts')")
+    pool = AsyncConnectionPool(where, min_size=4, max_size=10, open=False, kwargs={"autocommit": True})
+
+    async def send(post: PostIn) -> None:
+        async with pool.connection() as connection:
+            message = msgspec.json.encode(post).decode()
+            await connection.execute("SELECT pgmq.send('posts', %s::jsonb, 86400)", [message])
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> Any:
+        async with pool:
+            yield
+
+    return _route(send, lifespan)
+
+
 DOORS: dict[str, Callable[[str], Any]] = {
     each.__name__: each
     for each in (
         *(bare, starlette, fastapi, litestar),
         *(tarry, no_insert, handed_over, prepared),
-        *(huey, procrastinate, celery),
+        *(huey, procrastinate, celery, pgmq),
     )
 }
 

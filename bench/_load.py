@@ -58,7 +58,7 @@ class Served:
         """Wait until it serves."""
         told = self._process.stdout.readline().split()
         assert len(told) == 2, f"{self._name} does not start"
-        self._port, self._token = int(told[0]), told[1]
+        self.port, self._token = int(told[0]), told[1]
 
     def load(self, *, tiny: bool) -> Load:
         """Post for a while; every answer must be a good one."""
@@ -66,6 +66,11 @@ class Served:
         cpu = self._cpu_s()
         count, seconds = self._threads(8) if tiny else self._wrk(2)
         return Load(seconds / count, (self._cpu_s() - cpu) / count)
+
+    def memory(self) -> int:
+        """Bytes that the server's process holds."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
     def __enter__(self) -> Self:
         return self
@@ -75,17 +80,19 @@ class Served:
         self._process.wait()
         self._process.stdout.close()
 
-    def _headers(self) -> dict[str, str]:
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every request carries."""
         return {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
 
     def _wrk(self, seconds: int) -> tuple[int, float]:
         lua = SCRIPT.replace("BODY", BODY).replace("ACTORS", str(ACTORS)).replace("TARGETS", str(TARGETS))
-        headers = [part for name, value in self._headers().items() for part in ("-H", f"{name}: {value}")]
+        headers = [part for name, value in self.headers.items() for part in ("-H", f"{name}: {value}")]
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
             script.write(lua)
             script.flush()
             command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", script.name, *headers]
-            url = f"http://127.0.0.1:{self._port}{PATH}"
+            url = f"http://127.0.0.1:{self.port}{PATH}"
             done = subprocess.run(
                 [*command, url, "--", f"{self._rounds}."], check=True, capture_output=True, text=True
             )
@@ -98,9 +105,9 @@ class Served:
         answers: list[int] = []
 
         def post(thread: int) -> None:
-            connection = http.client.HTTPConnection("127.0.0.1", self._port)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port)
             for n in range(each):
-                headers = self._headers() | {"Idempotency-Key": f"{self._rounds}.{thread}.{n}"}
+                headers = self.headers | {"Idempotency-Key": f"{self._rounds}.{thread}.{n}"}
                 connection.request("POST", PATH, BODY % (n % ACTORS, n % TARGETS), headers)
                 answer = connection.getresponse()
                 answer.read()

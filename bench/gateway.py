@@ -1,6 +1,5 @@
 """The gateway over HTTP: durable admission beside the same stack without the insert, and beside peers.
 
-    pip install litestar huey procrastinate celery redis    (and from the system: wrk, redis-server)
     python bench/gateway.py
     python bench/gateway.py --only admission     or leaving
 
@@ -13,8 +12,8 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -22,8 +21,7 @@ from typing import NamedTuple
 
 from _doors import gateway, serve
 from _load import Load, Served, has_wrk, redis_server
-from _measure import print_speeds
-from keep_peers import installed
+from _measure import Figure, installed, speeds
 
 import keep as ours
 from tarry.gateway.database import open_store
@@ -35,6 +33,12 @@ from tarry.keep.store import Store, Transaction, Vault
 
 BASE, COPIED = "tarry without the insert", "bare claim, copied to a feed"
 GOALS = {"tarry, SQLite": "0.6", "tarry, PostgreSQL": "0.6"}
+LIMITS = (
+    "bare ASGI",
+    "Starlette and msgspec, no work",
+    "Litestar and msgspec, no work",
+    "FastAPI and pydantic, no work",
+)
 STEPS = {
     "reading, token, limits, answer": BASE,
     "the thread that admits, and back": "through the thread",
@@ -54,10 +58,10 @@ class Entrant(NamedTuple):
 
 def entrants(folder: Path, databases: Callable[[], str], redis: str | None) -> dict[str, Entrant]:
     found = {
-        "bare ASGI": Entrant("bare"),
-        "Starlette and msgspec, no work": Entrant("starlette"),
-        "Litestar and msgspec, no work": Entrant("litestar", needs="litestar"),
-        "FastAPI and pydantic, no work": Entrant("fastapi", needs="fastapi"),
+        LIMITS[0]: Entrant("bare"),
+        LIMITS[1]: Entrant("starlette"),
+        LIMITS[2]: Entrant("litestar", needs="litestar"),
+        LIMITS[3]: Entrant("fastapi", needs="fastapi"),
         BASE: Entrant("no_insert"),
         "through the thread": Entrant("handed_over"),
         "and prepared": Entrant("prepared"),
@@ -66,13 +70,14 @@ def entrants(folder: Path, databases: Callable[[], str], redis: str | None) -> d
         "tarry, PostgreSQL": Entrant("tarry", databases()),
         "huey, SQLite": Entrant("huey", str(folder / "huey.db"), needs="huey"),
         "Procrastinate, PostgreSQL": Entrant("procrastinate", databases(), needs="procrastinate"),
+        "pgmq's SQL, PostgreSQL": Entrant("pgmq", databases(), needs="pgmq"),
     }
     if redis is not None and installed("redis"):
         found["Celery, Redis"] = Entrant("celery", f"redis+socket://{redis}", needs="celery")
     return {name: each for name, each in found.items() if installed(each.needs)}
 
 
-def admission(folder: Path, databases: Callable[[], str], *, tiny: bool) -> None:
+def admission(folder: Path, databases: Callable[[], str], *, tiny: bool) -> Figure:
     rounds = 1 if tiny else 7
     with ExitStack() as stack:
         redis = stack.enter_context(redis_server(folder))
@@ -89,8 +94,17 @@ def admission(folder: Path, databases: Callable[[], str], *, tiny: bool) -> None
             for name, server in servers.items():
                 loads[name].append(server.load(tiny=tiny))
     seconds = {name: [load.seconds for load in found] for name, found in loads.items()}
-    print_speeds(seconds, BASE, dict.fromkeys(seconds, 1), GOALS)
+    figure = speeds(
+        "Posts taken over HTTP",
+        seconds,
+        BASE,
+        dict.fromkeys(seconds, 1),
+        GOALS,
+        own=("tarry, PostgreSQL", "tarry, SQLite", "tarry, in memory"),
+        limits=(*LIMITS, BASE),
+    )
     steps(loads)
+    return figure
 
 
 def steps(loads: dict[str, list[Load]]) -> None:
@@ -119,7 +133,7 @@ def due(here: Vault, posts: int, release: int, step: int = 0) -> None:
         transaction.many("insert_post", rows)
 
 
-def releases(bare: Store, copied: Store, here: Vault, *, tiny: bool) -> None:
+def releases(kind: str, bare: Store, copied: Store, here: Vault, *, tiny: bool) -> Figure:
     size, rounds = (50, 2) if tiny else (5000, 9)
     ours.vault(bare)
     ours.vault(copied)
@@ -147,7 +161,15 @@ def releases(bare: Store, copied: Store, here: Vault, *, tiny: bool) -> None:
             start = time.perf_counter()
             work()
             seconds[name].append(time.perf_counter() - start)
-    print_speeds(seconds, COPIED, dict.fromkeys(seconds, size), {"released to a feed": "0.65, goal 0.8"})
+    return speeds(
+        f"Posts that leave by a feed, {kind}",
+        seconds,
+        COPIED,
+        dict.fromkeys(seconds, size),
+        {"released to a feed": "0.65, goal 0.8"},
+        own=("released to a feed",),
+        limits=("bare claim", COPIED),
+    )
 
 
 def copied_to_feed(store: Store) -> int:
@@ -167,15 +189,15 @@ def copied_to_feed(store: Store) -> int:
     return len(taken)
 
 
-def lateness(bare: Store, here: Vault, *, tiny: bool) -> None:
+def lateness(kind: str, bare: Store, here: Vault, *, tiny: bool) -> list[Figure]:
     """One post falls due at every tick: when can everybody read it?"""
     ticks, tick = (10, 0.05) if tiny else (150, 0.05)
     ours.vault(bare, ours.QUICK)
-    late: dict[str, list[float]] = {"bare loop": [], "the feed": []}
+    late: dict[str, list[list[float]]] = {"bare loop": [], "the feed": []}
     for _ in range(1 if tiny else 3):
-        late["bare loop"] += ours.bare_lateness(bare, ticks, tick)
-        late["the feed"] += feed_lateness(here, ticks, tick)
-    ours.show_lateness(late)
+        late["bare loop"].append(ours.bare_lateness(bare, ticks, tick))
+        late["the feed"].append(feed_lateness(here, ticks, tick))
+    return ours.show_lateness(f"How late a post stands in a feed, {kind}", late)
 
 
 def feed_lateness(here: Vault, ticks: int, tick: float) -> list[float]:
@@ -205,20 +227,29 @@ def feed_lateness(here: Vault, ticks: int, tick: float) -> list[float]:
     return late
 
 
-def leaving(new: Callable[[], str], *, tiny: bool) -> None:
-    releases(open_store(new()), open_store(new()), gateway(new()).vault, tiny=tiny)
-    lateness(open_store(new()), gateway(new(), ours.QUICK).vault, tiny=tiny)
+def left(kind: str, new: Callable[[], str], *, tiny: bool) -> Figure:
+    return releases(kind, open_store(new()), open_store(new()), gateway(new()).vault, tiny=tiny)
 
 
-def measure(folder: Path, databases: Callable[[], str], *, only: str | None, tiny: bool) -> None:
-    if only != "leaving":
-        admission(folder, databases, tiny=tiny)
-    if only != "admission":
-        numbers = count()
-        print("--- sqlite\n")
-        leaving(lambda: str(folder / f"{next(numbers)}.db"), tiny=tiny)
-        print("--- postgres\n")
-        leaving(databases, tiny=tiny)
+def late(kind: str, new: Callable[[], str], *, tiny: bool) -> list[Figure]:
+    return lateness(kind, open_store(new()), gateway(new(), ours.QUICK).vault, tiny=tiny)
+
+
+@contextmanager
+def places() -> Iterator[tuple[Path, Callable[[], str]]]:
+    """A folder, and what makes databases on a PostgreSQL of our own."""
+    server = ours.PostgresServer(durable=True)
+    try:
+        server.start()
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder), server.new_database
+    finally:
+        server.remove()
+
+
+def stores(folder: Path, databases: Callable[[], str]) -> dict[str, Callable[[], str]]:
+    numbers = count()
+    return {"SQLite": lambda: str(folder / f"{next(numbers)}.db"), "PostgreSQL": databases}
 
 
 def main() -> None:
@@ -235,13 +266,13 @@ def main() -> None:
         return
     if not arguments.tiny and not has_wrk():
         parser.error("the load is made by wrk, which is not installed (Debian: apt install wrk)")
-    server = ours.PostgresServer(durable=True)
-    try:
-        server.start()
-        with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder), server.new_database, only=arguments.only, tiny=arguments.tiny)
-    finally:
-        server.remove()
+    with places() as (folder, databases):
+        if arguments.only != "leaving":
+            admission(folder, databases, tiny=arguments.tiny)
+        if arguments.only != "admission":
+            for kind, new in stores(folder, databases).items():
+                left(kind, new, tiny=arguments.tiny)
+                late(kind, new, tiny=arguments.tiny)
 
 
 if __name__ == "__main__":

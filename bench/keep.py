@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median, quantiles
 
-from _measure import interleaved, print_speeds
+from _measure import Figure, costs, interleaved, speeds
 
 sys.path.insert(
     0, str(Path(__file__).resolve().parents[1] / "tests")
@@ -43,6 +43,7 @@ POLICY = Policy(epsilon="1", gap="1h", window="5m", tick="1s")
 QUICK = Policy(epsilon="1", gap="1s", window="0.1s", tick="0.05s")
 CONTENT = b"x" * 200
 BATCH = 500
+SIZES = (10_000, 100_000, 1_000_000)
 
 
 class Sink(Outlet):
@@ -169,12 +170,14 @@ def admissions(bare: Store, kept: Store, *, tiny: bool) -> None:
         "admit one by one": kept_one,
     }
     seconds = interleaved(contestants, rounds)
-    print_speeds(seconds, "bare insert", dict.fromkeys(seconds, one), {"admit one by one": "0.85"})
+    goal = {"admit one by one": "0.85"}
+    speeds("Posts taken one by one", seconds, "bare insert", dict.fromkeys(seconds, one), goal)
     seconds = interleaved(
         {"bare bulk insert": bare_bulk, "admit in bulk": lambda: gate.admit_many(bulks.pop())},
         rounds,
     )
-    print_speeds(seconds, "bare bulk insert", dict.fromkeys(seconds, bulk), {"admit in bulk": "0.5"})
+    goal = {"admit in bulk": "0.5"}
+    speeds("Posts taken at once", seconds, "bare bulk insert", dict.fromkeys(seconds, bulk), goal)
 
 
 CLAIM_AND_MARK = """
@@ -219,12 +222,14 @@ def releases(bare: Store, kept: Store, *, tiny: bool) -> None:
             work()
             seconds[name].append(time.perf_counter() - start)
     goal = {"release with lease and mark": "0.2, goal 0.5"}
-    print_speeds(seconds, "bare claim", dict.fromkeys(seconds, count), goal)
+    speeds("Posts that leave", seconds, "bare claim", dict.fromkeys(seconds, count), goal)
 
 
-def claims_as_it_grows(new_store: Callable[[], Store], *, tiny: bool) -> None:
+def claims_as_it_grows(
+    kind: str, new_store: Callable[[], Store], *, tiny: bool, sizes: tuple[int, ...] = SIZES
+) -> Figure:
     """The cost of claiming and marking one batch, in stores where ever more posts wait for a later tick."""
-    sizes, rounds = ((100, 1000), 3) if tiny else ((10_000, 100_000, 1_000_000), 75)
+    sizes, rounds = ((100, 1000), 3) if tiny else (sizes, 75)
     stores = {size: new_store() for size in sizes}
     releasers = {size: Releaser(vault(store)) for size, store in stores.items()}
     for size, store in stores.items():
@@ -236,37 +241,42 @@ def claims_as_it_grows(new_store: Callable[[], Store], *, tiny: bool) -> None:
             start = time.perf_counter()
             releasers[size].release()
             seconds[size].append(time.perf_counter() - start)
-    for size, times in seconds.items():
-        ratios = [mine / first for mine, first in zip(times, seconds[sizes[0]], strict=True)]
-        print(f"claim and mark 100 of {size:>9,} waiting posts: {median(ratios):5.2f} x the first")
-    print()
+    return costs(
+        f"Claim and mark 100 posts, {kind}",
+        {f"{size:,} waiting": times for size, times in seconds.items()},
+        f"{sizes[0]:,} waiting",
+        own=tuple(f"{size:,} waiting" for size in reversed(sizes)),
+    )
 
 
-def lateness(bare: Store, kept: Store, *, tiny: bool) -> None:
+def lateness(bare: Store, kept: Store, *, tiny: bool) -> list[Figure]:
     """One post falls due at every tick: how late is the keeper, how late a loop that sleeps until then?"""
     ticks, tick = (10, 0.05) if tiny else (150, 0.05)
     here = vault(kept, QUICK)
     vault(bare, QUICK)
-    late: dict[str, list[float]] = {"bare loop": [], "keeper": []}
+    late: dict[str, list[list[float]]] = {"bare loop": [], "keeper": []}
     for _ in range(1 if tiny else 3):
-        late["bare loop"] += bare_lateness(bare, ticks, tick)
-        late["keeper"] += kept_lateness(here, ticks, tick)
-    show_lateness(late)
+        late["bare loop"].append(bare_lateness(bare, ticks, tick))
+        late["keeper"].append(kept_lateness(here, ticks, tick))
+    return show_lateness("How late", late)
 
 
-def show_lateness(late: dict[str, list[float]]) -> None:
-    """The first one is the limit."""
-    typical = {name: (median(times), quantiles(times, n=100)[98]) for name, times in late.items()}
-    for name, (middle, far) in typical.items():
-        early = sum(one < 0 for one in late[name])
-        print(
-            f"{name:<12} late by {middle * 1e3:6.2f} ms (median), {far * 1e3:6.2f} ms (99 %), {early} early"
-        )
-    ratio = [kept / bare for bare, kept in zip(*typical.values(), strict=True)]
-    print(
-        f"{' / '.join(reversed(typical))}: {ratio[0]:.2f} (median), {ratio[1]:.2f} (99 %)"
-        "   target 2, and none early\n"
-    )
+def show_lateness(title: str, late: dict[str, list[list[float]]]) -> list[Figure]:
+    """Each round of each contestant; the first one is the limit, the last one ours. Nobody may be early."""
+    base, *_, ours = late
+    early = {name: sum(one < 0 for times in rounds for one in times) for name, rounds in late.items()}
+    print(f"early: {early}")
+    assert not early[ours], "something was released early"
+    kinds = {"own": (ours,), "limits": (base,)}
+    return [
+        costs(f"{title}: {name}", {who: list(map(what, each)) for who, each in late.items()}, base, **kinds)
+        for name, what in (("the median", median), ("99 %", far))
+    ]
+
+
+def far(times: list[float]) -> float:
+    """99 % are no later."""
+    return quantiles(times, n=100)[98]
 
 
 def bare_lateness(store: Store, ticks: int, tick: float) -> list[float]:
@@ -330,7 +340,7 @@ def measure(new_store: Callable[[], Store], *, tiny: bool) -> None:
     admissions(new_store(), new_store(), tiny=tiny)
     releases(new_store(), new_store(), tiny=tiny)
     lateness(new_store(), new_store(), tiny=tiny)
-    claims_as_it_grows(new_store, tiny=tiny)
+    claims_as_it_grows("all else waits", new_store, tiny=tiny)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,21 @@
 """The keeper beside what people use for delayed work instead: hand in, dispatch, lateness, in one run.
 
-    pip install huey procrastinate apscheduler sqlalchemy
     python bench/keep_peers.py
 
 A peer that is not installed is named and left out. Each gets a fresh store with durable writes, one
 worker, and the same small job. Rates are multiples of tarry's on the same kind of store.
 """
 
-import argparse
 import asyncio
-import importlib.util
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
+
+from _measure import Figure, Table, arguments, costs, installed, speeds
 
 import keep as ours
 from tarry.keep.gate import Gate
@@ -26,6 +24,7 @@ from tarry.keep.releaser import Releaser
 from tarry.keep.sqlite import SqliteStore
 
 TICK = 0.05
+WHAT = {"in": "Jobs handed in", "out": "Jobs run", "late": "How late a job runs (median)"}
 
 
 @dataclass
@@ -221,45 +220,47 @@ def procrastinate(dsn: str) -> Contestant:
     return Contestant(hand_in, dispatch, lateness)
 
 
-def show(contestants: dict[str, Contestant], *, tiny: bool) -> None:
+def compare(kind: str, contestants: dict[str, Contestant], *, tiny: bool) -> list[Figure | Table]:
+    """Hand in, dispatch and lateness of each; the first one is ours."""
     count, ticks, rounds = (10, 8, 1) if tiny else (500, 100, 3)
-    times: dict[str, dict[str, list[float]]] = {
-        name: {"in": [], "out": [], "late": []} for name in contestants
-    }
+    times: dict[str, dict[str, list]] = {what: {name: [] for name in contestants} for what in WHAT}
     for _ in range(rounds):
         for name, each in contestants.items():
-            times[name]["in"].append(each.hand_in(count))
-            times[name]["out"].append(each.dispatch(count))
-            times[name]["late"] += each.lateness(ticks)
-    base = times[next(iter(times))]
-    print(f"{'':<24}{'hand in':>10}{'dispatch':>10}{'late, median':>16}{'99 %':>12}{'early':>8}")
-    for name, found in times.items():
-        speeds = [median(base[what]) / median(found[what]) for what in ("in", "out")]
-        late = sorted(1e3 * seconds for seconds in found["late"])
-        middle, far, early = median(late), quantiles(late, n=100)[98], sum(one < 0 for one in late)
-        print(f"{name:<24}{speeds[0]:>10.2f}{speeds[1]:>10.2f}{middle:>13.1f} ms{far:>9.1f} ms{early:>8}")
-    print()
+            times["in"][name].append(each.hand_in(count))
+            times["out"][name].append(each.dispatch(count))
+            times["late"][name].append(each.lateness(ticks))
+    base = next(iter(contestants))
+    counts = dict.fromkeys(contestants, count)
+    late = times.pop("late")
+    middles = {name: [median(one) for one in each] for name, each in late.items()}
+    return [
+        *(speeds(f"{WHAT[what]}, {kind}", times[what], base, counts, own=(base,)) for what in times),
+        costs(f"{WHAT['late']}, {kind}", middles, base, own=(base,)),
+        table_of_lateness(kind, late),
+    ]
 
 
-def installed(name: str) -> bool:
-    there = importlib.util.find_spec(name) is not None
-    if not there:
-        print(f"!!! {name} is not installed and is left out", file=sys.stderr)
-    return there
+def table_of_lateness(kind: str, late: dict[str, list[list[float]]]) -> Table:
+    """How many ran before their time, which no ratio tells."""
+    rows = []
+    for name, each in late.items():
+        every = [one for times in each for one in times]
+        rows.append([name, str(len(every)), str(sum(one < 0 for one in every))])
+    table = Table(f"Jobs that ran early, {kind}", ["", "jobs", "early"], rows)
+    table.show()
+    return table
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tiny", action="store_true", help="prove that it runs; the figures mean nothing")
-    arguments = parser.parse_args()
+def on_sqlite(*, tiny: bool) -> list[Figure | Table]:
     with tempfile.TemporaryDirectory() as folder:
         names = iter(range(100))
         contestants = {"tarry, SQLite": tarry(lambda: SqliteStore(f"{folder}/{next(names)}.sqlite"))}
         if installed("huey"):
             contestants["huey, SQLite"] = huey(Path(folder))
-        show(contestants, tiny=arguments.tiny)
+        return compare("SQLite", contestants, tiny=tiny)
+
+
+def on_postgres(*, tiny: bool) -> list[Figure | Table]:
     server = ours.PostgresServer(durable=True)
     try:
         server.start()
@@ -268,9 +269,15 @@ def main() -> None:
             contestants["Procrastinate"] = procrastinate(server.new_database())
         if installed("apscheduler") and installed("sqlalchemy"):
             contestants["APScheduler, PostgreSQL"] = apscheduler(server.new_database())
-        show(contestants, tiny=arguments.tiny)
+        return compare("PostgreSQL", contestants, tiny=tiny)
     finally:
         server.remove()
+
+
+def main() -> None:
+    tiny = arguments(__doc__).tiny
+    on_sqlite(tiny=tiny)
+    on_postgres(tiny=tiny)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ from tarry.readers.batches import Batches
 from tarry.readers.columns import Wanted
 from tarry.study.attack import attack
 from tarry.study.audit import audit
-from tarry.study.pairs import one_after_another
 from tarry.study.parts.asking import Asked
 from tarry.study.parts.attempt import Attempt
 from tarry.study.parts.budget import budget_for
@@ -44,6 +43,7 @@ from tarry.study.parts.report import setting_of
 from tarry.study.parts.resources import Resources
 from tarry.study.parts.scratch import Scratch
 from tarry.study.parts.slices import SORTED, Slices, store_slice
+from tarry.study.parts.stream import settle
 from tarry.study.question import Question
 
 SECOND = 1_000_000
@@ -127,7 +127,7 @@ def timed(work):
 
 def timed_slices(slices):
     """One draw with 18 cutoffs, slice by slice; how long each took, and to take the slices out."""
-    one_after_another()
+    settle()
     numbers = range(len(slices.edges))
     start = time.process_time()
     for number in numbers:

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("proofs/*.md")])
 CONSOLE = run_path(str(DOCS / "generate_console.py"))
+BENCHED = run_path(str(DOCS / "generate_benchmarks.py"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -94,6 +95,62 @@ def test_the_page_of_the_http_api_is_up_to_date():
     page = run_path(str(DOCS / "generate_http.py"))["page"]()
 
     assert page == (DOCS / "http.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_benchmarks_shows_the_stored_results():
+    """docs/benchmarks.md and its charts are drawn from docs/benchmarks/*.json; if not, run its script."""
+    found = BENCHED["results"]()
+    drawn = {chart.name: chart.read_text(encoding="utf-8") for chart in (DOCS / "benchmarks").glob("*.svg")}
+
+    assert BENCHED["page"](found) == (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert BENCHED["charts"](found) == drawn
+
+
+def a_figure(*, more_is_better, ours, peer):
+    rows = [("limit", "limit", 1.0), ("tarry", "ours", ours), ("queue", "peer", peer)]
+    return {
+        "title": "Posts",
+        "unit": "x the limit",
+        "more_is_better": more_is_better,
+        "ours": "tarry",
+        "rows": [{"name": n, "kind": k, "median": m, "low": m / 2, "high": 2 * m} for n, k, m in rows],
+    }
+
+
+@pytest.mark.parametrize(
+    ("more_is_better", "ours", "peer", "said"),
+    [
+        (True, 0.5, 0.25, "2.00 times as good"),
+        (True, 0.25, 0.5, "**behind:** 0.50 of it"),
+        (False, 2.0, 8.0, "4.00 times as good"),
+        (False, 8.0, 2.0, "**behind:** 0.25 of it"),
+    ],
+)
+def test_a_loss_is_shown_as_plainly_as_a_win(more_is_better, ours, peer, said):
+    """The page of benchmarks says who is ahead, whichever way a ratio counts; the chart has every row."""
+    figure = a_figure(more_is_better=more_is_better, ours=ours, peer=peer)
+    last = [line for line in BENCHED["figure_table"](figure) if line][-1]
+
+    assert last.startswith("| queue | peer |")
+    assert f"| {said} |" in last
+    assert "queue" in BENCHED["chart"](figure)
+
+
+def test_a_busy_machine_and_missing_peers_are_named():
+    """What a reader must know of a run stands below its figures."""
+    machine = {"processors": 2, "python": "3.11", "others": 1.4}
+    part = {"command": "scripts/bench x", "date": "2026-01-02", "machine": machine, "versions": {"a": "1"}}
+    result = part | {
+        "figures": [a_figure(more_is_better=True, ours=1, peer=2)],
+        "tables": [],
+        "left_out": ["b"],
+    }
+
+    text = "\n".join(BENCHED["part_lines"]("x", result))
+
+    assert "`scripts/bench x`, 2026-01-02, 2 processors, Python 3.11, with a 1;" in text
+    assert "other work took 1.4 of its processors" in text
+    assert "Left out: b." in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

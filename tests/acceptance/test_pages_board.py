@@ -1,10 +1,17 @@
 """The board and the receipt page, as people use them: a real server, a real browser."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
+from tarry.core.policy import Policy
 from tarry.gateway.feed import Feed
+
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +30,17 @@ def hand_in(page, target, words, *, more=False):
     """Fill the form in and send it."""
     page.fill("#target", target)
     page.fill("#words", words)
-    if more:
-        page.check("input[name=more][value=yes]")
+    page.check(f"input[name=more][value={'yes' if more else 'no'}]")
     page.click("form[action^='/board'] button")
     page.wait_for_url("**/receipt/*")
 
 
 def test_a_post_gets_a_receipt_and_appears_on_a_board_that_is_open(browser, site, force_draws):
     force_draws("longest")  # a shorter delay may be over before the page is there
-    with visited(browser, f"{site.url}/board/talk") as reader, visited(browser, site.url) as author:
+    with (
+        visited(browser, f"{site.url}/board/talk") as reader,
+        visited(browser, f"{site.url}/board/talk") as author,
+    ):
         reader.page.wait_for_selector("[data-live]:not([hidden])")
         hand_in(author.page, "cats", "They do not <b>care</b>.\nAt all.")
 
@@ -93,9 +102,12 @@ def test_a_post_is_changed_and_withdrawn_with_and_without_scripts(browser, scrip
         assert author.page.input_value("#words") == "old words"
         author.page.fill("#words", "new words")
         author.page.click("form[action$='/edit'] button")
-        author.page.wait_for_selector("text=Changed.")
+        author.page.wait_for_selector("text=Saved.")
         assert author.page.input_value("#words") == "new words"
 
+        assert not author.page.is_visible("form[action$='/withdraw'] button")
+        author.page.click("summary:text-is('Withdraw the post')")
+        assert "It will never appear" in author.page.inner_text("form[action$='/withdraw']")
         author.page.click("form[action$='/withdraw'] button")
         author.page.wait_for_selector("text=Your post was withdrawn.")
         assert Feed(quiet.gateway.store, "talk").latest() == []
@@ -142,6 +154,120 @@ def test_once_the_moment_is_over_the_page_says_that_it_was_due(browser, force_dr
         assert "Your post was due at" in page.inner_text("main")
 
 
+def test_the_page_says_by_itself_which_of_two_moments_it_is(browser, force_draws):
+    """The window is over: asked at a whole minute, and not at a moment that follows from the post's own."""
+    force_draws("shortest")  # a lone one below the gap: the other label draws again
+    held = Policy(epsilon="1", gap="40m", window="20m", tick="1s")
+    with (
+        console_site(held, keep=False) as quiet,
+        visited(browser, f"{quiet.url}/board/talk") as author,
+    ):
+        page = author.page
+        page.clock.install()
+        page.fill("#target", "cats")
+        page.fill("#words", "They do not care.")
+        page.click("form[action^='/board'] button")
+        page.wait_for_selector("[data-open=yes] [data-timeline]")
+        page.fill("#words", "an edit that is not saved")
+        assert len(page.locator(".moments time").all()) == 2
+        asked = len(author.requests)
+        minute = 60_000 - page.evaluate("Date.now() % 60000")
+        page.clock.run_for(minute - 1500)
+        assert len(author.requests) == asked
+        with page.expect_request("**/receipt/*"):
+            page.clock.run_for(3000)
+        assert page.input_value("#words") == "an edit that is not saved"
+
+
+def test_a_calendar_file_is_made_only_on_request_and_says_nothing_but_the_moments(browser, force_draws):
+    force_draws("longest")
+    with (
+        console_site(keep=False) as quiet,
+        visited(browser, f"{quiet.url}/board/talk") as author,
+    ):
+        page = author.page
+        hand_in(page, "a secret thread", "words")
+        at = page.get_attribute("[data-before] time", "datetime")
+        assert "proves that the post is yours" not in page.inner_text("main")
+        page.click("text=Put the moment into a calendar")
+        assert "proves that the post is yours, to anybody" in page.inner_text("[data-calendar]")
+        asked = len(author.requests)
+        with page.expect_download() as saved:
+            page.click("text=Save a calendar file")
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+
+        assert saved.value.suggested_filename == "reminder.ics"
+        assert [each for each in author.requests[asked:] if not each.startswith("blob:")] == []
+        lines = dict(line.split(":", 1) for line in text.split())
+        moment = re.sub(r"[-:]|\.\d+", "", at)
+        assert (lines["DTSTART"], lines["DTEND"], lines["DTSTAMP"]) == (moment,) * 3
+        assert lines["SUMMARY"] == "Reminder"
+        shown = text.lower().replace(lines["UID"].lower(), "")
+        name = page.inner_text(".stub dd >> nth=2").lower()
+        for told in ("talk", "secret", "thread", "http", "receipt", "tarry", "127.0.0.1", name):
+            assert told not in shown, told
+
+
+def test_a_draft_is_kept_only_if_one_asks_in_this_tab_without_times_until_it_is_posted(browser, site):
+    kept = "JSON.stringify([{...sessionStorage}, {...localStorage}])"
+    with visited(browser, f"{site.url}/board/talk") as author:
+        page = author.page
+        page.fill("#target", "drafts")
+        page.fill("#words", "not yet")
+        page.wait_for_selector("[data-draft]:not([hidden])")
+        assert page.evaluate(kept) == "[{},{}]"
+        assert not page.is_visible("[data-forget]")
+        page.check("[data-keep]")
+        page.fill("#words", "not yet done")
+        page.reload()
+        assert page.input_value("#words") == "not yet done"
+        assert page.input_value("#target") == "drafts"
+        assert json.loads(json.loads(page.evaluate(kept))[0]["tarry draft"]) == {
+            "place": "talk",
+            "words": {"target": "drafts", "content": "not yet done"},
+            "sent": False,
+        }
+        other = page.context.new_page()
+        other.goto(f"{site.url}/board/talk")
+        assert other.input_value("#words") == ""
+
+        page.click("text=Forget the draft")
+        assert page.evaluate(kept) == "[{},{}]"
+        assert page.input_value("#words") == ""
+        page.check("[data-keep]")
+        hand_in(page, "drafts", "done")
+        assert page.evaluate(kept) == "[{},{}]"
+
+
+def test_on_a_thread_one_replies_and_the_reply_appears_there(browser, site):
+    with visited(browser, f"{site.url}/board/talk") as author:
+        page = author.page
+        hand_in(page, "a thread / with & signs", "first")
+        page.click("text=Back to the board")
+        page.click("h3 a:text-is('a thread / with & signs')")
+        page.wait_for_url("**/thread?of=**")
+        page.wait_for_selector("[data-live]:not([hidden])")
+        reader = page.context.new_page()
+        reader.goto(page.url)
+        page.fill("#words", "second")
+        page.check("input[name=more][value=no]")
+        page.click("form[action^='/board'] button")
+        page.wait_for_url("**/receipt/*")
+        reader.wait_for_selector(".post:nth-of-type(2)")
+        assert reader.locator("[data-thread] .content").all_inner_texts() == ["first", "second"]
+        reader.click(".post:nth-of-type(2) .permalink")
+        reader.wait_for_url("**/thread?of=**#p-*")
+
+
+def test_a_board_is_read_and_written_without_scripts(browser, site):
+    with visited(browser, f"{site.url}/board/talk", scripts=False) as author:
+        page = author.page
+        assert not page.is_visible("[data-draft]")
+        hand_in(page, "plain", "without scripts")
+        assert not page.is_visible("[data-calendar]")
+        assert page.is_visible("[data-timeline] svg")
+
+
 def test_a_board_that_is_not_open_to_all_has_no_form(browser, site):
     with visited(browser, f"{site.url}/board/wiki") as reader:
         assert reader.page.locator("form[action^='/board']").count() == 0
@@ -153,11 +279,21 @@ def test_a_board_that_is_not_open_to_all_has_no_form(browser, site):
 def test_nothing_keeps_anybody_out(browser, site, size, dark):
     with visited(browser, f"{site.url}/board/talk", size=size, dark=dark) as seen:
         check_access(seen.page)
-        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert seen.page.evaluate(FITS)
         hand_in(seen.page, f"{size} {dark}", "words")
         check_access(seen.page)
+        for summary in seen.page.locator("summary:visible").all():
+            summary.click()
+        check_access(seen.page)
+        assert seen.page.evaluate(FITS)
+        seen.page.wait_for_selector("text=See it on the board")
+        seen.page.click("text=See it on the board")
+        seen.page.wait_for_url("**/thread?of=**")
+        check_access(seen.page)
+        assert seen.page.evaluate(FITS)
         seen.page.goto(f"{site.url}/board/talk/promise")
         check_access(seen.page)
+        assert seen.page.evaluate(FITS)
 
 
 def test_the_form_is_filled_in_with_the_keyboard_alone(browser, site):
@@ -167,6 +303,7 @@ def test_the_form_is_filled_in_with_the_keyboard_alone(browser, site):
         author.page.keyboard.press("Tab")
         author.page.keyboard.type("typed")
         author.page.keyboard.press("Tab")  # the question
+        author.page.keyboard.press("ArrowDown")
         author.page.keyboard.press("Tab")  # the button
         author.page.keyboard.press("Enter")
         author.page.wait_for_url("**/receipt/*")

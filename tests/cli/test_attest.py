@@ -2,10 +2,12 @@
 
 import json
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 
 from tarry.cli.main import main
+from tarry.core import plugins
 
 SMALL = ["--gap", "30s", "--window", "5s", "--samples", "40000"]
 SOUND = ["--epsilon", "1", *SMALL]
@@ -82,18 +84,52 @@ def test_a_program_is_held_to_the_promise(program, capsys):
     assert (code, found["verdict"]) == (1, "broken")
 
 
-def test_code_is_run_only_where_that_is_allowed(capsys, tmp_path, monkeypatch):
-    (tmp_path / "my_box.py").write_text(
-        "import numpy as np\n\n\nclass Box:\n"
-        "    def releases(self, story, samples, source):\n"
-        "        return np.array([[act.at for act in story.acts]] * samples)\n",
-        encoding="utf-8",
-    )
+CODE = """
+import numpy as np
+
+def at_once(story, samples, source):
+    return np.array([[act.at for act in story.acts]] * samples)
+
+class Box:
+    def releases(self, story, samples, source):
+        return at_once(story, samples, source)
+
+class Nothing:
+    pass
+"""
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    (tmp_path / "my_box.py").write_text(CODE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    assert attest(*SOUND, "--code", "my_box:Box") == 2
+
+@pytest.mark.usefixtures("code")
+@pytest.mark.parametrize("name", ["my_box:Box", "my_box:at_once"])
+def test_a_class_or_a_function_is_run_only_where_that_is_allowed(name, capsys):
+    assert attest(*SOUND, "--code", name) == 2
     assert "allow it with --allow-code" in capsys.readouterr().err
-    assert attest(*SOUND[:-1], "20000", "--code", "my_box:Box", "--allow-code") == 1
+    assert attest(*SOUND[:-1], "20000", "--code", name, "--allow-code") == 1
+    assert f"{name}: broken" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("code")
+def test_a_package_that_is_installed_needs_no_leave(capsys, monkeypatch):
+    """It names its function under the entry point `tarry.boxes`."""
+    entry = EntryPoint("at-once", "my_box:at_once", "tarry.boxes")
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == "tarry.boxes" else [])
+
+    assert attest(*SOUND[:-1], "20000", "--code", "at-once") == 1
+    assert "at-once: broken" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("code")
+def test_what_is_no_black_box_is_refused(capsys):
+    assert attest(*SOUND, "--code", "my_box:Nothing", "--allow-code") == 2
+    assert "name a function of story, samples and source" in capsys.readouterr().err
+    assert attest(*SOUND, "--code", "nobody") == 2
+    assert "under tarry.boxes" in capsys.readouterr().err
 
 
 def test_a_season_is_attested_as_a_whole(capsys, tmp_path):

@@ -1,14 +1,20 @@
-"""The board and the receipt page on the server's side: forms, cookies, and no word of an arrival."""
+"""The board on the server's side: threads, forms, cookies, and no word of an arrival."""
 
 import re
-from unittest.mock import Mock
+from fractions import Fraction
+from html import unescape
+from itertools import chain
+from math import ceil
 
 import pytest
 from starlette.testclient import TestClient
 
-from tarry.console.board import EVENING, fill_with_an_evening, name_on
+from contracts.at_board import FIELDS, OURS, board_visitor, hand_in, pass_ticks, plain
+from tarry.console.board import name_on
+from tarry.console.evening import EVENING, fill_with_an_evening
 from tarry.console.site import create_site
-from tarry.core import plugins
+from tarry.console.workbench.instrument import about
+from tarry.core.plan import plan
 from tarry.core.policy import Policy
 from tarry.gateway.config import Config
 from tarry.gateway.feed import Feed, FeedOutlet
@@ -16,13 +22,7 @@ from tarry.gateway.gateway import Submission
 from tarry.gateway.limits import Limits
 from tarry.gateway.space_changes import open_space
 from tarry.gateway.testing import small_gateway
-from tarry.keep.closing import close_ticks
-from tarry.keep.errors import Unreachable
-from tarry.keep.posts import Post
-from tarry.keep.releaser import MOST_ATTEMPTS, Releaser
-
-OURS = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
-FIELDS = {"target": "cats", "content": "They do not care."}
+from tarry.keep.posts import Post, Release
 
 
 @pytest.fixture
@@ -32,21 +32,8 @@ def gateway():
 
 @pytest.fixture
 def visitor(gateway):
-    site = create_site(gateway, config=Config(boards="talk"))
-    with TestClient(site, "http://localhost", follow_redirects=False) as http:
+    with board_visitor(gateway) as http:
         yield http
-
-
-def pass_ticks(gateway, ticks):
-    for _ in range(ticks):
-        gateway.clock.sleep(1)
-        with gateway.store.transaction("closing") as transaction:
-            close_ticks(transaction, gateway.keys, gateway.clock)
-        Releaser(gateway.vault).release()
-
-
-def hand_in(visitor, **fields):
-    return visitor.post("/board/talk", data={**FIELDS, **fields}, headers=OURS)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +209,9 @@ def test_markup_in_posts_and_threads_stays_text(gateway, visitor):
     assert "<img src=x" not in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    thread = visitor.get("/board/talk/thread", params={"of": "<img src=x onerror=alert(1)>"}).text
+    assert "<img src=x" not in thread
+    assert "<script>alert" not in thread
 
 
 @pytest.mark.parametrize("options", [{}, {"by": ""}, {"by": 7}, {"by": ["x"]}, {"title": "other"}])
@@ -237,13 +227,29 @@ def test_posts_that_came_another_way_are_shown_too(gateway, visitor, options):
 
 
 def test_no_page_changes_at_an_arrival(gateway, visitor):
-    pages = ["/board/talk", "/board/wiki", "/board/talk/promise"]
+    """Not even that of a thread on which somebody has just posted, or of one that has not appeared."""
+    for n in range(25):
+        hand_in(visitor, target=f"thread {n}")
+    pass_ticks(gateway, 200)
+    (newest, *_) = Feed(gateway.store, "talk").latest(1)
+    pages = [
+        "/board/talk",
+        "/board/talk?page=2",
+        "/board/wiki",
+        "/board/talk/promise",
+        "/board/talk/thread?of=thread+3",
+        "/board/talk/thread?of=not+there+yet",
+        f"/board/talk/post/{newest.id}",
+        f"/board/talk/post/{'0' * 32}",
+    ]
     before = [(answer.content, answer.headers) for answer in map(visitor.get, pages)]
     for n in range(10):
         hand_in(visitor, target=f"thread {n}")
+        hand_in(visitor, target="not there yet")
     after = [(answer.content, answer.headers) for answer in map(visitor.get, pages)]
 
     assert after == before
+    assert [visitor.get(path).status_code for path in pages] == [200] * 5 + [404, 303, 404]
 
 
 def test_every_page_has_the_headers_of_a_page(visitor):
@@ -257,103 +263,6 @@ def test_every_page_has_the_headers_of_a_page(visitor):
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
-
-
-@pytest.mark.parametrize("ends", ["waiting", "parked"])
-def test_a_post_that_may_have_appeared_says_so_and_cannot_be_changed(gateway, visitor, monkeypatch, ends):
-    """As long as nobody knows, the page offers neither to change it nor to take it back."""
-    deliver = Mock(side_effect=Unreachable("it hung up", sent=True))
-    monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", deliver)
-    monkeypatch.setattr(FeedOutlet, "in_store", False)  # as a place elsewhere
-    where = hand_in(visitor).headers["location"]
-    assert "Withdraw" in visitor.get(where).text
-    for _ in range(200):
-        if not deliver.called:
-            pass_ticks(gateway, 1)
-    for _ in range(MOST_ATTEMPTS if ends == "parked" else 0):
-        gateway.clock.sleep(300)
-        Releaser(gateway.vault).sweep()
-        Releaser(gateway.vault).release()
-    page = visitor.get(where).text
-
-    assert gateway.receipts.status(where[-64:]).state == ends
-    assert "may have appeared" in page
-    assert "<form" not in page.partition("<main")[2]
-    assert "hung up" not in page
-    assert "has been told" not in page  # nobody was: it is on a list
-
-
-def test_a_receipt_page_says_between_which_moments_a_post_appears(monkeypatch):
-    """Where its draws must not be told before its label is decided; then it says when."""
-    monkeypatch.setitem(plugins._OURS["law"], "loose", "contracts.keeping:loose")
-    gateway = small_gateway(Policy(epsilon="1", gap="60s", window="10s", law="loose"))
-    site = create_site(gateway, config=Config(boards="talk"))
-    with TestClient(site, "http://localhost", follow_redirects=False) as http:
-        where = hand_in(http).headers["location"]
-        before = http.get(where).text
-        pass_ticks(gateway, 10)
-        status = gateway.receipts.status(where[-64:])
-
-    assert re.search(r"Your post appears between <strong>.*</strong> and <strong>.*</strong>", before)
-    assert "one of two moments" not in before
-    assert "When exactly is told once" in before
-    assert (status.latest - status.earliest, status.in_between) == (74, True)
-
-
-def test_a_receipt_never_says_that_a_post_appears_at_a_moment_that_is_over(gateway, visitor, monkeypatch):
-    """The place that it goes to is away: from the moment on it was due, and has not appeared yet."""
-    monkeypatch.setattr(gateway.vault.outlets["talk"], "deliver", Mock(side_effect=Unreachable("away")))
-    monkeypatch.setattr(FeedOutlet, "in_store", False)  # as a place elsewhere
-    where = hand_in(visitor).headers["location"]
-    shown = "Your post was due at", "Your post appears at"
-    before = visitor.get(where).text
-    while (status := gateway.receipts.status(where[-64:])).release_at is None:
-        pass_ticks(gateway, 1)
-    seconds = float(status.release_at) - gateway.clock.read().wall / 1e6
-    pass_ticks(gateway, int(seconds) + 2)
-    after = visitor.get(where).text
-
-    for page, (hidden, seen) in ((before, shown), (after, shown[::-1])):
-        assert re.search(rf"<div data-\w+>\s*<p>{seen}", page)
-        assert not re.search(rf"<div data-\w+>\s*<p>{hidden}", page)
-    assert "<textarea" in after
-
-
-def test_nobody_is_told_about_a_post_without_its_receipt(visitor):
-    strange = visitor.get(f"/receipt/{'0' * 64}")
-
-    assert strange.status_code == 404
-    assert "No post has this receipt" in strange.text
-    for change in ("edit", "withdraw"):
-        answer = visitor.post(f"/receipt/{'0' * 64}/{change}", data={"content": "x"}, headers=OURS)
-        assert answer.status_code == 404
-
-
-def test_what_has_left_cannot_be_changed(gateway, visitor):
-    there = hand_in(visitor).headers["location"]
-    pass_ticks(gateway, 200)
-
-    assert "Your post has appeared." in visitor.get(there).text
-    answer = visitor.post(f"{there}/withdraw", headers=OURS)
-    assert answer.status_code == 409
-    assert "cannot be changed any more" in answer.text
-
-
-def test_into_the_place_that_an_operator_emptied_the_author_puts_something_else(gateway, visitor):
-    there = hand_in(visitor).headers["location"]
-    gateway.withdraw_on("talk", "cats")
-    emptied = visitor.get(there).text
-    answer = visitor.post(f"{there}/edit", data={"content": "They do."}, headers=OURS)
-    filled = visitor.get(there).text
-    visitor.post(f"{there}/withdraw", headers=OURS)
-    withdrawn = visitor.get(there).text
-
-    assert "An operator has withdrawn your post." in emptied
-    assert f"{there}/withdraw" not in emptied
-    assert answer.status_code == 303
-    assert "They do.</textarea>" in filled
-    assert "Your post was withdrawn." in withdrawn
-    assert f"{there}/edit" not in withdrawn
 
 
 def test_static_files_are_kept_for_ever_under_a_name_that_changes(visitor):
@@ -383,3 +292,145 @@ def test_the_evening_is_written_once_and_lies_in_the_past(gateway, visitor):
     assert len({item.id for item in items}) == len(EVENING)
     assert all(item.at <= gateway.clock.read().wall for item in items)
     assert "Paper 44: maps for the blind" in visitor.get("/board/talk").text
+
+
+# --- threads ------------------------------------------------------------------------------------------
+
+
+def fill(gateway, posts):
+    """Releases as the feed has them: a target and a text each, in this order."""
+    by = {"by": "ash owl"}
+    releases = [
+        Release(id=f"{n:032x}", target=target, content=text.encode(), options=by, at=Fraction(n))
+        for n, (target, text) in enumerate(posts, 1)
+    ]
+    with gateway.store.transaction("closing") as transaction:
+        FeedOutlet("talk").record(transaction, releases)
+
+
+def test_the_list_has_twenty_threads_a_page_and_the_newest_first(gateway, visitor):
+    fill(gateway, [(f"thread {n}", f"text {n}") for n in range(45)] + [("thread 3", "again")])
+    shown = [
+        re.findall(r'data-target="([^"]*)"', visitor.get(f"/board/talk?page={n}").text) for n in (1, 2, 3)
+    ]
+
+    assert [len(page) for page in shown] == [20, 20, 5]
+    assert [*chain(*shown)] == ["thread 3"] + [f"thread {n}" for n in range(44, -1, -1) if n != 3]
+    first = plain(visitor.get("/board/talk").text)
+    assert "thread 3 2 posts ash owl · 1970-01-01 00:00:46 UTC again" in first
+    assert "Page 1 of 3 Older threads" in first
+    assert visitor.get("/board/talk?page=4").status_code == 200  # it is empty, and says so
+    for page in ("0", "x", "1&page=2"):
+        assert visitor.get(f"/board/talk?page={page}").status_code == 422
+
+
+def test_a_thread_has_fifty_posts_a_page_oldest_first_and_begins_with_the_last_page(gateway, visitor):
+    fill(gateway, [("a/b &c", f"text {n}.") for n in range(120)] + [("other", "elsewhere")])
+    thread = {"of": "a/b &c"}
+    texts = [
+        re.findall(r"text [0-9]+\.", visitor.get("/board/talk/thread", params={**thread, "page": n}).text)
+        for n in (1, 2, 3)
+    ]
+
+    assert [*chain(*texts)] == [f"text {n}." for n in range(120)]
+    last = visitor.get("/board/talk/thread", params=thread).text
+    assert re.findall(r"text [0-9]+\.", last) == texts[2]
+    assert "elsewhere" not in last
+    assert visitor.get("/board/talk/thread", params={**thread, "page": 4}).status_code == 404
+    link = re.search(r'<h3><a href="([^"]*)">a/b', visitor.get("/board/talk").text)[1]
+    assert visitor.get(unescape(link)).text == last
+
+
+def test_a_link_to_a_post_leads_to_its_page_and_place(gateway, visitor):
+    fill(gateway, [("cats", f"text {n}.") for n in range(120)])
+    answer = visitor.get(f"/board/talk/post/{60:032x}")
+
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/board/talk/thread?of=cats&page=2#p-{60:032x}"
+    page = visitor.get(answer.headers["location"]).text
+    assert re.search(rf'id="p-{60:032x}">.*?text 59\.', page, re.DOTALL)
+    missing = visitor.get(f"/board/wiki/post/{60:032x}")  # of another board
+    assert (missing.status_code, "no post of this board has this address" in missing.text) == (404, True)
+
+
+def test_a_long_post_is_shown_in_part(gateway, visitor):
+    fill(gateway, [("cats", "ä" * 50_000)])
+
+    assert "ä" * 40_000 + "…" in visitor.get("/board/talk/thread?of=cats").text
+    assert "ä" * 600 + "…" in visitor.get("/board/talk").text
+    assert "The rest is in the feed." in visitor.get("/board/talk/thread?of=cats").text
+
+
+def test_feed_readers_find_the_feed_on_each_page_of_a_board(gateway, visitor):
+    fill(gateway, [("cats", "text")])
+    for path in ("/board/talk", "/board/talk/thread?of=cats"):
+        link = re.search(r'type="application/atom\+xml"[^>]* href="([^"]*)"', visitor.get(path).text)
+        assert visitor.get(link[1]).headers["content-type"].startswith("application/atom+xml")
+
+
+# --- the form ------------------------------------------------------------------------------------------
+
+
+def test_where_labels_are_declared_the_question_has_no_answer_beforehand_and_says_what_each_waits():
+    """And a form without an answer is refused: nobody gets one by forgetting."""
+    gateway = small_gateway(Policy(epsilon="1", gap="30m", window="10m", labels="declared"))
+    with board_visitor(gateway) as http:
+        page = http.get("/board/talk").text
+        refused, taken = hand_in(http), hand_in(http, more="no")
+        costs = plan(gateway.catalog.space("talk").version.policy)
+
+    assert len(re.findall(r'type="radio" name="more"', page)) == 2
+    assert "checked" not in page
+    for each in (costs.batched, costs.unbatched):
+        assert f"waits about {about(float(each.mean))}, {about(float(each.maximum))} at most" in plain(page)
+    assert (refused.status_code, taken.status_code) == (422, 303)
+    assert "the question whether you will post more has no answer" in refused.text
+    assert taken.headers["location"].endswith("?answer=no")
+
+
+def test_where_labels_are_held_there_is_no_question_but_what_a_post_waits(gateway, visitor):
+    page, costs = visitor.get("/board/talk").text, plan(gateway.catalog.space("talk").version.policy)
+
+    assert 'name="more"' not in page
+    for each, words in ((costs.unbatched, "A post waits about"), (costs.batched, "it waits about")):
+        assert f"{words} {about(float(each.mean))}, and {about(float(each.maximum))} at" in plain(page)
+
+
+def test_a_reply_goes_to_its_thread(gateway, visitor):
+    fill(gateway, [("<cats>", "first")])
+    page = visitor.get("/board/talk/thread?of=%3Ccats%3E").text
+
+    assert '<input type="hidden" name="target" value="&lt;cats&gt;">' in page
+    hand_in(visitor, target="<cats>", content="a reply")
+    pass_ticks(gateway, 200)
+    assert "a reply" in visitor.get("/board/talk/thread?of=%3Ccats%3E").text
+
+
+# --- the promise -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "words", "sure"),
+    [
+        ({}, "You post twice within 5m, on two threads.", 73.11),
+        ({"labels": "declared"}, "You say that you will post more, and you post twice within 5m", 73.11),
+        ({"labels": "follower"}, "or the second is somebody else&#39;s who wrote up to 11m later", 73.11),
+        ({"labels": "simultaneous", "window": "0s"}, "You post twice at the same moment", 73.11),
+        (
+            {"labels": "none", "law": "label-free", "delta": "0.1", "window": "0s"},
+            "except with a chance of 0.1",
+            73.11,
+        ),
+    ],
+    ids=lambda value: value.get("labels", "held") if isinstance(value, dict) else "",
+)
+def test_the_promise_begins_with_an_example_and_rounds_against_us(policy, words, sure):
+    """Epsilon 1: an even bet becomes 73.1 % at most, said as 74 %."""
+    gateway = small_gateway(Policy(**{"epsilon": "1", "gap": "11m", "window": "5m", **policy}))
+    with board_visitor(gateway) as http:
+        page = http.get("/board/talk/promise").text
+    example = re.search(r'<p class="example">(.*?)</p>', page, re.DOTALL)[1]
+
+    assert words in example
+    assert f"they are at most {ceil(sure)} % sure" in example
+    assert page.index("example") < page.index("Promised") < page.index("Not promised")

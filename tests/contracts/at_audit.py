@@ -22,6 +22,7 @@ LOOK = {
 }
 ANSWER = {
     **dict.fromkeys(("events", "actors", "targets", "first", "last", "window", "batched", "linked"), "7"),
+    "now": [],
     "notes": [],
     "unreadable": 0,
     "unreadable_rows": [],

@@ -1,6 +1,8 @@
 """Whose acts they are: every count equals a loop over pairs, and moves with the truth as it must."""
 
+import re
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from tarry.study.audit import audit
 from tarry.study.baselines import baseline
 from tarry.study.best_cutoff import best_score, longest_score
 from tarry.study.person import (
+    CONFIDENCES,
     calls_at,
     candidates_within,
     people_behind,
@@ -37,8 +40,10 @@ FILES = (
     *("wiki_webdocs_a", "wiki_month_a", "wiki_ticker_am", "code_review_a", "dao_votes"),
     *("bitcoin_otc", "ports_commits_a", "git_oslo", "qa_forum"),
 )
-#: A loop over all pairs of so many events takes a few seconds.
-LOOPED = 1500
+#: A loop over all pairs of so many events takes a second or two: the two smallest files whole.
+LOOPED = 6000
+#: Of larger ones people with so many events.
+SAMPLED = 3000
 
 
 def pairs_of(table, seen):
@@ -216,31 +221,100 @@ def test_the_longest_cutoff_is_the_longest_of_all(rows, right, seed):
 # --- real histories -------------------------------------------------------------------------------
 
 
+class Looped(NamedTuple):
+    """What a loop over all pairs on different targets has counted; days, arrivals and releases apart."""
+
+    pairs: int
+    persons: int
+    reference: tuple[int, int]  # one person's, and all
+    same_day: tuple[int, int]
+    linked: int
+    apart: np.ndarray  # of each pair seen at most `farthest` apart
+    own: np.ndarray  # whether it is one person's
+    batched: np.ndarray  # whether it is linked
+    earlier: np.ndarray  # its first row
+
+
+def looped(table, seen, window, reach, farthest):
+    """Each row against every later row."""
+    columns = (table.actor, table.target, table.time, seen)
+    time, counts, close = table.time, np.zeros(7, dtype=np.int64), []
+    for row in range(len(table)):
+        own, same, moment, away = (column[row + 1 :] - column[row] for column in columns)
+        other, own, moment, away = same != 0, own == 0, np.abs(moment), np.abs(away)
+        between = other & (moment > window) & (moment <= reach)
+        day = other & (time[row + 1 :] // DAY == time[row] // DAY)
+        linked = other & own & (moment <= window)
+        kinds = (other, other & own, between & own, between, day & own, day, linked)
+        counts += [np.count_nonzero(kind) for kind in kinds]
+        near = np.flatnonzero(other & (away <= farthest))
+        close.append((away[near], own[near], linked[near], np.full(len(near), row, dtype=np.int32)))
+    pairs, persons, *others, linked = counts.tolist()
+    pooled = (np.concatenate(column) for column in zip(*close, strict=True))
+    return Looped(pairs, persons, tuple(others[:2]), tuple(others[2:]), linked, *pooled)
+
+
+def rights_of(loop):
+    """Each cutoff there is, how often claims are right at it, and whether they find enough."""
+    order = np.argsort(loop.apart, kind="stable")
+    apart = loop.apart[order]
+    last = np.append(apart[1:] != apart[:-1], True)
+    right, found = (np.cumsum(column[order])[last] for column in (loop.own, loop.batched))
+    return apart[last], right / (np.flatnonzero(last) + 1), found * 10 >= loop.linked
+
+
+def sample_of(name):
+    """A whole history if it is small; else people drawn at random."""
+    table = table_of(read_history(data_file(f"{name}.parquet")))
+    if len(table) <= LOOPED:
+        return table
+    people = np.random.default_rng(5).permutation(table.actors)
+    sizes = np.cumsum(np.bincount(table.actor_rank)[people])
+    table = table.keep(np.isin(table.actor_rank, people[: max(2, int(np.searchsorted(sizes, SAMPLED)))]))
+    return table.between(0, int(np.sort(table.time)[min(SAMPLED, len(table)) - 1]) + 1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_on_real_histories_every_figure_is_that_of_a_loop(name):
-    """Small ones whole, of large ones the people of a sample; under a policy, as an observer sees it."""
-    table = table_of(read_history(data_file(f"{name}.parquet")))
-    chance = np.random.default_rng(5)
-    people = chance.permutation(table.actors)
-    sizes = np.cumsum(np.bincount(table.actor_rank)[people])
-    kept = people[: max(2, int(np.searchsorted(sizes, LOOPED)))]
-    table = table.keep(np.isin(table.actor_rank, kept))
-    table = table.between(0, int(np.sort(table.time)[min(LOOPED, len(table)) - 1]) + 1)
-    seen = replay(Policy(epsilon="1", gap="11m")).show(table.history, Seeded(2)).release
-    pairs = pairs_of(table, seen)
-    cutoffs = [10 * MICROSECONDS, 5 * MINUTE, 2 * 60 * MINUTE]
+    """Small ones whole, of large ones the people of a sample; under a policy, as an observer sees it.
 
-    scores = cutoff_attack(Truth(table=table, window=5 * MINUTE), seen, cutoffs)
-    for score in scores:
-        claimed = [pair for pair in pairs if pair[3] <= score.cutoff]
-        assert (score.counts.claims, score.persons) == (len(claimed), sum(pair[0] for pair in claimed))
-        assert score.counts.true_positives == sum(pair[0] and pair[2] <= 5 * MINUTE for pair in claimed)
-    found = yardsticks(table, 5 * MINUTE, 16 * MINUTE)
-    between = [pair[0] for pair in pairs if 5 * MINUTE < pair[2] <= 16 * MINUTE]
-    on_one_day = [pair[0] for pair in pairs if pair[1]]
-    assert (found.reference.persons, found.reference.pairs) == (sum(between), len(between))
-    assert (found.same_day.persons, found.same_day.pairs) == (sum(on_one_day), len(on_one_day))
+    Claims at each cutoff by both truths, all yardsticks, the best cutoff, and who can be called.
+    """
+    table = sample_of(name)
+    question = Question(
+        practices=[replay(Policy(epsilon="1", gap="11m"), "mine")],
+        cutoffs=["10s", "5m", "1h"],
+        seed=2,
+        different=False,
+    )
+    report = audit(table, question)
+    [run], [line], found = report.runs, report.lines, report.yardsticks["mine"]
+    seen = question.practices[0].show(table.history, Seeded(2, 0)).release
+    farthest = max(DAY, 5 * MINUTE + 2 * int(np.ptp(seen - table.time)))
+    unit = int(np.gcd.reduce(seen - seen[0]))
+    while unit < farthest:  # cutoffs are looked for up to the first doubling that finds every linked pair
+        unit *= 2
+    loop = looped(table, seen, 5 * MINUTE, 16 * MINUTE, unit)
+
+    assert (report.candidate_pairs, report.linked_pairs) == (loop.pairs, loop.linked)
+    assert (found.base.persons, found.base.pairs) == (loop.persons, loop.pairs)
+    assert (found.reference.persons, found.reference.pairs) == loop.reference
+    assert (found.same_day.persons, found.same_day.pairs) == loop.same_day
+    assert [score.cutoff for score in run.scores] == [10 * MICROSECONDS, 5 * MINUTE, 60 * MINUTE]
+    for score in run.scores:
+        claimed = loop.apart <= score.cutoff
+        assert (score.counts.claims, score.persons) == (claimed.sum(), loop.own[claimed].sum())
+        assert score.counts.true_positives == loop.batched[claimed].sum()
+    cutoffs, rights, enough = rights_of(loop)
+    best = rights[enough].max()
+    assert best - 0.001 <= line.right_person.mean <= best
+    assert line.lift == pytest.approx(line.right_person.mean / (loop.persons / loop.pairs))
+    assert line.excess == pytest.approx(line.right_person.mean - loop.reference[0] / loop.reference[1])
+    for confidence in CONFIDENCES:
+        longest = cutoffs[rights >= confidence].max(initial=-1)
+        rows = loop.earlier[loop.own & (loop.apart <= longest)]
+        assert line.called[confidence] == len(np.unique(table.actor[rows]))
 
 
 # --- made-up histories with a known truth ---------------------------------------------------------
@@ -390,10 +464,12 @@ def test_the_headline_names_before_after_and_what_is_so_anyway(crowd):
     assert "Of acts 5m to 16m apart" in told[0]
     assert told[1].startswith("With mine they are right ")
     assert "acts 5m to 16m apart are one person's" in told[1]
-    [called] = [each for each in told if each.startswith("So many of the 40 people have a pair")]
-    assert " of acts that an observer can link, being 50 %" in called
-    assert " now; " in called
-    assert called.endswith(" with mine.")
+    [called] = [each for each in told if "people have a pair of acts" in each]
+    assert re.fullmatch(
+        r"Now \d+ of 40 people have a pair of acts that can be linked with 50 % confidence, \d+ with "
+        r"90 %\. With mine \d+ and \d+\.",
+        called,
+    )
     assert told[-1].startswith("With mine ")
     assert " of neighbours on one target change places, and half of the replies appear within " in told[-1]
 

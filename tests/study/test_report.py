@@ -293,9 +293,9 @@ def test_figures_in_short_say_which_part_they_are_about(page, advice):
     whole, later = short.split("Its later part (3,750 events)")
 
     assert "The whole history, as it is" in whole
-    assert f"<dd>{percent(advice.right_before)}</dd>" not in whole
-    assert f"<dd>{percent(advice.right_before)}</dd>" in later
-    assert f"<dd>{percent(advice.best.right_person)}</dd>" in later
+    assert f"<dd>{advice.right_words}</dd>" not in whole
+    assert f"<dd>{advice.right_words}</dd>" in later
+    assert f"<dd>{advice.best.right_words}</dd>" in later
     assert f"<dd>{percent(advice.best.reference)}</dd>" in later
 
 

@@ -251,6 +251,18 @@ def test_claims_are_about_those_who_are_looked_for_and_everybody_is_delayed(tabl
     assert 0 < rows.sum() < len(table)
 
 
+def test_a_report_says_whom_its_claims_are_about(table):
+    """How many, and no name. The recommendation is everybody's, and says so."""
+    report = audit(table, Question(suspects=["1", "3"], among=[str(n) for n in range(40)], cutoffs=["5m"]))
+    asked = "acts on 40 named targets by 2 named actors"
+
+    assert f"claims are about {asked} alone; everybody is delayed" in report.notes
+    assert any(" of 2 people have a pair of acts" in sentence for sentence in report.headlines)
+    assert any(f"not on {asked} alone" in sentence for sentence in report.recommendation)
+    assert f"claims about {asked} alone" in report.html()
+    assert not any("alone" in note for note in audit(table, Question(practices=["nothing"])).notes)
+
+
 def test_names_that_nobody_has_are_refused(table):
     with pytest.raises(BadInput, match="none of the 2 names is an actor of this history: check their"):
         run_attacks(table, Question(suspects=["nobody", "neither"]))

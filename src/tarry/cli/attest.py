@@ -9,7 +9,7 @@ the same again.
   tarry attest policy.toml
   tarry attest policy.toml --season
   tarry attest --epsilon 1 --gap 11m --baseline jitter:24h
-  tarry attest --epsilon 1 --gap 11m --code mine:Box --allow-code
+  tarry attest --epsilon 1 --gap 11m --code mine:releases --allow-code
   tarry attest --epsilon 1 --gap 11m --program "python3 mine.py"
   tarry attest --gateway http://127.0.0.1:8420 --space lab --token-file token.txt
   tarry attest --gallery
@@ -52,7 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         Argument(
             "--observer", default="notified", help="who sees the habit: notified, archive or poller:10m"
         ),
-        Argument("--code", metavar="MODULE:CLASS", help="attest this black box (needs --allow-code)"),
+        Argument(
+            "--code",
+            metavar="NAME",
+            help="attest this function or class: of an installed package, or module:NAME with --allow-code",
+        ),
         Argument("--program", metavar="WORDS", help="attest this program: JSON in, JSON lines out"),
         Argument("--gateway", metavar="URL", help="attest a space of a running gateway"),
         Argument("--space", metavar="NAME", help="the space; it should be there for nothing else"),
@@ -142,11 +146,7 @@ def _box(arguments: argparse.Namespace, policy: Policy) -> "BlackBox":
         practice = baseline(arguments.baseline, allow_code=arguments.allow_code)
         return PracticeBox(practice=practice, observer=observer(arguments.observer), unit=policy.tick)
     if arguments.code is not None:
-        if not arguments.allow_code:
-            raise BadInput(
-                f"{arguments.code!r} is code that is not installed", "allow it with --allow-code"
-            )
-        return code_box(arguments.code)
+        return code_box(arguments.code, allow_code=arguments.allow_code)
     if arguments.program is not None:
         if not (words := tuple(shlex.split(arguments.program))):
             raise BadInput("--program names no program", 'write it like --program "python3 mine.py"')
@@ -160,7 +160,8 @@ def _generator(arguments: argparse.Namespace, policy: Policy) -> "NeighbourGener
     promised = Promised.of_policy(policy)
     if arguments.season is None:
         starts = (0,) if arguments.baseline is None else (0, int(_DAY / policy.tick) - 1)
-        return Scenes(promised=promised, starts=starts)
+        # Programs and code of others count in ticks alone.
+        return Scenes(promised=promised, starts=starts, edges=not (arguments.code or arguments.program))
     if arguments.season:
         acts = 2 * whole_number(arguments.season, "--season", 1, _MOST_PAIRS)
         return SeasonScene(promised=promised, acts=acts, nats=policy.share * acts, delta=policy.delta)

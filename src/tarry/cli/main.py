@@ -91,6 +91,10 @@ COMMANDS = {
     "worker": CommandEntry(
         "tarry.cli.serve:Worker", "release what is due at a gateway, beside its servers"
     ),
+    "doctor": CommandEntry("tarry.cli.doctor", "look over this installation, and say what is wrong"),
+    "completion": CommandEntry(
+        "tarry.cli.completion", "a script with which bash, zsh or fish completes commands and options"
+    ),
     "space": CommandEntry("tarry.cli.space", "make and change the spaces of a gateway"),
     "token": CommandEntry("tarry.cli.token", "who may use a gateway, and for what"),
     "parked": CommandEntry("tarry.cli.parked", "posts of a gateway that could not be delivered"),

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         make_app = with_pages(config)
         if arguments.demo:
-            from tarry.console.board import fill_with_an_evening  # noqa: PLC0415 - likewise
+            from tarry.console.evening import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
     serve(gateway, config, Log(), running, announce, make_app=make_app)

@@ -76,11 +76,13 @@ def printable(text: str) -> str:
 
 
 def print_sentences(title: str, sentences: Sequence[str]) -> None:
-    """A heading and its sentences, wrapped as a list."""
+    """A heading and its sentences, wrapped as a list; a number and its percent stay together."""
     print(title)
     width = max(20, min(_WIDTH, get_terminal_size((_WIDTH, 24)).columns))
     for sentence in sentences:
-        print(textwrap.fill(sentence, width, initial_indent="  - ", subsequent_indent="    "))
+        whole = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+        lines = textwrap.fill(whole, width, initial_indent="  - ", subsequent_indent="    ")
+        print(lines.replace("\N{NO-BREAK SPACE}%", " %"))
 
 
 @contextmanager

@@ -1,64 +1,154 @@
 """The board: a space's feed as a forum, and a form to post from, under another name on each thread.
 
-A post is answered with its receipt, a page whose address is a secret: it says when the post appears, and
-its author can change it there, or withdraw it.
+A post is answered with its receipt (`receipt.py`), a page whose address is a secret.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
+from math import ceil
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tarry.console.pages import error_page, html, page, read_form, require, texts
-from tarry.core.entropy import Seeded
-from tarry.core.exact import format_duration
-from tarry.core.history import History
-from tarry.core.plan_release import plan_release
+from tarry.console.receipt import content_of
+from tarry.console.threads import Threads
+from tarry.console.workbench.instrument import about
+from tarry.core.exact import exp_upper, format_duration
+from tarry.core.plan import plan
+from tarry.core.policy import Policy
+from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
-from tarry.gateway.feed import Feed, FeedItem, FeedOutlet
-from tarry.gateway.gateway import Gateway, Submission
-from tarry.gateway.http_service import HttpService
-from tarry.gateway.routes.posts import status_out
-from tarry.keep.errors import NoSuchPost, TooLate
+from tarry.gateway.catalog import Space
+from tarry.gateway.feed import Feed
+from tarry.gateway.gateway import Submission
+from tarry.gateway.http_service import HttpService, query_number
 from tarry.keep.keys import Keys
-from tarry.keep.posts import Post, Release, Status
-from tarry.keep.store import MICROS, moment
+from tarry.keep.posts import Post
 
-__all__ = ["EVENING", "ROUTES", "fill_with_an_evening", "name_on"]
+__all__ = ["ROUTES", "name_on"]
 
 
-_SHOWN, _MOST_SHOWN = 300, 3 << 20  # releases, and bytes of JSON that they would be at most
-_MOST_TARGET, _MOST_CONTENT = 200, 20_000
+_MOST_TARGET = 200
+_MOST_PAGE = 1_000_000
 
 
 async def _read(service: HttpService, request: Request) -> Response:
-    space = service.space(request)
-    feed = Feed(service.gateway.store, space.name)
+    """The list of threads. Its first page is written once for all who read it."""
+    space, number = service.space(request), query_number(request, "page", 1, _MOST_PAGE) or 1
+    feed, threads = Feed(service.gateway.store, space.name), Threads(service.gateway.store, space.name)
 
     def write() -> bytes:
-        items = feed.latest(_SHOWN, _MOST_SHOWN)
+        last = feed.last_position()  # what is released from here on comes by itself
         values = {
-            "space": space,
-            "threads": _threads(items),
-            "last": items[0].position if items else 0,
-            "may_post": space.name in request.app.state.boards,
-            "asks": space.version.policy.labels == "declared",
-            "window": format_duration(space.version.policy.window),
+            **_form(request, space),
+            "threads": threads.newest((number - 1) * Threads.TOPS),
+            "pages": _Pages(number, threads.count(), Threads.TOPS),
+            "last": last,
+            "most": Threads.TOPS,
             "spaces": [each for each in service.gateway.catalog.spaces.values() if each != space],
         }
         return bytes(page(request, "board.html", values).body)
 
-    return html(await service.shared(feed, "board", write))
+    return html(await (service.shared(feed, "board", write) if number == 1 else service.call(write)))
+
+
+async def _thread(service: HttpService, request: Request) -> Response:
+    """One thread, oldest post first; without a page, its last one."""
+    space, target = service.space(request), request.query_params.get("of", "")
+    number = query_number(request, "page", 1, _MOST_PAGE)
+    feed, threads = Feed(service.gateway.store, space.name), Threads(service.gateway.store, space.name)
+
+    def write() -> Response:
+        last, length = feed.last_position(), threads.length(target)
+        require(length, 404, "board", "no_thread")
+        pages = _Pages(number or -(-length // Threads.POSTS), length, Threads.POSTS)
+        posts = threads.posts(target, (pages.number - 1) * Threads.POSTS)
+        require(posts, 404, "board", "no_page")
+        values = {"target": target, "posts": posts, "pages": pages, "last": last}
+        return page(request, "thread.html", {**_form(request, space), **values})
+
+    return await service.call(write)
+
+
+async def _permalink(service: HttpService, request: Request) -> Response:
+    """From the id of a post that has appeared to its place in its thread."""
+    space = service.space(request)
+    threads, public_id = Threads(service.gateway.store, space.name), request.path_params["post"]
+    place = await service.call(partial(threads.place_of, public_id))
+    if place is None:
+        return error_page(request, 404, texts()["board"]["no_post"], f"/board/{space.name}")
+    there = urlencode({"of": place[0], "page": place[1]})
+    return RedirectResponse(f"/board/{space.name}/thread?{there}#p-{public_id}", 303)
+
+
+class _Pages(NamedTuple):
+    """Which page this is, and of how many things there are."""
+
+    number: int
+    things: int
+    each: int
+
+    @property
+    def all(self) -> int:
+        return max(1, -(-self.things // self.each))
+
+
+def _form(request: Request, space: Space) -> dict[str, Any]:
+    """What the form for a post needs, and the head of each page of a board."""
+    policy = space.version.policy
+    return {
+        "space": space,
+        "may_post": space.name in request.app.state.boards,
+        "asks": policy.labels == "declared",
+        "is_labelled": policy.labels != "none",
+        "window": format_duration(policy.window),
+        "waits": _waits(space.version.text),
+    }
+
+
+class _Waits(NamedTuple):
+    """What a post waits on average and at most, in words."""
+
+    alone: str
+    alone_most: str
+    batched: str
+    batched_most: str
+
+
+@lru_cache(64)
+def _waits(policy_text: str) -> _Waits:
+    delays = plan(read_policy(policy_text))
+    endless = texts()["board"]["endless"]
+    words = (
+        endless if seconds is None else about(float(seconds))
+        for each in (delays.unbatched, delays.batched)
+        for seconds in (each.mean, each.maximum)
+    )
+    return _Waits(*words)
 
 
 async def _promise(service: HttpService, request: Request) -> Response:
     space = service.space(request)
     promised = await service.call(partial(promise, space.version.policy))
-    return page(request, "promise.html", {"space": space, "promise": promised})
+    values = {"space": space, "promise": promised, "example": _example(space.version.policy)}
+    return page(request, "promise.html", values)
+
+
+def _example(policy: Policy) -> str:
+    """The promise as somebody meets it: from an even bet to how sure an observer can be, rounded up."""
+    loss = {"none": policy.epsilon, "follower": policy.share}.get(policy.labels, 2 * policy.share)
+    factor = exp_upper(loss)
+    words: str = texts()["board"]["example"][policy.labels]
+    return words.format(
+        window=format_duration(policy.window),
+        reach=format_duration(policy.start_ticks(min(policy.gaps)) * policy.tick),
+        sure=ceil(100 * factor / (1 + factor)),
+        delta=f"{float(policy.delta):g}",
+    )
 
 
 async def _post(service: HttpService, request: Request) -> Response:
@@ -66,8 +156,10 @@ async def _post(service: HttpService, request: Request) -> Response:
     require(space.name in request.app.state.boards, 403, "board", "closed")
     service.guest_rates.take(service.clients.name(request.scope))
     fields, actor = await read_form(request), _actor_of(request)
-    target, content = fields.get("target", "").strip(), _content(fields)
+    target, content = fields.get("target", "").strip(), content_of(fields)
     require(0 < len(target) <= _MOST_TARGET, 422, "board", "too_long")
+    asks = space.version.policy.labels == "declared"
+    require(not asks or fields.get("more") in {"yes", "no"}, 422, "board", "no_answer")
     post = Post(
         actor=actor,
         target=target,
@@ -77,7 +169,8 @@ async def _post(service: HttpService, request: Request) -> Response:
         more_to_come=fields.get("more") == "yes",
     )
     (receipt,) = await service.admit(Submission(space=space.name, posts=[post]))
-    answer = RedirectResponse(f"/receipt/{receipt.secret}", 303)
+    said = f"?answer={fields['more']}" if asks else ""
+    answer = RedirectResponse(f"/receipt/{receipt.secret}{said}", 303)
     # The browser keeps the key: no script can read it, and no other site can have it sent.
     answer.set_cookie(
         _COOKIE,
@@ -89,84 +182,6 @@ async def _post(service: HttpService, request: Request) -> Response:
         secure=request.app.state.config.https,
     )
     return answer
-
-
-def _content(fields: Mapping[str, str]) -> bytes:
-    text = fields.get("content", "").strip()
-    require(0 < len(text) <= _MOST_CONTENT, 422, "board", "too_long")
-    return text.encode()
-
-
-def _threads(items: list[FeedItem]) -> dict[str, list[FeedItem]]:
-    """By target, the thread with the newest release first; inside one, in the order of release."""
-    threads: dict[str, list[FeedItem]] = {}
-    for item in items:
-        threads.setdefault(item.target, []).insert(0, item)
-    return threads
-
-
-# --- the receipt of a post ------------------------------------------------------------------------------
-
-
-async def _read_receipt(service: HttpService, request: Request) -> Response:
-    secret, receipts = request.path_params["secret"], service.gateway.receipts
-    try:
-        status = await service.call(partial(receipts.status, secret))
-        space, content = await service.call(partial(receipts.reading, secret))
-        can_be_filled = await service.call(partial(receipts.can_be_filled, secret))
-    except NoSuchPost:
-        return error_page(request, 404, texts()["receipt"]["unknown"])
-    now = Fraction(service.gateway.clock.read().wall, MICROS)
-    due = _due(status)
-    values = {
-        "secret": secret,
-        "status": status_out(status),
-        "due": None if due is None else moment(due),
-        "is_late": due is not None and due <= now,
-        "space": space,
-        "content": None if content is None else content.decode(errors="replace"),
-        "can_be_filled": can_be_filled,
-        "is_changed": "changed" in request.query_params,
-    }
-    return page(request, "receipt.html", values)
-
-
-def _due(status: Status) -> Fraction | None:
-    """From when on it would be wrong to say that the post appears then."""
-    if status.state != "waiting" or status.between is None:
-        return None
-    return status.between[1 if status.in_between else 0]
-
-
-async def _edit(service: HttpService, request: Request) -> Response:
-    secret, fields = await _form_of_receipt(service, request)
-    change = partial(service.gateway.replace, secret, _content(fields), None, {})
-    return await _then(service, request, change, f"/receipt/{secret}?changed")
-
-
-async def _withdraw(service: HttpService, request: Request) -> Response:
-    secret, _ = await _form_of_receipt(service, request)
-    take_back = partial(service.gateway.receipts.withdraw, secret)
-    return await _then(service, request, take_back, f"/receipt/{secret}")
-
-
-async def _form_of_receipt(service: HttpService, request: Request) -> tuple[str, dict[str, str]]:
-    """The secret of a receipt, which must be one before anything is read, and the form that was sent."""
-    secret: str = request.path_params["secret"]
-    await service.call(partial(service.gateway.receipts.status, secret))
-    return secret, await read_form(request)
-
-
-async def _then(
-    service: HttpService, request: Request, change: Callable[[], object], there: str
-) -> Response:
-    try:
-        await service.change(change)
-    except NoSuchPost:
-        return error_page(request, 404, texts()["receipt"]["unknown"])
-    except TooLate as late:
-        return error_page(request, 409, str(late), f"/receipt/{request.path_params['secret']}")
-    return RedirectResponse(there, 303)
 
 
 # --- who posts: a random key in a cookie, and another name on each thread ------------------------------
@@ -198,75 +213,10 @@ def name_on(keys: Keys, actor: str, space: str, target: str) -> str:
     return f"{colour} {creature} {number // 256 % 10_000:04d}"
 
 
-# --- a demonstration: posts that have appeared already, each after a random delay of its own ------------
-
-#: Who says what where, in the order in which they sat down to write. Acts of one person come in batches.
-EVENING: tuple[tuple[str, str, str], ...] = (
-    ("mira", "Paper 12: counting birds by ear", "The method is sound, and the data is a joy to read."),
-    ("mira", "Paper 31: a cheaper tide gauge", "I could not find how the gauge was calibrated in winter."),
-    ("odd", "Paper 12: counting birds by ear", "Section 3 needs a control without microphones."),
-    ("tom", "Paper 7: sleep and chess", "Forty players are few. Is there a reason not to ask the league?"),
-    ("tom", "Paper 31: a cheaper tide gauge", "Winter is in the appendix, page 19. It could come earlier."),
-    ("tom", "Paper 12: counting birds by ear", "A control was done in the pilot; they should say so."),
-    ("ines", "Paper 7: sleep and chess", "The effect halves without the three strongest players."),
-    ("ines", "Paper 44: maps for the blind", "This is the best paper in my pile. Accept."),
-    ("odd", "Paper 44: maps for the blind", "I would like to touch one before I say more."),
-    ("odd", "Paper 7: sleep and chess", "Then the title promises too much."),
-    ("mira", "Paper 44: maps for the blind", "There is a sample in the office, third drawer."),
-    ("lev", "Paper 31: a cheaper tide gauge", "Cheaper by how much? The table mixes currencies."),
-    ("lev", "Paper 12: counting birds by ear", "Fine with me, after the control is mentioned."),
-    ("ines", "Paper 31: a cheaper tide gauge", "Euros throughout, says the author's reply. Good enough."),
-)
-_MINUTES = (0, 2, 9, 15, 17, 18, 26, 28, 39, 41, 52, 63, 64, 75)
-_BACK_S = 3 * 3600
-
-
-def fill_with_an_evening(gateway: Gateway, space: str, *, seed: int = 1) -> int:
-    """Write a made-up evening to a feed that is empty, delayed by the space's policy; the number of posts.
-
-    Nobody ever sent these posts: they are drawn, and written straight to the feed.
-
-    >>> from tarry.gateway.testing import small_gateway
-    >>> fill_with_an_evening(small_gateway(), "talk")
-    14
-    """
-    with gateway.store.transaction("closing") as transaction:
-        last = transaction.one("last_position", space=space)
-        if last is not None and last["position"]:
-            return 0
-        start_s = gateway.vault.now(transaction) // 1_000_000 - _BACK_S
-        policy = gateway.catalog.space(space).version.policy
-        history = History(
-            actor=[actor for actor, _, _ in EVENING],
-            target=[target for _, target, _ in EVENING],
-            time=[start_s + 60 * minutes for minutes in _MINUTES],
-            unit=Fraction(1),
-        )
-        ticks = [int(tick) for tick in plan_release(policy, history, Seeded(seed)).release]
-        FeedOutlet(space).record(transaction, _released(gateway, space, ticks, policy.tick))
-    return len(EVENING)
-
-
-def _released(gateway: Gateway, space: str, ticks: Sequence[int], tick: Fraction) -> list[Release]:
-    """In the order of release; posts of one tick by their text, so that nothing tells who wrote first."""
-    order = sorted(range(len(EVENING)), key=lambda n: (ticks[n], EVENING[n][2]))
-    return [
-        Release(
-            id=gateway.keys.public_id(-1 - n),
-            target=target,
-            content=text.encode(),
-            options={"by": name_on(gateway.keys, actor, space, target)},
-            at=ticks[n] * tick,
-        )
-        for n, (actor, target, text) in ((n, EVENING[n]) for n in order)
-    ]
-
-
 ROUTES = [
     ("GET", "/board/{space}", _read),
     ("POST", "/board/{space}", _post),
     ("GET", "/board/{space}/promise", _promise),
-    ("GET", "/receipt/{secret}", _read_receipt),
-    ("POST", "/receipt/{secret}/edit", _edit),
-    ("POST", "/receipt/{secret}/withdraw", _withdraw),
+    ("GET", "/board/{space}/thread", _thread),
+    ("GET", "/board/{space}/post/{post}", _permalink),
 ]

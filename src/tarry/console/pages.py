@@ -10,13 +10,15 @@ import tomllib
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tarry.gateway.http_service import read_body
@@ -24,6 +26,7 @@ from tarry.gateway.problems import BadRequest
 
 __all__ = [
     "LANGUAGES",
+    "MANUAL",
     "STATIC",
     "check_origin",
     "error_page",
@@ -139,8 +142,10 @@ async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str,
 
 _KINDS = {
     "css": "text/css",
+    "html": "text/html",
     "js": "text/javascript",
     "json": "application/json",
+    "png": "image/png",
     "svg": "image/svg+xml",
 }
 
@@ -149,6 +154,11 @@ class _StaticFile(NamedTuple):
     content: bytes
     packed: bytes
     kind: str
+
+    @classmethod
+    def read(cls, file: Traversable) -> "_StaticFile":
+        content = file.read_bytes()
+        return cls(content, gzip.compress(content, 9, mtime=0), _KINDS[file.name.rpartition(".")[2]])
 
 
 @cache
@@ -166,8 +176,7 @@ def _mark() -> str:
 
 @cache
 def _read(name: str) -> _StaticFile:
-    content = files("tarry.console").joinpath("static", name).read_bytes()
-    return _StaticFile(content, gzip.compress(content, 9, mtime=0), _KINDS[name.rpartition(".")[2]])
+    return _StaticFile.read(files("tarry.console").joinpath("static", name))
 
 
 def static_url(name: str) -> str:
@@ -185,11 +194,48 @@ def _serve(request: Request) -> Response:
     name, mark = request.path_params["name"], request.path_params["mark"]
     if mark != _mark() or name not in _names():
         raise HTTPException(404)
-    file = _read(name)
-    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    return _send(request, _read(name), {"Cache-Control": "public, max-age=31536000, immutable"})
+
+
+def _send(request: Request, file: _StaticFile, headers: dict[str, str]) -> Response:
+    headers = {**headers, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})
     return Response(file.content, media_type=file.kind, headers=headers)
 
 
 STATIC = Route("/static/{mark}/{name}", _serve, methods=["GET"])
+
+
+# --- the documentation --------------------------------------------------------------------------------
+
+
+#: Where scripts/docs puts the site that it builds.
+_MANUAL_FOLDER = Path(__file__).parent / "manual"
+
+
+@cache
+def _manual(folder: Path) -> dict[str, _StaticFile]:
+    """The files of the site by their addresses; none: it was not built."""
+    return {
+        file.relative_to(folder).as_posix(): _StaticFile.read(file)
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def _serve_manual(request: Request) -> Response:
+    """A file of the documentation, with the content policy that every page has."""
+    manual = _manual(_MANUAL_FOLDER)
+    if not manual:
+        return error_page(request, 404, texts()["common"]["no_manual"])
+    file = manual.get(request.path_params["path"] or "index.html")
+    if file is None:
+        raise HTTPException(404)
+    return _send(request, file, {"Cache-Control": "no-cache", "Content-Security-Policy": _POLICY})
+
+
+MANUAL = (
+    Route("/docs", lambda _: RedirectResponse("/docs/"), methods=["GET"]),
+    Route("/docs/{path:path}", _serve_manual, methods=["GET"]),
+)

@@ -11,11 +11,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tarry.console import board, sessions
+from tarry.console import board, receipt, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
-from tarry.console.pages import STATIC, error_page
+from tarry.console.pages import MANUAL, STATIC, error_page
 from tarry.console.story import page as story
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
@@ -54,10 +54,10 @@ def create_site(
     app.state.boards = [name for name in names if name and name != "none"]
     app.state.sessions, app.state.ledger_count = sessions.Sessions(), LedgerCount()
     audit.add_audits(app)
-    app.router.routes.append(STATIC)
+    app.router.routes += [STATIC, *MANUAL]
     app.router.routes.extend(
         Route(path, _guarded(path, handler, tell), methods=[method])
-        for page in (story, board, workbench, desk, sessions, audit)
+        for page in (story, board, receipt, workbench, desk, sessions, audit)
         for method, path, handler in page.ROUTES
     )
     return app

@@ -121,12 +121,15 @@ class History:
         """
         known = [self.declarations] + ([] if self.tracks is None else [_ids(self.tracks)])
         order = row_order(self.actor_ids, self.times, self.target_ids, *known)
-        new = np.zeros(len(self), dtype=np.bool_)
-        new[:1] = True
+        same = np.ones(max(len(self) - 1, 0), dtype=np.bool_)
         for column in (self.times, self.target_ids, self.actor_ids):
-            new[1:] |= column[order][1:] != column[order][:-1]
-        first = np.maximum.accumulate(np.where(new, np.arange(len(self)), 0))
-        return in_rows(order, np.arange(len(self)) - first)
+            ordered = column[order]
+            same &= ordered[1:] == ordered[:-1]
+        again = np.flatnonzero(same) + 1  # few, as a rule: only these have a number above 0
+        begins = np.diff(again, prepend=-1) != 1
+        numbers = np.zeros(len(self), dtype=np.int64)
+        numbers[order[again]] = again - again[begins][np.cumsum(begins) - 1] + 1
+        return numbers
 
     @cached_property
     def sequences(self) -> IntArray:

@@ -77,31 +77,16 @@ def _nearest(history: History, ticks: IntArray, order: IntArray) -> tuple[IntArr
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (actor[1:] != actor[:-1]) | (target[1:] != target[:-1])
     del target  # histories are long: what is not needed any more goes at once
-    before, after = (
-        in_rows(order, _distance(actor, now, neighbour(new))) for neighbour in (_before_run, _after_run)
-    )
-    return before, after
-
-
-def _before_run(new: BoolArray) -> IntArray:
-    """The place before the run that each place lies in; -1 before the first."""
-    first = np.where(new, np.arange(len(new)), 0)
-    return np.maximum.accumulate(first, out=first) - 1
-
-
-def _after_run(new: BoolArray) -> IntArray:
-    """The place after the run that each place lies in; as many as there are after the last."""
-    last = np.where(np.append(new[1:], True), np.arange(len(new)), len(new))[::-1]
-    return np.minimum.accumulate(last, out=last)[::-1] + 1
-
-
-def _distance(actor: IntArray, now: IntArray, neighbour: IntArray) -> IntArray:
-    """Ticks from each place to its neighbour, where that is there and the same actor's."""
-    there = np.flatnonzero((neighbour >= 0) & (neighbour < len(actor)))
-    there = there[actor[neighbour[there]] == actor[there]]
-    distance = np.full(len(actor), _FAR)
-    distance[there] = np.abs(now[neighbour[there]] - now[there])
-    return distance
+    first, run = np.flatnonzero(new), np.cumsum(new) - 1
+    border = first[1:]  # where one run ends and the next begins
+    joined = actor[border] == actor[border - 1]
+    earlier, follows = np.zeros_like(first), np.zeros(len(first), dtype=np.bool_)
+    earlier[1:], follows[1:] = now[border - 1], joined
+    later, leads = np.zeros_like(first), np.zeros(len(first), dtype=np.bool_)
+    later[:-1], leads[:-1] = now[border], joined
+    before = np.where(follows[run], now - earlier[run], _FAR)
+    after = np.where(leads[run], later[run] - now, _FAR)
+    return in_rows(order, before), in_rows(order, after)
 
 
 _RULES: dict[LabelRule, Callable[[History, IntArray, int], BoolArray]] = {

@@ -1,4 +1,4 @@
-"""Finds outlets, readers, laws, attacks, practices and commands by name: ours, and installed packages'.
+"""Finds outlets, readers, laws, attacks, practices, boxes and commands by name: ours, and others'.
 
 A package joins by entry points, without touching a file of ours:
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "Option", "Rule", "load", "load_all", "names", "resolve"]
 
-Kind = Literal["outlet", "reader", "law", "attack", "practice", "command"]
+Kind = Literal["outlet", "reader", "law", "attack", "practice", "box", "command"]
 
 #: Where each of ours is. A file is loaded when it is asked for.
 _OURS: dict[Kind, dict[str, str]] = {
@@ -72,6 +72,7 @@ _OURS: dict[Kind, dict[str, str]] = {
         "kloak": "tarry.study.baselines.plain:KLOAK",
         "end": "tarry.study.baselines.plain:END",
     },
+    "box": {},
     "command": {},
 }
 
@@ -125,10 +126,10 @@ package that names it under tarry.laws, or allow it with --allow-code
     if entries := _installed(kind).get(name):
         return _load_entry(kind, entries)
     if ":" not in name:
-        known = ", ".join(names(kind)) or f"an installed package that names one under tarry.{kind}s"
+        known = ", ".join(names(kind)) or f"an installed package that names one under {_group(kind)}"
         raise BadInput(f"unknown {kind} {name!r}", f"use {known}, or install the package that has it")
     if not allow_code:
-        fix = f"install it as a package that names it under tarry.{kind}s, or allow it with --allow-code"
+        fix = f"install it as a package that names it under {_group(kind)}, or allow it with --allow-code"
         raise BadInput(f"{name!r} is code that is not installed", fix)
     try:
         return resolve(name)
@@ -188,10 +189,14 @@ def entry_points(group: str) -> "Iterable[EntryPoint]":
     return installed(group=group)
 
 
+def _group(kind: Kind) -> str:
+    return f"tarry.{kind}{'es' if kind == 'box' else 's'}"
+
+
 def _installed(kind: Kind) -> Mapping[str, "list[EntryPoint]"]:
     """Entry points by name; packages that name the same thing count once."""
     entries: dict[str, list[EntryPoint]] = {}
-    for entry in entry_points(group=f"tarry.{kind}s"):
+    for entry in entry_points(group=_group(kind)):
         same = entries.setdefault(entry.name, [])
         if entry.value not in {other.value for other in same}:
             same.append(entry)

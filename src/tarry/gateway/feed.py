@@ -173,6 +173,12 @@ class Feed:
             return item
         raise Unavailable(_DELETED)
 
+    def position_of(self, public_id: str) -> int | None:
+        """Where a release stands, by its id; None if it is not in this feed."""
+        with self._store.transaction("reading") as transaction:
+            row = transaction.one("is_released", space=self.space, id=public_id)
+        return None if row is None else int(row["position"])
+
     def part(self, position: int, start: int, length: int) -> bytes:
         """Some bytes of one content, from a byte on."""
         with self._store.transaction("reading") as transaction:

@@ -84,7 +84,7 @@ class Report:
     @property
     def headlines(self) -> list[str]:
         """How often claims are right about the person, before and after, in sentences."""
-        return headlines(self.lines, self.runs, self.yardsticks, self.measures.actors)
+        return headlines(self.lines, self.runs, self.yardsticks)
 
     @property
     def recommendation(self) -> list[str]:

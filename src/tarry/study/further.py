@@ -1,6 +1,6 @@
 """What an audit adds to its measures: a recommendation, a comparison, and a policy before and after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from tarry.study.tried import TriedPolicy
 if TYPE_CHECKING:  # it is made with these functions
     from tarry.study.audit import Report
 
-__all__ = ["Measuring", "advising_options", "with_more"]
+__all__ = ["Measuring", "advising_options", "looked_for", "with_more"]
 
 #: Measures what a question asks; the text names the stage.
 Measuring = Callable[[Question, str], "Report"]
@@ -43,9 +43,12 @@ def with_more(
     'with_more'
     """
     question = report.question
+    if asked := looked_for(question):
+        claims = f"claims are about {asked} alone; everybody is delayed"
+        report = replace(report, remarks=(*report.remarks, claims))
     if question.recommend:
         try:
-            report = replace(report, advice=advising(question))
+            report = replace(report, advice=_for_everybody(advising(question), asked))
         except TarryError as error:  # the audit stands without it
             report = replace(report, no_advice=str(error))
     if question.compared:
@@ -53,6 +56,33 @@ def with_more(
     if report.advice is not None and report.advice.best is not None and question.before_after:
         report = replace(report, after=_after(report.advice.best, report, later))
     return report
+
+
+def looked_for(question: Question) -> str:
+    """Whom claims are about, where not about everybody: how many, for no name is in a report.
+
+    >>> looked_for(Question(suspects=["ann", "bob"], among=["paper 1"]))
+    'acts on 1 named target by 2 named actors'
+    """
+    people = "" if question.suspects is None else _named(question.suspects, "actor")
+    targets = "" if question.among is None else f"acts on {_named(question.among, 'target')}"
+    return f"{targets} by {people}" if people and targets else people or targets
+
+
+def _named(names: Sequence[str], what: str) -> str:
+    count = len(set(names))
+    return f"{count:,} named {what}{'' if count == 1 else 's'}"
+
+
+def _for_everybody(advice: Advice, asked: str) -> Advice:
+    """A recommendation looks at claims about everybody, and says so where others are asked for."""
+    if not asked:
+        return advice
+    words = (
+        f"All this is measured on everybody, not on {asked} alone: somebody who looks among few is right "
+        "more often, before and after."
+    )
+    return replace(advice, further=(*advice.further, words))
 
 
 def advising_options(question: Question) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def sizes(measures: Measures, linked: int, candidates: int) -> list[str]:
 
 
 def headlines(
-    lines: Sequence[Line], runs: Sequence[AttackRun], measured_by: Mapping[str, Yardsticks], people: int
+    lines: Sequence[Line], runs: Sequence[AttackRun], measured_by: Mapping[str, Yardsticks]
 ) -> list[str]:
     """What people want to know, for the first observer and attack that claims whose acts they are.
 
@@ -55,6 +55,7 @@ one person's anyway, of all pairs 33.3 %.
         if policy != "nothing":
             sentences.append(_with(line, names[policy], now, measured_by[policy]))
             sentences.extend(raised_at(runs, policy, names[policy], threat))
+    people = next((calls.people for run in runs for calls in run.people.calls.values()), 0)
     return [*sentences, *_called(here, names, people), *_moved(here, names)]
 
 
@@ -134,21 +135,24 @@ def _apart(found: Yardsticks) -> str:
 
 
 def _called(here: Mapping[str, Line], names: Mapping[str, str], people: int) -> list[str]:
-    """How many people have at least one pair that can be called."""
-    counts = [
-        " and ".join(number(line.called[at]) for at in CONFIDENCES)
-        + (" now" if policy == "nothing" else f" with {names[policy]}")
+    """How many of the people whom claims may be about have at least one pair that can be called."""
+    counts = {
+        "Now" if policy == "nothing" else f"With {names[policy]}": [
+            number(line.called[at]) for at in CONFIDENCES
+        ]
         for policy, line in here.items()
         if line.called
-    ]
+    }
     if not counts:
         return []
-    sure = " and ".join(f"{100 * at:g} %" for at in CONFIDENCES)
+    first, *others = [(when, *each) for when, each in counts.items()]
+    when, half, nearly = first
+    sure, surer = (f"{100 * at:g} %" for at in CONFIDENCES)
     sentence = (
-        f"So many of the {number(people)} people have a pair of acts that an observer can link, being "
-        f"{sure} sure: {'; '.join(counts)}."
+        f"{when} {half} of {number(people)} people have a pair of acts that can be linked with {sure} "
+        f"confidence, {nearly} with {surer}."
     )
-    return [sentence]
+    return [" ".join([sentence, *(f"{when} {half} and {nearly}." for when, half, nearly in others)])]
 
 
 def _moved(here: Mapping[str, Line], names: Mapping[str, str]) -> list[str]:

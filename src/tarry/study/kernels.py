@@ -154,8 +154,10 @@ def add_dense(times: IntArray, span: int, limits: IntArray, totals: IntArray) ->
         reach, total = min(limits[k], span), together
         for t in range(reach):
             total += counts[t] * before[t]
-        for t in range(reach, span):
-            total += counts[t] * (before[t] - before[t - reach])
+        # Three columns at one place each: machines take several places at a time.
+        now, until, since = counts[reach:], before[reach:span], before[: span - reach]
+        for i in range(span - reach):
+            total += now[i] * (until[i] - since[i])
         totals[k] += total
 
 

@@ -78,7 +78,7 @@ class Spaced:
         return totals.tolist()
 
     def inside(self, groups: IntArray) -> list[int]:
-        """How many of those pairs are inside one group; groups are numbered 0, 1, 2, ...
+        """How many of those pairs are inside one group; groups have numbers from 0 on, best without gaps.
 
         >>> Spaced.of(np.array([3, 1, 9, 1]), [0, 2, 100]).inside(np.array([0, 1, 0, 1]))
         [1, 1, 2]
@@ -88,10 +88,8 @@ class Spaced:
             return totals.tolist()
         rising = np.argsort(self.limits)
         limits, counts = self.limits[rising], totals.copy()
-        # One number for group and time: groups so far apart that no limit reaches from one to the next.
-        stride = int(self.times.max()) + int(limits[-1]) + 1
-        if stride * (int(groups.max()) + 1) < _FAR:
-            keys = groups * stride
+        if self.has_room(int(groups.max()) + 1):
+            keys = groups * self._stride
             keys += self.times
             keys.sort()
             kernels.add_rising(keys, limits, counts)
@@ -100,6 +98,20 @@ class Spaced:
             kernels.add_sorted_groups(groups[order], self.times[order], limits[:, None], counts)
         totals[rising] = counts
         return totals.tolist()
+
+    def has_room(self, groups: int) -> bool:
+        """Whether one number can say group and time: then the pairs inside groups are counted quickly.
+
+        >>> spaced = Spaced.of(np.array([0, 9]), [2])
+        >>> spaced.has_room(10**9), spaced.has_room(10**18)
+        (True, False)
+        """
+        return not len(self.times) or self._stride * groups < _FAR
+
+    @cached_property
+    def _stride(self) -> int:
+        """Groups so far apart that no limit reaches from one to the next."""
+        return int(self.times.max()) + int(self.limits.max(initial=0)) + 1
 
 
 def pairs_within(times: IntArray, limits: Sequence[int]) -> list[int]:

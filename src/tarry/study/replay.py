@@ -61,7 +61,7 @@ class Replay(Practice):
             raise NotPossible(
                 "a policy with gaps of tracks needs a history with tracks: say which column (--track)"
             )
-        plan = plan_release(numbered(self.policy), history, draw, labelled)
+        plan = plan_release(numbered(self.policy), history, draw, labelled, shuffled=False)
         release = plan.release * tick
         return Shown(release=release, printed=release, batched=plan.batched)
 

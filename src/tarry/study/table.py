@@ -10,7 +10,7 @@ import polars as pl
 
 from tarry.core.entropy import stable_code
 from tarry.core.errors import BadInput, NotPossible
-from tarry.core.history import History, row_order
+from tarry.core.history import History, in_rows, row_order
 from tarry.core.lanes import BoolArray, IntArray, stable_codes
 from tarry.readers.columns import Columns
 from tarry.study.busy import busy_note
@@ -76,7 +76,7 @@ class EventTable:
     @cached_property
     def target_rank(self) -> IntArray:
         """0, 1, 2, ... for the targets, by size of their number."""
-        return np.unique(self.target, return_inverse=True)[1].astype(np.int64, copy=False)
+        return _ranked(self.target)
 
     @property
     def actors(self) -> int:
@@ -101,13 +101,7 @@ class EventTable:
     @cached_property
     def pseudonym_rank(self) -> IntArray:
         """0, 1, 2, ... for the pseudonyms: an actor on one target."""
-        order = row_order(self.actor_rank, self.target_rank)
-        new = np.zeros(len(self), dtype=np.int64)
-        for column in (self.actor_rank, self.target_rank):
-            new[1:] |= column[order][1:] != column[order][:-1]
-        ranks = np.empty(len(self), dtype=np.int64)
-        ranks[order] = np.cumsum(new)
-        return ranks
+        return _ranked(self.actor_rank, self.target_rank)
 
     @cached_property
     def person_pairs(self) -> int:
@@ -314,6 +308,16 @@ def _pairs(groups: IntArray) -> int:
     """Unordered pairs inside groups that are numbered 0, 1, 2, ..."""
     sizes = np.bincount(groups, minlength=1)
     return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _ranked(*columns: IntArray) -> IntArray:
+    """0, 1, 2, ... for the distinct rows of some columns, in their order."""
+    order = row_order(*columns)
+    new = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return in_rows(order, np.cumsum(new))
 
 
 def _column(frame: pl.DataFrame, name: str) -> object:

@@ -8,6 +8,7 @@ import pytest
 from contracts.at_desk import AtDesk
 from tarry.core.entropy import Seeded
 from tarry.core.policy import Policy
+from tarry.gateway.monitoring import last_hour
 from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.space_changes import add_space, end_space
 from tarry.gateway.testing import new_token
@@ -137,16 +138,57 @@ def test_what_waits_is_told_by_hour_of_release_as_it_stood_when_the_hour_began()
         assert desk.post("bob", space="wiki")["release_at"] is None
         desk.pass_ticks(6, seconds=60)
         words = desk.words()
-        table = re.search(r"What waits, by hour of release 5 posts (.*?) Withdraw from a target", words)[1]
-        hours = re.findall(r"2026-01-01 (\d\d):00 UTC (\d+)", table.partition("Posts")[2])
+        table = re.search(r"What waits, by hour of release a few posts (.*?) Withdraw from", words)[1]
+        hours = re.findall(r"2026-01-01 (\d\d):00 UTC (under 5)", table.partition("Posts")[2])
 
         assert before.count("Nothing waited.") == 2
         assert "counted once an hour, the last time in the hour from 2026-01-01 01:00 UTC" in words
         assert [hour for hour, _ in hours] == sorted(hour for hour, _ in hours)
+        assert hours
         assert all(int(hour) > 1 for hour, _ in hours)
-        assert sum(int(posts) for _, posts in hours) == 4
-        assert table.endswith("not known yet 1")
+        assert table.endswith("not known yet under 5")
         assert words.count("Nothing waited.") == 1
+
+
+def test_fewer_than_five_posts_of_an_hour_are_not_counted_out_nor_in_any_sum(desk):
+    """Not by the number, not by the bar, not by what is left of a sum."""
+    desk.sign_in()
+    seen = []
+    for counts in ((1, 4, 12, 5), (3, 2, 12, 5)):
+        with desk.gateway.store.transaction("closing") as transaction:
+            transaction.tell("clear_outlook")
+            for hour, posts in enumerate(counts, 500_000):
+                values = {"hour": hour, "posts": posts}
+                transaction._connection.execute(
+                    "INSERT INTO outlook (outlet, hour, posts) VALUES ('talk', :hour, :posts)", values
+                )
+        seen.append(re.sub(r'value="\w{64}"', "", desk.read()))
+    words = desk.words()
+
+    assert seen[0] == seen[1]
+    assert "17 posts, and a few" in words
+    assert re.findall(r"UTC (under 5|[0-9]+)(?= )", words.partition("and a few")[2])[:4] == [
+        "under 5",
+        "under 5",
+        "12",
+        "5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "told"), [(0, "no post in"), (1, "under 5 posts"), (4, "under 5 posts"), (5, "5 posts")]
+)
+def test_an_hour_with_few_posts_says_that_alone(desk, arrivals, told):
+    desk.sign_in("operate")
+    desk.pass_ticks(3, seconds=3600)
+    with desk.gateway.store.transaction("reading") as transaction:
+        hour = last_hour(transaction).at // 3600
+    with desk.gateway.store.transaction("closing") as transaction:
+        transaction._connection.execute(
+            "INSERT INTO hours VALUES (:h, :n)", {"h": int(hour), "n": arrivals}
+        )
+
+    assert f"{told} " in health(desk)["Accepted"][1]
 
 
 # --- parked posts -------------------------------------------------------------------------------------
@@ -460,7 +502,7 @@ def test_a_gateway_that_is_well_says_so(desk):
         "Ticks": ("good", "close on time"),
         "Parked posts": ("good", "none"),
         "Due posts": ("good", "leave on time"),
-        "Accepted": ("good", "0 posts in the hour from"),
+        "Accepted": ("good", "no post in the hour from"),
         "Ledger": ("good", "no account is beyond what is promised, as counted in the hour from"),
     }
 

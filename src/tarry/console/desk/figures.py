@@ -19,6 +19,7 @@ from tarry.keep.closing import hour_ticks
 from tarry.keep.store import MICROS, Clock, Row, Transaction, advance, last_past_tick, moment, snapshot
 
 __all__ = [
+    "FEW",
     "Card",
     "HealthLine",
     "LedgerCount",
@@ -156,7 +157,7 @@ def health(standing: Standing | None, spent: int | None, parked: int = 0) -> lis
         return lines
     if not standing.paused:
         lines.append(_punctual(standing, "overdue", "note", standing.late))
-    admitted, counted = _counted("admitted", standing.hour.admissions), moment(standing.counted_at)
+    admitted, counted = _admitted(standing.hour.admissions), moment(standing.counted_at)
     ledger = _counted("ledger", spent) if spent else t["ledger_good"]
     return [
         *lines,
@@ -175,6 +176,12 @@ def _punctual(
     return HealthLine(t[name], state, t[f"{name}_late"].format(lag=length, late=length))
 
 
+def _admitted(count: int) -> str:
+    """Where an hour had few posts, it says that alone: one with a single post would tell when that came."""
+    sentence: str = texts()["desk"]["admitted_none" if not count else "admitted_many"]
+    return sentence.replace("{count}", _few_words(count))
+
+
 def _counted(name: str, count: int) -> str:
     """The sentence for one, or for another number."""
     sentence: str = texts()["desk"][f"{name}_one" if count == 1 else f"{name}_many"]
@@ -187,12 +194,12 @@ PolicyState = Literal["holds", "comes", "held", "never"]
 class Waiting(NamedTuple):
     """What is to leave in one hour.
 
-    >>> Waiting(at=None, posts=3, share=100).posts
-    3
+    >>> Waiting(at=None, posts="17", share=100).posts
+    '17'
     """
 
     at: str | None  # when the hour begins; None: not known yet
-    posts: int
+    posts: str  # their number, or that they are few
     share: int  # of the busiest hour, in percent
 
 
@@ -223,6 +230,7 @@ class Card(NamedTuple):
     is_over: bool  # the deadline has passed
     policies: list[PolicyPeriod]  # latest first
     waiting: list[Waiting]
+    total: str  # of what waits, in words
 
 
 def card(standing: Standing | None, space: Space) -> Card:
@@ -243,6 +251,7 @@ def card(standing: Standing | None, space: Space) -> Card:
         is_over=deadline is not None and now_tick is not None and now_tick * tick > deadline,
         policies=policies,
         waiting=[] if standing is None else _waiting(standing, space.name),
+        total="" if standing is None else _total(standing, space.name),
     )
 
 
@@ -272,8 +281,33 @@ def _waiting(standing: Standing, space: str) -> list[Waiting]:
     return [
         Waiting(
             moment(row["hour"] * standing.hour_s) if row["hour"] else None,
-            row["posts"],
-            100 * row["posts"] // most,
+            _few_words(row["posts"]),
+            100 * max(row["posts"], FEW) // max(most, FEW),  # a bar tells no more than the number does
         )
         for row in rows
     ]
+
+
+# --- few posts could be one person's ------------------------------------------------------------------
+
+#: Fewer posts of an hour than this are not counted out, nor in any sum.
+FEW = 5
+
+
+def _few_words(count: int) -> str:
+    """A number of posts, or that there are few of them."""
+    if 0 < count < FEW:
+        return str(texts()["desk"]["under"]).format(few=FEW)
+    return f"{count:,}"
+
+
+def _total(standing: Standing, space: str) -> str:
+    """How many posts wait in all; where an hour has few, only those of the other hours are counted."""
+    t = texts()["desk"]
+    counts = [row["posts"] for row in standing.ahead if row["outlet"] == space]
+    counted = sum(count for count in counts if count >= FEW)
+    if not counts:
+        return ""
+    if any(count < FEW for count in counts):
+        return str(t["waits_total_more"] if counted else t["waits_total_few"]).format(count=f"{counted:,}")
+    return str(t["waits_total_many"]).format(count=f"{counted:,}")

@@ -2,14 +2,6 @@
 import { localTimes } from "./times.js";
 
 const REFRESH_MS = 30000;
-const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-function times(root) {
-  localTimes(root);
-  for (const time of root.querySelectorAll("time[data-short]")) {
-    time.textContent = short.format(new Date(time.dateTime));
-  }
-}
 
 // --- asking first ---------------------------------------------------------------------------------
 
@@ -58,7 +50,7 @@ function show(lines) {
     return row;
   });
   box.replaceChildren(...rows);
-  times(box);
+  localTimes(box);
 }
 
 function showOverall(line) {
@@ -84,5 +76,5 @@ async function refresh() {
   }
 }
 
-times(document);
+localTimes(document);
 const timer = box ? setInterval(refresh, REFRESH_MS) : null;

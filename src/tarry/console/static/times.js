@@ -1,10 +1,11 @@
 // Moments in the reader's own time zone; without this script they are shown in UTC.
 const shape = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 export function localTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    if (!Number.isNaN(at.getTime())) time.textContent = shape.format(at);
+    if (!Number.isNaN(at.getTime())) time.textContent = ("short" in time.dataset ? short : shape).format(at);
   }
 }
 

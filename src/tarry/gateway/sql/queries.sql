@@ -62,6 +62,26 @@ SELECT substr(content, :start, :length) AS content FROM releases WHERE space = :
 SELECT position, id, target, content, options, at FROM releases
 WHERE space = :space AND position > :position ORDER BY position LIMIT :most
 
+-- name: threads
+-- The threads of a feed, those with the newest release first, each with the beginning of that release.
+SELECT t.target, t.posts, r.position, r.id, r.options, r.at, substr(r.content, 1, :long) AS content,
+       length(r.content) AS size
+FROM (SELECT target, count(*) AS posts, max(position) AS position FROM releases WHERE space = :space
+      GROUP BY target ORDER BY max(position) DESC LIMIT :most OFFSET :skipped) t
+JOIN releases r ON r.space = :space AND r.position = t.position ORDER BY t.position DESC
+
+-- name: thread_count
+SELECT count(DISTINCT target) AS threads FROM releases WHERE space = :space
+
+-- name: thread
+-- The releases on one target, oldest first, each with the beginning of its content.
+SELECT position, id, target, options, at, substr(content, 1, :long) AS content, length(content) AS size FROM releases
+WHERE space = :space AND target = :target ORDER BY position LIMIT :most OFFSET :skipped
+
+-- name: thread_length
+-- How many releases a target has up to a position.
+SELECT count(*) AS posts FROM releases WHERE space = :space AND target = :target AND position <= :position
+
 -- name: parked_counts
 SELECT outlet, count(*) AS posts FROM posts WHERE state IN {parked} GROUP BY outlet
 

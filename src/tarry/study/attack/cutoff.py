@@ -68,9 +68,16 @@ def _close(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
         lambda: spaced.inside(table.actor_rank),
         spaced.everywhere,
         lambda: truth.near.shown_within(seen, cutoffs),
-        lambda: spaced.inside(table.pseudonym_rank),
+        lambda: spaced.inside(_pseudonyms(table, spaced)),
     )
     return dict(zip(("on_one", "own", "every", "linked", "twice"), counted, strict=True))
+
+
+def _pseudonyms(table: EventTable, spaced: Spaced) -> IntArray:
+    """A number for each pseudonym: its two ranks side by side where they fit, which spares a sort."""
+    if spaced.has_room(table.actors * table.targets):
+        return table.actor_rank * table.targets + table.target_rank
+    return table.pseudonym_rank
 
 
 def _cutoff_scores(totals: Totals, cutoffs: Sequence[int], counts: PairTally) -> list[Score]:
@@ -99,7 +106,7 @@ def _paid(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     spaced = Spaced.of(seen, cutoffs)
     return {
         "own": spaced.inside(truth.table.actor_rank),
-        "twice": spaced.inside(truth.table.pseudonym_rank),
+        "twice": spaced.inside(_pseudonyms(truth.table, spaced)),
         "linked": truth.near.shown_within(seen, cutoffs),
     }
 

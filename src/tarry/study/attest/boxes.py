@@ -1,7 +1,9 @@
 """Black boxes: a policy, somebody's habit, a rule whose chances are known, Python code, a command."""
 
+import inspect
 import json
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +15,7 @@ from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.lanes import IntArray, Lanes, SecureLanes, SeededLanes, event_keys
 from tarry.core.plan_release import Labelled, label_history, plan_release
-from tarry.core.plugins import resolve
+from tarry.core.plugins import load
 from tarry.core.policy import Policy
 from tarry.core.sampler import Chooser
 from tarry.core.verify.rules import Block
@@ -50,12 +52,13 @@ class PolicyBox:
 
     def releases(self, story: Story, samples: int, source: Seeded | Secure) -> IntArray:
         """Many copies of the people, released at once; labels are decided on one of them."""
-        once = label_history(self.policy, _history(story, 1, 0, self.policy.tick))
+        unit = self.policy.tick / story.moments
+        once = label_history(self.policy, _history(story, 1, 0, unit))
         seen = np.empty((samples, len(story.acts)), dtype=np.int64)
         step = max(1, _EVENTS // len(story.acts))
         for first in range(0, samples, step):
             copies = min(step, samples - first)
-            many = _history(story, copies, first, self.policy.tick)
+            many = _history(story, copies, first, unit)
             labelled = Labelled(
                 arrival=np.tile(once.arrival, copies), batched=np.tile(once.batched, copies)
             )
@@ -100,7 +103,7 @@ class PracticeBox:
         return np.concatenate(parts)
 
     def _show(self, story: Story, copies: int, first: int, source: Seeded) -> IntArray:
-        history = _history(story, copies, first, self.unit)
+        history = _history(story, copies, first, self.unit / story.moments)
         return self.observer.see(self.practice.show(history, source)).reshape(copies, -1)
 
 
@@ -195,27 +198,30 @@ class _CodeBox:
     """Somebody's own black box, whose answers are checked."""
 
     name: str
-    box: BlackBox
+    play: Callable[[Story, int, Seeded | Secure], Any]
 
     def releases(self, story: Story, samples: int, source: Seeded | Secure) -> IntArray:
-        return _checked(self.box.releases(story, samples, source), story, samples, self.name)
+        return _checked(self.play(story, samples, source), story, samples, self.name)
 
 
-def code_box(place: str) -> BlackBox:
-    """The black box that `module:Class` makes: code that is run, so ask whether that is allowed first.
+def code_box(name: str, *, allow_code: bool = False) -> BlackBox:
+    """The black box of an installed package, or of code `module:name`, which runs only where it may.
 
-    >>> code_box("fractions:Fraction")
+    It is a function of story, samples and source, or a class with that function as its method `releases`.
+
+    >>> code_box("fractions:Fraction", allow_code=True)
     Traceback (most recent call last):
-    tarry.core.errors.BadInput: 'fractions:Fraction' makes no black box: give it a method releases(story, \
-samples, source)
+    tarry.core.errors.BadInput: 'fractions:Fraction' is no black box: name a function of story, samples \
+and source, or a class with such a method releases
     """
+    code: Any = load("box", name, allow_code=allow_code)
     try:
-        made = resolve(place)()
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise BadInput(f"{place!r} cannot be loaded ({error})", "check module and class") from None
-    if not callable(getattr(made, "releases", None)):
-        raise BadInput(f"{place!r} makes no black box", "give it a method releases(story, samples, source)")
-    return _CodeBox(place, made)
+        play = code().releases if isinstance(code, type) else code
+        inspect.signature(play).bind("story", "samples", "source")
+    except (AttributeError, TypeError, ValueError):
+        fix = "name a function of story, samples and source, or a class with such a method releases"
+        raise BadInput(f"{name!r} is no black box", fix) from None
+    return _CodeBox(name, play)
 
 
 def _history(story: Story, copies: int, first: int, unit: Fraction) -> History:

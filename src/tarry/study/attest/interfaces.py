@@ -30,6 +30,7 @@ class Story:
     acts: Stream
     reposts: tuple[tuple[int, int], ...] = ()  # (act, moment): withdrawn then, and at once posted again
     restarts: tuple[int, ...] = ()  # moments at which the mechanism is stopped, and started again
+    moments: int = 1  # in each unit: more than one where acts lie on both sides of a tick's edge
 
     def __str__(self) -> str:
         acts = ", ".join(
@@ -39,7 +40,8 @@ class Story:
         )
         again = [f"; act {act} withdrawn and posted again at {at}" for act, at in self.reposts]
         stopped = [f"; a restart at {at}" for at in self.restarts]
-        return "".join([acts, *again, *stopped])
+        parts = [] if self.moments == 1 else [f"; {self.moments} moments in a tick"]
+        return "".join([acts, *again, *stopped, *parts])
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, from which the story can be told again."""
@@ -50,6 +52,7 @@ class Story:
             ],
             "reposts": [list(repost) for repost in self.reposts],
             "restarts": list(self.restarts),
+            "moments": self.moments,
         }
 
 

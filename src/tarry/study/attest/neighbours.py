@@ -19,6 +19,7 @@ __all__ = ["Given", "Promised", "Scenes", "SeasonScene"]
 
 _BUSY = 20  # lone acts before the one that counts
 _ANN, _BOB = 0, 1
+_HALVES = 2  # moments in a tick, for acts on both sides of its edge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class Promised:
         return real_labels(self.labels, self.window)
 
     def cost(self, true: Stream, other: Stream, moved: Sequence[int]) -> int | None:
-        """The shares that are promised for two streams; None where nothing is.
+        """The shares that are promised for two streams, in ticks; None where nothing is.
 
         >>> promised = Promised(share=Fraction(1, 2), reach=3)
         >>> together, apart = ((Act(0, 0, 0), Act(0, who, 1)) for who in (0, 1))
@@ -103,6 +104,7 @@ class Scenes:
     starts: tuple[int, ...] = (0,)  # moments to begin at: rounding and ticks have edges
     busy: int = _BUSY  # lone acts before the pair, in one of the scenes; 0: no such scene
     most: int = 4  # pairs of each scene but the first ones
+    edges: bool = False  # also acts within ticks, for boxes that take `Story.moments` into account
 
     def pairs(self) -> Iterator[StoryPair]:
         """The pairs, each once."""
@@ -130,6 +132,8 @@ class Scenes:
         yield "a twin on one target", Story(acts=twin), False
         stranger = (*ann[0], Act(start, _BOB, 2))
         yield "a stranger", Story(acts=stranger), False
+        if self.edges:
+            yield from self._edges(start)
         yield "a restart", Story(acts=ann[0], restarts=(start + 1,)), False
         yield "a repost", Story(acts=ann[0], reposts=((1, start + 1),)), False
         if self.busy:
@@ -137,18 +141,28 @@ class Scenes:
             after = tuple(act._replace(at=act.at + self.busy * far) for act in ann[0])
             yield "a busy person", Story(acts=(*after, *lone)), False
 
+    def _edges(self, start: int) -> Iterator[tuple[str, Story, bool]]:
+        """Two acts half a tick apart in two ticks, and two as far apart as the window's ticks allow."""
+        first, window = _HALVES * start, self.promised.window
+        for apart in ((0, 1), (1, _HALVES * (window + 1))) if window else ((1, _HALVES),):
+            acts = _acts(*((first + part, _ANN, target) for target, part in enumerate(apart)))
+            yield "an edge of a tick", Story(acts=acts, moments=_HALVES), False
+
     def _moved(self, kind: str, scene: Story, *, thorough: bool) -> Iterator[StoryPair]:
-        acts, reach = self._truthful(scene.acts), self.promised.reach
+        acts, reach = self._truthful(scene), self.promised.reach * scene.moments
         few = min(len(acts), 3)
-        shifts = sorted({0, 1, reach // 2, reach - 1, reach}) if thorough else (0, reach)
+        some = (0, reach) if scene.moments == 1 else (0, 1, reach - 1, reach)
+        shifts = sorted({0, 1, reach // 2, reach - 1, reach}) if thorough else some
         for count in (1, 2):
             for chosen in combinations(range(few), count):
                 for shift in shifts:
                     for whose in (_BOB, _ANN) if thorough else (_BOB,):
                         # Two moved acts are two people's: together they would be batched again.
                         moved = {i: (shift, whose + 2 * place) for place, i in enumerate(chosen)}
-                        other = self._truthful(_later(acts, moved))
-                        cost = None if other == acts else self.promised.cost(acts, other, chosen)
+                        later = replace(scene, acts=_later(acts, moved))
+                        other = self._truthful(later)
+                        ticks = _ticked(acts, scene.moments), _ticked(other, scene.moments)
+                        cost = None if other == acts else self.promised.cost(*ticks, chosen)
                         if cost is not None:
                             yield self._pair(kind, replace(scene, acts=acts), other, cost, few)
 
@@ -162,9 +176,12 @@ class Scenes:
             looks_at=tuple(range(few)),
         )
 
-    def _truthful(self, acts: Stream) -> Stream:
+    def _truthful(self, story: Story) -> Stream:
         """Where authors say whether more will come, all of them say the truth in both stories."""
-        return truthful(acts, self.promised.window) if self.promised.labels == "declared" else acts
+        if self.promised.labels != "declared":
+            return story.acts
+        said = truthful(_ticked(story.acts, story.moments), self.promised.window)
+        return tuple(act._replace(declared=one.declared) for act, one in zip(story.acts, said, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +220,11 @@ class SeasonScene:
 
 def _acts(*acts: tuple[int, int, int]) -> Stream:
     return tuple(Act(at, who, target) for at, who, target in acts)
+
+
+def _ticked(acts: Stream, moments: int) -> Stream:
+    """The acts at their ticks: a moment belongs to the tick that it does not come after."""
+    return tuple(act._replace(at=-(-act.at // moments)) for act in acts) if moments > 1 else acts
 
 
 def _later(acts: Stream, moved: dict[int, tuple[int, int]]) -> Stream:

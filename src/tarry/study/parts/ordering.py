@@ -244,7 +244,7 @@ def _sort(
         with scratch.whole("sorted.parquet") as draft:
             base.execute(
                 f"copy (select {order} from {kept} order by {order}) to {_quoted(draft)} "
-                "(format parquet, compression zstd, row_group_size 122880)"
+                "(format parquet, compression lz4_raw, row_group_size 122880)"
             )
         return [*notes, *more, *once]
 

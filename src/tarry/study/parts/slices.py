@@ -1,8 +1,9 @@
 """A sorted history on disk: one file for each slice, each in the order of every table.
 
-Cuts are known once the times are. Then each slice is taken out of the sorted Parquet file once, and
-written as plain columns: no pass has to decode or sort anything again. Beside a slice lie the columns that
-tasks have given for its events.
+Cuts are known once the times are. Then each slice is taken out of the sorted Parquet file once (there
+events are ordered by time, and those of one moment as in every table), and written as plain columns: no
+pass has to decode or sort anything again. Beside a slice lie the columns that tasks have given for its
+events.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,7 +29,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: What the sorted history is called until all slices are taken out of it.
 SORTED = "sorted.parquet"
 _FIRST, _LAST = -(1 << 61), 1 << 61  # before and after every moment
-_ORDER = ("actor", "time", "target", "declared", "track")
 _MARKS = 1000  # a slice has about so many of the moments that are remembered
 _AT_ONCE = 1_000_000
 
@@ -37,7 +37,9 @@ _AT_ONCE = 1_000_000
 class Slices:
     """Where the events are, and the moments at which slices begin.
 
-    >>> Slices(folder=Path("scratch"), cuts=(5,), marks=(2, 5), step=1, columns=_ORDER[:3]).edges[0][1]
+    >>> Slices(
+    ...     folder=Path("scratch"), cuts=(5,), marks=(2, 5), step=1, columns=("time", "actor", "target")
+    ... ).edges[0][1]
     5
     """
 
@@ -83,6 +85,15 @@ class Slices:
         cuts = sorted({marks[place] for place in range(rows // step, len(marks), max(rows // step, 1))})
         columns = scan.collect_schema().names()
         return cls(folder=folder, cuts=tuple(cuts), marks=tuple(marks), step=step, columns=tuple(columns))
+
+    def sorted_rows(self, number: int) -> pl.DataFrame:
+        """The events of a slice as they stand in the sorted history: between two marks."""
+        start, end = self.edges[number]
+        first = max(bisect_left(self.marks, start) - 1, 0) * self.step
+        last = bisect_left(self.marks, end) * self.step
+        frame = pl.scan_parquet(self.folder / SORTED).slice(first, last - first).collect()
+        low, high = np.searchsorted(frame["time"].to_numpy(), [start, end])
+        return frame[int(low) : int(high)]
 
     def _touched(self, low: int, high: int) -> range:
         """The slices with moments from `low` to before `high`."""
@@ -166,13 +177,14 @@ def store_slice(slices: Slices, number: int) -> None:
     scratch = Scratch(slices.folder)
     if scratch.path(_file(number)).exists():
         return
-    start, end = slices.edges[number]
-    inside = (pl.col("time") >= start) & (pl.col("time") < end)
-    frame = pl.scan_parquet(scratch.path(SORTED)).filter(inside).collect()
-    columns = np.stack([frame[name].to_numpy().astype(np.int64) for name in slices.columns])
-    order = row_order(*(columns[slices.columns.index(name)] for name in _ORDER if name in slices.columns))
+    frame = slices.sorted_rows(number)
+    # Events of one moment are in the order of every table already: only actors are left to bring together.
+    order = row_order(frame["actor"].to_numpy())
+    columns = np.empty((len(slices.columns), frame.height), dtype=np.int64)
+    for place, name in enumerate(slices.columns):
+        columns[place] = frame[name].to_numpy()[order]
     with scratch.whole(_file(number)) as draft, draft.open("wb") as file:
-        np.save(file, columns[:, order])
+        np.save(file, columns)
 
 
 def keep_columns(slices: Slices, number: int, found: Mapping[str, Columns], most: int) -> None:
@@ -190,7 +202,7 @@ def keep_columns(slices: Slices, number: int, found: Mapping[str, Columns], most
 
 
 def frame_of(table: EventTable) -> pl.DataFrame:
-    """The columns of a table, by time.
+    """The columns of a table, by time, and events of one moment as they stand in the table.
 
     >>> from tarry.study.table import event_table
     >>> frame_of(event_table(actor=[1, 1], target=[2, 2], time=[9, 3]))["time"].to_list()

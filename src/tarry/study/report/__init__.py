@@ -15,6 +15,7 @@ from tarry.study.advice import Advice
 from tarry.study.audit import Report
 from tarry.study.charts import audit_charts, threats_of
 from tarry.study.figures import days, number, percent, points, seconds, shown_names
+from tarry.study.further import looked_for
 from tarry.study.practice import MICROSECONDS, Spent
 from tarry.study.report.long_watch import long_watch
 from tarry.study.report.markup import Html, el, items, join, table, whole_page
@@ -94,6 +95,7 @@ def stamp(report: Report) -> dict[str, str]:
         "bots count too": question.without_bots is False,
         "same events once": question.collapse,
         f"at most {question.busy_limit} events of an actor": question.busy_limit is not None,
+        f"claims about {looked_for(question)} alone": bool(looked_for(question)),
     }
     cutoffs = [format_duration(Fraction(cutoff, MICROSECONDS)) for cutoff in question.cutoffs]
     listed = ", ".join(cutoffs) if len(cutoffs) <= _LISTED else f"{cutoffs[0]} to {cutoffs[-1]}"
