@@ -58,7 +58,9 @@ def test_two_posts_are_guessed_to_be_one_persons_and_the_score_is_kept(browser, 
         posts.nth(5).click()
         assert says(page) == "No. One is Ben's, the other Gus's."
         assert page.locator(".guess.wrong").count() == 1
-        assert "right 1 times of 2, with tarry 0 times of 0" in page.inner_text("[data-score-words]")
+        assert (
+            page.inner_text("[data-score-words]") == "Right as it was written: 1 of 2. With tarry: 0 of 0."
+        )
 
 
 def test_with_delays_the_same_posts_lie_elsewhere_and_the_truth_can_be_seen(browser, site):

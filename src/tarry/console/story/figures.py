@@ -116,8 +116,8 @@ def laws() -> Moving:
     picture = Picture(
         "laws", Frame(420, 236, 40, 26, 408, 194), Axis("linear", 0, 2 * _HOUR), Axis("log", 0.01, 0.5)
     )
-    marks = {at: format_duration(at) for at in range(0, 2 * _HOUR + 1, 1200)}
-    picture.axes(marks, _HEIGHTS, _W["laws"]["across"], _W["laws"]["up"])
+    across: dict[float, str] = {at: format_duration(at) for at in range(0, 2 * _HOUR + 1, 1200)}
+    picture.axes(across, _HEIGHTS, _W["laws"]["across"], _W["laws"]["up"])
     kinds = [
         ("area", "path", "area"),
         ("alone", "path", "line alone"),
@@ -166,7 +166,8 @@ def _laws_stop(picture: Picture, epsilon: str) -> Stop:
 def _percent(share: float) -> str:
     """Whole percent; small ones and those near certainty with a word or a digit that tells more."""
     if share > 0.99:
-        return _W["over"].format(share=share_words(0.99, ""))
+        over: str = _W["over"].format(share=share_words(0.99, ""))
+        return over
     return f"{100 * share:.1f} %" if share < 0.1 else share_words(share, "")
 
 
@@ -213,7 +214,7 @@ def gap() -> Moving:
 
 
 def _gap_stop(
-    picture: Picture, dots: list[tuple[float, float]], shares: list[float], bar: int, value: str
+    picture: Picture, dots: Sequence[tuple[float, float]], shares: Sequence[float], bar: int, value: str
 ) -> Stop:
     policy = read_choices({"gap": value}).policy
     band = policy.mechanism().pair.start
@@ -291,7 +292,8 @@ _Rows = list[tuple[int, tuple[float, float, float]]]
 
 def _budget_stop(picture: Picture, rows: _Rows, place: int, waits: tuple[str, str]) -> Stop:
     evenings, nats = rows[place]
-    f, marks = picture.frame, {}
+    f = picture.frame
+    marks: dict[str, dict[str, Any]] = {}
     for column, cost in enumerate(nats):
         x, top = picture.x(column + 0.5), picture.y(exp(min(cost, 50)))
         marks[f"stack-{column}"] = {"x": x - 38, "y": top, "width": 76, "height": max(f.bottom - top, 1.0)}

@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tarry.console.pages import html, page
+from tarry.console.pages import page
 from tarry.console.story.figures import budget, days, delay, gap, laws
 from tarry.console.story.guessing import guessing
 from tarry.console.workbench.page import clock
@@ -36,11 +36,11 @@ def _list(service: HttpService, request: Request) -> Response:
 
 
 async def _story(service: HttpService, request: Request) -> Response:
-    answer = html((await service.call(lambda: page(request, "story.html", _values()))).body)
+    answer = await service.call(lambda: page(request, "story.html", _values()))
     # It is the same for everybody: there is no secret in it that its length could tell.
     answer.headers["Vary"] = "Accept-Encoding"
     if "gzip" in request.headers.get("accept-encoding", ""):
-        answer.body = gzip.compress(answer.body, 6, mtime=0)
+        answer.body = gzip.compress(bytes(answer.body), 6, mtime=0)
         answer.headers["Content-Encoding"] = "gzip"
         answer.headers["Content-Length"] = str(len(answer.body))
     return answer
