@@ -24,7 +24,7 @@ from tarry.console.workbench.instrument import about, share_words
 from tarry.console.workbench.page import clock
 from tarry.core.exact import parse_duration
 
-__all__ = ["Guessing", "Post", "guessing"]
+__all__ = ["Dot", "Guessing", "guessing"]
 
 _POSTS, _ROWS = 14, 7
 _END_S = 90 * 60
@@ -35,7 +35,7 @@ SIDES = ("without", "delayed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Post:
+class Dot:
     """Who wrote it, and where it is drawn, without delays and with them.
 
     >>> guessing().posts[0].person
@@ -55,7 +55,7 @@ class Guessing:
     'Blind guesses are right 9 % of the time.'
     """
 
-    posts: tuple[Post, ...]
+    posts: tuple[Dot, ...]
     pictures: dict[str, str]
     sentence: str
 
@@ -93,7 +93,7 @@ def _axes(name: str) -> Picture:
     return picture
 
 
-def _placed(acts: tuple[EveningAct, ...], at: list[tuple[int, int]]) -> tuple[Post, ...]:
+def _placed(acts: tuple[EveningAct, ...], at: list[tuple[int, int]]) -> tuple[Dot, ...]:
     """Each in a row that has room for it on both pictures: how high a post is drawn says nothing."""
     picture = _axes("observer")
     rows: list[list[tuple[int, int]]] = [[] for _ in range(_ROWS)]
@@ -104,7 +104,7 @@ def _placed(acts: tuple[EveningAct, ...], at: list[tuple[int, int]]) -> tuple[Po
         rows[row].append(moments)
         y = picture.y(row + 0.5)
         first, second = ((picture.x(moment), y) for moment in moments)
-        posts.append(Post(person=PEOPLE[act.person], at_s=moments, places=(first, second)))
+        posts.append(Dot(person=PEOPLE[act.person], at_s=moments, places=(first, second)))
     return tuple(posts)
 
 
@@ -112,7 +112,7 @@ def _is_apart(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return all(abs(here - there) >= _APART_S for here, there in zip(one, other, strict=True))
 
 
-def _picture(posts: tuple[Post, ...], side: str) -> str:
+def _picture(posts: tuple[Dot, ...], side: str) -> str:
     """Dots; who wrote them is in a group of its own, which a script hides until it is asked for."""
     place = SIDES.index(side)
     picture = _axes("observer" if side == "without" else "observer-delayed")
