@@ -57,6 +57,7 @@ __all__ = [
     "Timing",
     "prospect",
     "prospect_of",
+    "shown_id",
     "timing_of",
 ]
 
@@ -411,3 +412,12 @@ def prospect_of(
         return Prospect(lone, lone)
     batched = release_ticks(arrival, draws, batched=1, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
+
+
+def shown_id(post: int) -> str:
+    """The id of a post, as it is shown.
+
+    >>> shown_id(255)
+    '00000000000000ff'
+    """
+    return f"{post:016x}"
