@@ -15,6 +15,7 @@ from tarry.study.best_cutoff import best_score
 from tarry.study.charts.curves import adoption_chart
 from tarry.study.practice import MICROSECONDS
 from tarry.study.replay import replay
+from tarry.study.runs import spread
 from tarry.study.table import event_table
 
 DAY = 86_400 * MICROSECONDS
@@ -40,7 +41,7 @@ def test_nobody_and_everybody_are_nothing_and_the_policy(crowd):
     farthest = WINDOW + 2 * int((release - crowd.time).max())
     for point, seen in zip(found.points, (crowd.time, release), strict=True):
         best = best_score(lambda cutoffs, seen=seen: cutoff_attack(truth, seen, cutoffs), seen, farthest)
-        assert point.right == best.right_person
+        assert point.right == spread([best.right_person])
     assert [point.adopters for point in found.points] == [0, crowd.actors]
     assert found.points[0].right_adopters is None
     assert found.points[1].right_others is None
@@ -51,8 +52,22 @@ def test_taking_part_is_worth_it_also_where_few_do(crowd):
     points = adoption(crowd, PRACTICE, shares=[Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]).points
 
     for point in points:
-        assert point.right_adopters < point.right_others / 2
+        assert point.right_adopters.high < point.right_others.low / 2
         assert point.adopters + point.others == crowd.actors
+
+
+def test_figures_are_means_over_draws_with_their_ranges(crowd):
+    """Each draw has delays and adopters of its own; with nobody taking part they are all alike."""
+    shares = [Fraction(0), Fraction(1, 2)]
+    first = adoption(crowd, PRACTICE, shares=shares, draws=1, seed=3).points[1].right
+    found = adoption(crowd, PRACTICE, shares=shares, draws=2, seed=3)
+    nobody, half = found.points
+    rows = [row for row in adoption_chart(found).data.values if row["part"]]
+
+    assert nobody.right.low == nobody.right.high
+    assert half.right.low < half.right.mean < half.right.high
+    assert first.mean in (half.right.low, half.right.high)
+    assert (half.right.low, half.right.high) in [(row["low"], row["high"]) for row in rows]
 
 
 def test_a_share_that_cannot_be_is_refused(crowd):

@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     need_study()
     from tarry.study.adoption import adoption  # noqa: PLC0415 - only where the study is installed
     from tarry.study.replay import replay  # noqa: PLC0415 - likewise
+    from tarry.study.runs import spread_percent  # noqa: PLC0415 - likewise
 
     shares = [parse_number(part, "--shares") / 100 for part in arguments.shares.split(",") if part.strip()]
     practice = replay(named_policy(arguments.policy), Path(arguments.policy).name)
@@ -80,13 +81,16 @@ def run(arguments: argparse.Namespace) -> None:
             [
                 percent(point.share),
                 f"{point.adopters:,}",
-                percent(point.right),
-                percent(point.right_adopters),
-                percent(point.right_others),
+                spread_percent(point.right),
+                spread_percent(point.right_adopters),
+                spread_percent(point.right_others),
             ]
             for point in found.points
         ],
     )
     print("\nright: how often the best claims that find a tenth of the linked pairs are about one person")
-    print("a wrong claim is about two people, and counts for both of them\n")
+    print("a wrong claim is about two people, and counts for both of them")
+    if arguments.draws > 1:
+        print("in brackets: the least and the most over the draws, of delays and of who takes part")
+    print()
     print_sentences("in short", found.sentences or ["No claim finds enough: there is nothing to compare."])

@@ -7,7 +7,6 @@ acts of a person, so whoever takes part is delayed as if everybody did; the othe
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tarry.study.busy import check_crowds
 from tarry.study.figures import percent
 from tarry.study.person import claims_about, own_pairs
 from tarry.study.practice import MICROSECONDS, Practice
-from tarry.study.runs import Progress
+from tarry.study.runs import Progress, Spread, spread, spread_percent
 from tarry.study.table import EventTable
 
 __all__ = ["SHARES", "Adoption", "AdoptionPoint", "adoption"]
@@ -34,29 +33,27 @@ SHARES = tuple(Fraction(quarters, 4) for quarters in range(5))
 
 @dataclass(frozen=True, kw_only=True)
 class AdoptionPoint:
-    """One share of people who take part; means over the draws.
+    """One share of people who take part; means and ranges over the draws.
 
-    >>> AdoptionPoint(
-    ...     share=0.5, adopters=2, others=2, right=0.3, right_adopters=0.2, right_others=0.4
-    ... ).others
-    2
+    >>> rights = {name: spread([0.2, 0.3]) for name in ("right", "right_adopters", "right_others")}
+    >>> AdoptionPoint(share=0.5, adopters=2, others=2, **rights).right.high
+    0.3
     """
 
     share: float  # of people who take part
     adopters: int
     others: int
-    right: float | None  # how often the best claims are right about the person; None: nothing is claimed
-    right_adopters: float | None  # the same of claims that are about an act of somebody who takes part
-    right_others: float | None  # the same of claims that are about an act of anybody else
+    right: Spread | None  # how often the best claims are right about the person; None: nothing is claimed
+    right_adopters: Spread | None  # the same of claims that are about an act of somebody who takes part
+    right_others: Spread | None  # the same of claims that are about an act of anybody else
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adoption:
     """How the claims about both kinds of people fare, share by share.
 
-    >>> point = AdoptionPoint(
-    ...     share=1.0, adopters=2, others=0, right=0.3, right_adopters=0.3, right_others=None
-    ... )
+    >>> rights = {"right": spread([0.3]), "right_adopters": spread([0.3]), "right_others": None}
+    >>> point = AdoptionPoint(share=1.0, adopters=2, others=0, **rights)
     >>> Adoption(practice="mine", points=(point,)).as_dict()["points"][0]["adopters"]
     2
     """
@@ -74,8 +71,8 @@ class Adoption:
         ]
         return [
             f"Where {percent(point.share)} of people take part, claims about them are right "
-            f"{percent(point.right_adopters)} of the time, and claims about the others "
-            f"{percent(point.right_others)}."
+            f"{spread_percent(point.right_adopters)} of the time, and claims about the others "
+            f"{spread_percent(point.right_others)}."
             for point in known
         ]
 
@@ -127,7 +124,7 @@ def adoption(
                 adopters=adopters,
                 others=table.actors - adopters,
                 **{
-                    name: _mean([one[place] for one in rights])
+                    name: spread([one[place] for one in rights])
                     for place, name in enumerate(("right", "right_adopters", "right_others"))
                 },
             )
@@ -154,8 +151,3 @@ def _shares(own: IntArray, about: IntArray, adopts: BoolArray) -> Iterator[float
     for group in (adopts, ~adopts):
         claims = int(about[group].sum())
         yield int(own[group].sum()) / claims if claims else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

@@ -127,10 +127,12 @@ def posterior_chart(report: Report) -> alt.LayerChart:
 def adoption_chart(found: Adoption) -> alt.LayerChart:
     """How often claims are right, over the share of people who take part: about them, and the others.
 
+    Strokes reach from the least to the most over the draws.
+
     >>> from tarry.study.adoption import AdoptionPoint
-    >>> point = AdoptionPoint(
-    ...     share=0.5, adopters=2, others=2, right=0.3, right_adopters=0.2, right_others=0.4
-    ... )
+    >>> from tarry.study.runs import spread
+    >>> rights = {name: spread([0.2, 0.3]) for name in ("right", "right_adopters", "right_others")}
+    >>> point = AdoptionPoint(share=0.5, adopters=2, others=2, **rights)
     >>> len(adoption_chart(Adoption(practice="mine", points=(point,))).data.values)
     3
     """
@@ -140,19 +142,20 @@ def adoption_chart(found: Adoption) -> alt.LayerChart:
         "all claims": "right",
     }
     rows = [
-        {"line": name, "part": point.share, "right": getattr(point, key)}
+        {"line": name, "part": point.share, "right": right.mean, "low": right.low, "high": right.high}
         for point in found.points
         for name, key in lines.items()
-        if getattr(point, key) is not None
+        if (right := getattr(point, key)) is not None
     ]
     x = alt.X("part:Q", **percent_axis("people who take part"))
     y = alt.Y(
-        "right:Q", **percent_axis("claims right about the person", nice_top([row["right"] for row in rows]))
+        "right:Q", **percent_axis("claims right about the person", nice_top([row["high"] for row in rows]))
     )
     style = line_style(list(lines), (*SERIES[:2], LIGHT["faint"]))
     base = plot(rows).encode(x=x, y=y, color=style["color"], tooltip=hints("line:N", "part:Q", "right:Q"))
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=style["shape"])
-    return styled(base.mark_line(strokeWidth=2), points, rows_of_legend=3)
+    ranges = base.mark_rule(strokeWidth=1.5, opacity=0.8).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    return styled(base.mark_line(strokeWidth=2), ranges, points, rows_of_legend=3)
 
 
 # Labels nearer to each other than this part of either axis would run into one another.
