@@ -68,7 +68,17 @@ def test_other_options_are_refused(tmp_path):
     )
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "error: scripts/serve knows --port N and nothing else.\n"
+    assert done.stderr == "error: scripts/serve does not know '--epsilon 2': see scripts/serve --help.\n"
+
+
+def test_its_help_makes_nothing_and_names_its_option(tmp_path):
+    """Before an environment is made, from any folder."""
+    done = subprocess.run(
+        [ROOT / "scripts" / "serve", "--help"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert "--port N" in done.stdout
+    assert done.stderr == ""
 
 
 def test_a_port_that_is_no_port_ends_it(tmp_path):

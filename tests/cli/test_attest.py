@@ -149,8 +149,15 @@ def test_pairs_of_any_policy_add_up(capsys):
     assert 2 < found["best"]["epsilon_at_least"] < 3
 
 
+GATEWAY = ["--gateway", "http://127.0.0.1:9", "--space", "lab", "--token-file", "token"]
 REFUSED = [
     (["--epsilon", "1", "--gap", "11m", "--baseline", "jitter:1m", "--program", "x"], "are two mechanisms"),
+    (
+        [*GATEWAY, "--season", "3"],
+        "--season is attested without a gateway: leave out --gateway or --season",
+    ),
+    ([*GATEWAY, "--code", "mine:releases"], "--code is attested without a gateway"),
+    (GATEWAY[:4], "no token-file is given for the gateway: use --token-file"),
     (["--epsilon", "1", "--gap", "11m", "--program", " "], "--program names no program"),
     (["--epsilon", "1", "--gap", "11m", "--program", "/no/such/program"], "did not answer with a line"),
     (["--epsilon", "1", "--gap", "11m", "--season"], "the policy is for no season: say how many pairs"),

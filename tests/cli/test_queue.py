@@ -1,6 +1,7 @@
 """`tarry queue`: what waits and what is parked, for its owner, and how much of the promise is spent."""
 
 import io
+import re
 import sys
 
 from contracts.shell import ALL_GONE, SLOW
@@ -43,10 +44,12 @@ def test_a_table_tells_id_target_outlet_and_moment(quiet):
     """Each waiting act is one line; sentences say that no keeper runs, and that it lies encrypted."""
     told = quiet.ask("run", "--target", "paper-3", "--", "true")
     _, out, _ = quiet.say("queue")
-    head, line, encrypted, rest = out.splitlines()
+    head, line, outputs, encrypted, rest = out.splitlines()
 
     assert head.split() == ["id", "target", "by", "what", "leaves"]
     assert line.split()[:4] == [told["id"][:8], "paper-3", "command", "true"]
+    assert re.search(r"\d\d:\d\d:\d\d [A-Z]{2,5}$|\d\d:\d\d:\d\d [+-]\d\d$", line)  # the zone is named
+    assert outputs == f"what commands print lands in {quiet.home.outputs}"
     assert rest == "no keeper runs: nothing leaves until one does (tarry keeper)"
     assert encrypted == f"What waits is encrypted, with the key in {quiet.home.key_path}."
 
@@ -73,7 +76,7 @@ def test_with_a_keeper_nothing_is_complained_of(quiet):
         _, out, _ = quiet.say("queue")
         told = quiet.ask("queue")
 
-    assert len(out.splitlines()) == 3
+    assert len(out.splitlines()) == 4
     assert told["keeper"] is True
 
 
@@ -89,6 +92,7 @@ def test_the_json_tells_no_arrival(quiet):
         "outlet": "command",
         "what": "true",
         "account": None,
+        "output": told["output"],
         "earliest_at": told["earliest_at"],
         "latest_at": told["latest_at"],
         "problem": None,
@@ -101,7 +105,7 @@ def test_what_is_parked_says_why(quiet):
     told = quiet.ask("run", "--target", "x", "--", "sh", "-c", "exit 3")
     quiet.pass_ticks(ALL_GONE)
     _, out, _ = quiet.say("queue")
-    _, line, problem, _ = out.splitlines()
+    _, line, problem, *_ = out.splitlines()
 
     assert line.split() == [told["id"][:8], "x", "command", "sh", "-c", "'exit", "3'", "parked"]
     assert problem == f"{told['id'][:8]}: the command ended with 3; what it printed is in {told['output']}"
@@ -206,7 +210,7 @@ def test_what_holds_everything_up_is_told(quiet, monkeypatch):
     quiet.pass_ticks(ALL_GONE)
     posts = quiet.ask("queue")["posts"]
     (holding,) = [post["id"] for post in posts if post["holds_up"]]
-    last = quiet.say("queue")[1].splitlines()[-3]
+    last = quiet.say("queue")[1].splitlines()[-4]
 
     assert last.startswith(f"{holding[:8]} is tried again: everything of yours that waits has moved later")
     assert last.endswith("repair what is wrong, or tarry withdraw it")

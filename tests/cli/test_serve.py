@@ -102,3 +102,18 @@ def test_settings_come_from_a_file_as_well(operator, monkeypatch, tmp_path):
     wrong = operator.file("wrong.toml", "prot = 1\n")
     told = "tarry serve: unknown setting prot: did you mean port?"
     assert operator.refusal("serve", "--config", wrong) == told
+
+
+def test_several_processes_on_sqlite_are_refused(operator):
+    operator.add_space()
+    assert operator.refusal("serve", "--processes", "2") == (
+        f"tarry serve: several processes need PostgreSQL, not the SQLite file {str(operator.database)!r}: "
+        "leave --processes at 1"
+    )
+
+
+@pytest.mark.parametrize("number", ["0", "65", "x"])
+def test_a_wrong_number_of_processes_is_refused(operator, number):
+    assert operator.refusal("serve", "--processes", number).startswith(
+        f"tarry serve: --processes must be a whole number from 1 to 64, not {number!r}"
+    )

@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
-from itertools import count
+from itertools import count, cycle
 from threading import Event
 from unittest.mock import patch
 
-from starlette.types import Message
+from starlette.applications import Starlette
+from starlette.types import Message, Receive, Scope, Send
 
 from contracts.aimed import Coins, Wanted, aims
 from contracts.asgi import SCOPE, Answer, call
@@ -26,6 +27,7 @@ from tarry.gateway.database import open_store
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.limits import Limits
 from tarry.gateway.monitoring import metrics, read_status
+from tarry.gateway.shared_memory import SharedMemory
 from tarry.gateway.space_changes import add_space, adopt_delays
 from tarry.keep.errors import Refused
 from tarry.keep.keeper import Keeper, Patience
@@ -87,10 +89,28 @@ class Desk(ListOutlet):
         super().deliver(release)
 
 
-class Town:
-    """A gateway in memory with three spaces, its keeper, and everybody who looks at it."""
+class InTurn:
+    """The processes of one server, each with an app of its own, that answer by turns."""
 
-    def __init__(self, *, policy: Policy = POLICY, limits: Limits | None = None) -> None:
+    def __init__(self, apps: Iterable[Starlette]) -> None:
+        self.apps = tuple(apps)
+        self._turns = cycle(self.apps)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whose turn it is."""
+        await next(self._turns)(scope, receive, send)
+
+
+class Town:
+    """A gateway in memory with three spaces, its keeper, and everybody who looks at it.
+
+    Its server has one process, or several that answer by turns and share their counters. Each has a gateway
+    of its own, as processes have, over one store.
+    """
+
+    def __init__(
+        self, *, policy: Policy = POLICY, limits: Limits | None = None, processes: int = 1
+    ) -> None:
         self.policy, self.clock, self.coins, self.keys = (
             policy,
             ManualClock(),
@@ -101,10 +121,17 @@ class Town:
         self.tick, self.first = 0, self.clock.wall // 1_000_000 // int(policy.tick)
         self._aims = aims(write_policy(policy))
         self._found()
-        self.gateway = Gateway(
-            self.store, self.keys, self.clock, outlets={"desk": Desk()}, entropy=self.coins
+        desk = Desk()
+        self.gateway, *others = (
+            Gateway(self.store, self.keys, self.clock, outlets={"desk": desk}, entropy=self.coins)
+            for _ in range(processes)
         )
-        self.app = create_app(self.gateway, limits=limits, tell=self.lines.append)
+        self.memory = SharedMemory(processes=processes, streams=200, connections=2000)
+        shared = map(self.memory.counters, range(processes)) if others else [None]
+        self.app = InTurn(
+            create_app(each, limits=limits, tell=self.lines.append, counters=counters)
+            for each, counters in zip((self.gateway, *others), shared, strict=True)
+        )
         self.keeper = Keeper(self.gateway.vault, tell=self.lines.append)
         self.releaser, self.patiently = Releaser(self.gateway.vault), Patience(Event(), self.lines.append)
         self.stream, self._told, self.seen = bytearray(), asyncio.Event(), Transcript()
@@ -202,7 +229,9 @@ class Town:
             root.removeHandler(listener)
             leaving.set()
             await follower
-            await asyncio.to_thread(self.app.state.service.close)
+            for app in self.app.apps:
+                await asyncio.to_thread(app.state.service.close)
+            self.memory.close()
 
     async def _follow(self, leaving: asyncio.Event) -> None:
         asked = deque([{"type": "http.request", "body": b"", "more_body": False}])

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from tarry.gateway import server
+from tarry.gateway import connection, server
 from tarry.gateway.app import create_app
 from tarry.gateway.feed import FeedOutlet
 from tarry.gateway.limits import Limits
@@ -58,7 +58,7 @@ def test_a_head_that_never_ends_is_cut_off(port, kind):
 @pytest.mark.parametrize("begin", [b"", GET, b"GET"])
 def test_a_head_that_does_not_come_is_not_waited_for(port, monkeypatch, begin):
     """Connections are not endless either."""
-    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    monkeypatch.setattr(connection, "HEAD_S", 0.2)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
         line.sendall(begin)
 
@@ -67,7 +67,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(port, monkeypatch, begin):
 
 def test_the_next_head_on_the_same_connection_is_held_to_the_same(port, monkeypatch):
     """The first one was whole."""
-    monkeypatch.setattr(server, "HEAD_S", 0.5)
+    monkeypatch.setattr(connection, "HEAD_S", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
         line.sendall(GET + b"\r\n" + GET)
         told = heard(line)
@@ -109,7 +109,7 @@ ASKS = {
 @pytest.mark.parametrize("how", ASKS)
 def test_a_reader_who_reads_nothing_is_cut_off(full, monkeypatch, wait_until, how):
     """What waits for it does not wait for ever, and what was begun for it ends."""
-    monkeypatch.setattr(server, "WRITE_S", 0.2)
+    monkeypatch.setattr(connection, "WRITE_S", 0.2)
     state = full._server.server_state
     with socket.socket() as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -122,7 +122,7 @@ def test_a_reader_who_reads_nothing_is_cut_off(full, monkeypatch, wait_until, ho
 
 def test_one_who_reads_gets_everything_however_long_it_takes(full, monkeypatch):
     """A reader is not slow because an answer is long."""
-    monkeypatch.setattr(server, "WRITE_S", 0.05)
+    monkeypatch.setattr(connection, "WRITE_S", 0.05)
     with full.client() as client:
         for _ in range(5):
             assert len(client.get("/v1/spaces/talk/feed").json()["items"][0]["content"]) == 1 << 20
@@ -145,7 +145,7 @@ def test_a_refused_body_is_not_read_to_its_end(port):
 
 def test_nor_is_it_waited_for(port, monkeypatch):
     """Though a byte comes now and then."""
-    monkeypatch.setattr(server, "LEFT_S", 0.2)
+    monkeypatch.setattr(connection, "LEFT_S", 0.2)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
         line.sendall(b"POST /v1/spaces/talk/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n")
         assert line.recv(1 << 16).startswith(b"HTTP/1.1 401")
@@ -156,7 +156,7 @@ def test_nor_is_it_waited_for(port, monkeypatch):
 
 def test_a_body_that_ends_soon_after_its_answer_leaves_the_connection_open(port, monkeypatch):
     """The next request on it is answered."""
-    monkeypatch.setattr(server, "LEFT_S", 0.0)
+    monkeypatch.setattr(connection, "LEFT_S", 0.0)
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
         line.sendall(b"POST /v1/spaces/talk/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n")
         assert line.recv(1 << 16).startswith(b"HTTP/1.1 401")

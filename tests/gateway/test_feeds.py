@@ -324,7 +324,7 @@ def test_one_client_has_a_share_of_the_streams(tmp_path, new_server, wait_until)
         assert opened.enter_context(client.stream("GET", path, headers=yours)).status_code == 200
     wait_until(lambda: streams.listeners == 0)
 
-    assert streams._clients == {}
+    assert streams._places.total() == 0
 
 
 def test_a_stream_ends_before_its_client_is_forgotten(served, listen, events, monkeypatch):

@@ -6,6 +6,7 @@ same on both sides. `test_leaks_found.py` shows that the same comparison finds w
 """
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,15 @@ from tarry.core.history import History
 from tarry.core.labels import label_events
 from tarry.core.policy import Policy
 from tarry.gateway.limits import Limits
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1, 2], ids=["one process", "two processes"])
+def processes(request):
+    """The same of a server with one process, and with two that answer by turns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("contracts.watching.Town", partial(Town, processes=request.param))
+        yield
+
 
 HOLD = POLICY.hold_ticks
 LAST = POLICY.mechanism().pair.batched.maximum

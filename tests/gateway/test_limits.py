@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarry.core.errors import BadInput
+from tarry.gateway.counters import MOST_OWNERS
 from tarry.gateway.limits import (
-    _MOST_OWNERS,
     KEY_S,
     ClientNames,
     ConnectionSlots,
@@ -268,10 +268,10 @@ def test_a_proxy_and_this_machine_may_have_all_of_them(peer):
 def test_clients_without_end_take_no_memory_without_end_and_get_nobody_refused():
     buckets = RateLimiter(Limits(rate_per_s=0.001, burst=1), now=lambda: 0.0)
     buckets.take("me")
-    for number in range(_MOST_OWNERS + 5):
+    for number in range(MOST_OWNERS + 5):
         buckets.take(f"{number}")
         if number % 1000 == 0:
             with pytest.raises(TooManyRequests):  # still known: whoever asks is not the one to be forgotten
                 buckets.take("me")
 
-    assert len(buckets._levels) == _MOST_OWNERS
+    assert len(buckets._levels._levels) == MOST_OWNERS

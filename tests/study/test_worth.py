@@ -1,5 +1,6 @@
 """What a habit is worth: formulas against simulation, bounds where there are none, and what is cheaper."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -13,6 +14,9 @@ from tarry.core.plugins import names
 from tarry.core.policy import Policy
 from tarry.study.baselines import baseline, habit
 from tarry.study.practice import observer
+from tarry.study.synth import synthesize
+from tarry.study.synth_recipes import Recipe
+from tarry.study.table import event_table
 from tarry.study.worth import habit_of, waits_of, worth_of
 
 USUAL = Policy(epsilon="1", gap="36m", window="5m")
@@ -133,3 +137,50 @@ def test_a_policy_is_worth_what_it_promises():
 def test_what_is_no_habit_is_refused():
     with pytest.raises(BadInput, match="unknown practice 'prayer'"):
         worth_of("prayer", policy=USUAL)
+
+
+# --- on a history ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def month():
+    """A made-up month in which people batch."""
+    made = synthesize(Recipe(events=1_500, actors=60, bots=0), seed=3)
+    return event_table(actor=made.actor, target=made.target, time=made.time)
+
+
+def right(found, name):
+    return {line.observer: line.right_person.mean for line in found.lines if line.policy == name}
+
+
+def test_what_is_named_on_a_history_is_at_least_as_good_in_each(month):
+    """It promises as much, waits less, and lets no more claims be right than the habit or strangers do."""
+    found = worth_of("exponential 10h", policy=replace(USUAL, gap="11m"), history=month)
+    (ours,) = {line.policy for line in found.lines} - {"nothing", "poisson:10h"}
+    theirs, instead = right(found, "poisson:10h"), right(found, ours)
+    delay = {line.policy: line.mean_s for line in found.lines}
+
+    assert found.instead is not None
+    assert theirs.keys() == instead.keys() == {"notified", "poller:10m", "archive"}
+    strangers = {line.observer: line.reference for line in found.lines if line.policy == ours}
+    assert all(instead[who] <= max(theirs[who], strangers[who]) for who in theirs)
+    assert delay[ours] < delay["poisson:10h"]
+
+
+def test_a_policy_that_promises_more_is_not_named_where_more_claims_are_right(month):
+    """By promises alone a mix of six hours is easily replaced."""
+    alone = worth_of("mix:6h", policy=USUAL)
+    found = worth_of("mix:6h", policy=USUAL, history=month)
+
+    assert alone.instead is not None
+    assert found.instead is None
+    assert found.verdict.startswith("none: those that promise as much and wait less")
+    for name in {line.policy for line in found.lines} - {"nothing", "mix:6h"}:
+        assert any(right(found, name)[who] > right(found, "mix:6h")[who] for who in right(found, name))
+
+
+def test_doing_nothing_is_measured_once(month):
+    found = worth_of("nothing", policy=USUAL, history=month)
+
+    assert [line.policy for line in found.lines] == ["nothing"] * 3
+    assert found.verdict == "none: it is cheaper than any promise"

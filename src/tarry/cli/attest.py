@@ -117,6 +117,9 @@ def _attest_gateway(arguments: argparse.Namespace) -> "Attestation":
         if getattr(arguments, name) is None:
             flag = name.replace("_", "-")
             raise BadInput(f"no {flag} is given for the gateway", f"use --{flag}")
+    for name in ("season", "baseline", "code", "program"):
+        if getattr(arguments, name) is not None:
+            raise BadInput(f"--{name} is attested without a gateway", f"leave out --gateway or --{name}")
 
     from tarry.study.attest.running import RunningSpace, attest_space  # noqa: PLC0415 - loads numpy
 

@@ -86,7 +86,7 @@ def hand_in(
     home = Home.of(os.environ)
     output = home.output_of(gate, receipt.post) if post["outlet"] == "command" else None
     print_receipt(receipt, output, started=see_to_keeper(home), as_json=arguments.json, note=note)
-    return wait_for(gate, receipt) if arguments.wait else 0
+    return wait_for(gate, receipt, as_json=arguments.json) if arguments.wait else 0
 
 
 def open_gate(arguments: argparse.Namespace) -> Gate:
@@ -154,7 +154,7 @@ def shown_id(post: int) -> str:
 
 
 def release_text(status: Status) -> str:
-    """When a post leaves, in local time.
+    """When a post leaves, in local time with the name of its zone.
 
     >>> release_text(Status(state="waiting", earliest=None, latest=None, tick=Fraction(1)))
     'soon'
@@ -162,9 +162,10 @@ def release_text(status: Status) -> str:
     if status.between is None:
         return "soon"
     early, late = map(_local, status.between)
+    first, last = f"{early:%Y-%m-%d %H:%M:%S}", f"{late:%Y-%m-%d %H:%M:%S %Z}"
     if status.in_between:
-        return f"between {early} and {late}"
-    return early if early == late else f"{early} or {late}"
+        return f"between {first} and {last}"
+    return last if early == late else f"{first} or {last}"
 
 
 def see_to_keeper(home: Home, *, quietly: bool = False) -> bool:
@@ -277,12 +278,14 @@ def _start_keeper(home: Home) -> None:
             )
 
 
-def wait_for(gate: Gate, receipt: Receipt) -> int:
-    """Until it has left; 1 if it did not."""
+def wait_for(gate: Gate, receipt: Receipt, *, as_json: bool = False) -> int:
+    """Until it has left; 1 if it did not. As JSON a second object, after the receipt, says how it ended."""
     pause = min(1.0, float(gate.policy.tick))
     while (status := gate.status(receipt.secret)).state == "waiting":
         time.sleep(pause)
         see_to_keeper(Home.of(os.environ), quietly=True)  # should it have died meanwhile
+    if as_json:
+        print_json({"id": shown_id(receipt.post), "state": status.state, "problem": status.problem})
     if status.state == "released":
         return 0
     print(f"tarry: it is {status.state}: {status.problem or 'taken back'}", file=sys.stderr)
@@ -308,5 +311,5 @@ def introduction(policy: Policy, home: Home) -> str:
     )
 
 
-def _local(seconds: Fraction) -> str:
-    return f"{datetime.fromtimestamp(float(seconds), tz=UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+def _local(seconds: Fraction) -> datetime:
+    return datetime.fromtimestamp(float(seconds), tz=UTC).astimezone()

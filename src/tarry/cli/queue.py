@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(
             {
-                "posts": [_act_json(act) for act in acts],
+                "posts": [_act_json(act, _output(home, owned, act)) for act in acts],
                 "keeper": kept,
                 "encrypted": encrypted,
                 "batched_acts": batched,
@@ -112,6 +112,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
         return
     _print_acts(acts)
+    if any(act.row["outlet"] == "command" for act in acts):
+        print(f"what commands print lands in {home.outputs}")
     if owned is not None and (acts or not encrypted):
         print(encryption_note(home, encrypted=bool(encrypted)))
     if not kept and any(act.state == "waiting" for act in acts):
@@ -162,7 +164,14 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             print(f"{holding} is tried again: {moved}; {way}")
 
 
-def _act_json(act: _Act) -> dict[str, object]:
+def _output(home: Home, gate: Gate | None, act: _Act) -> str | None:
+    """Where the output of a command will be; None for what is no command."""
+    if gate is None or act.row["outlet"] != "command":
+        return None
+    return str(home.output_of(gate, act.row["id"]))
+
+
+def _act_json(act: _Act, output: str | None) -> dict[str, object]:
     early, late = act.status.between or (None, None)
     return {
         "id": act.id,
@@ -171,6 +180,7 @@ def _act_json(act: _Act) -> dict[str, object]:
         "outlet": act.row["outlet"],
         "what": what_of(act.row["outlet"], act.options),
         "account": account_in(act.options),
+        "output": output,
         "earliest_at": early,
         "latest_at": late,
         **in_between(act.status),

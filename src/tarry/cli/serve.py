@@ -2,9 +2,11 @@
 
 It listens to this machine alone unless --host or the settings say otherwise; put a proxy with TLS before
 it. It releases as well, unless `workers_in_server` is 0 and `tarry worker` does. Logs are lines of JSON on
-standard error, and no request writes one. SIGTERM and Ctrl-C end it when what was begun is done.
+standard error, and no request writes one. SIGTERM and Ctrl-C end it when what was begun is done. On
+PostgreSQL several processes can answer at one address, so that cores add up.
 
   tarry serve --port 8420
+  tarry serve --processes 4
 """
 
 import argparse
@@ -36,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="listen at this address of the machine (default: 127.0.0.1, this machine alone)",
         ),
         Argument("--port", metavar="N", help="listen at this port; 0 takes a free one (default: 8420)"),
+        Argument(
+            "--processes",
+            metavar="N",
+            help="let N processes answer, with the same limits and one set of workers; needs PostgreSQL "
+            "(default: 1)",
+        ),
         Argument("--demo", metavar="SPACE", help="fill this space's empty feed with a made-up evening"),
         SETTINGS,
     )
@@ -46,9 +54,13 @@ def run(arguments: argparse.Namespace) -> None:
     from tarry.gateway.app import create_app  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
     from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
+    from tarry.gateway.processes import check_several, serve_together  # noqa: PLC0415 - likewise
     from tarry.gateway.server import ThreadGroup, serve  # noqa: PLC0415 - likewise
 
     config, running = _at_address(config_from(arguments), arguments.host, arguments.port), ThreadGroup()
+    if arguments.processes is not None:
+        config = replace(config, processes=whole_number(arguments.processes, "--processes", 1, 64))
+    check_several(config)
 
     def announce(address: str) -> None:
         print(
@@ -65,7 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
             from tarry.console.evening import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
-    serve(gateway, config, Log(), running, announce, make_app=make_app)
+    run_server = serve if config.processes == 1 else serve_together
+    run_server(gateway, config, Log(), running, announce, make_app=make_app)
 
 
 def _at_address(config: Config, host: str | None, port: str | None) -> Config:

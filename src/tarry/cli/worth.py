@@ -4,7 +4,8 @@ HABIT is a phrase ("round to day", "jitter 5m-15m", "exponential 1h x 3", "timed
 a baseline, or a policy file. Delta is the least with which --epsilon holds for acts that might have come
 up to --gap later: exactly where a formula is known, else at least so much, seen from releases. The policy
 that is named instead promises as much to each observer, and waits less on average. With --history the same
-is attacked on real acts.
+is attacked on real acts, and with that policy no more claims may be right, whoever watches, than with the
+habit, or than are right of pairs that nobody batched.
 
   tarry worth jitter 5m-15m --gap 11m
   tarry worth "exponential 1h x 3" --gap 11m --epsilon 0.5
@@ -55,34 +56,17 @@ def run(arguments: argparse.Namespace) -> None:
         found = worth_of(
             read_policy_path(text) if Path(text).suffix == ".toml" else text,
             policy=policy,
+            history=arguments.history,
             allow_code=arguments.allow_code,
             progress=progress,
         )
-    lines = [] if arguments.history is None else _linkage(arguments, text)
     if arguments.json:
-        print_json(found.as_json() | {"linkage": [line.as_dict() for line in lines]})
+        print_json(found.as_json())
     else:
-        _print(found, lines)
+        _print(found)
 
 
-def _linkage(arguments: argparse.Namespace, text: str) -> "list[Line]":
-    """How often claims about the person are right, on a history."""
-    from tarry.study.audit import audit  # noqa: PLC0415 - needs the study extra
-    from tarry.study.question import Question  # noqa: PLC0415
-    from tarry.study.replay import replay  # noqa: PLC0415
-    from tarry.study.worth import habit_of  # noqa: PLC0415
-
-    toml = Path(text).suffix == ".toml"
-    question = Question(
-        practices=["nothing", replay(read_policy_path(text)) if toml else habit_of(text)],
-        observers=("notified", "poller:10m", "archive"),
-        window=arguments.window,
-        different=False,
-    )
-    return audit(arguments.history, question).lines
-
-
-def _print(found: "Worth", lines: "list[Line]") -> None:
+def _print(found: "Worth") -> None:
     longest = found.waits.longest_s
     waits = (
         f"delays of {rounded(Fraction(found.waits.mean_s))} on average, "
@@ -90,11 +74,14 @@ def _print(found: "Worth", lines: "list[Line]") -> None:
     )
     print_sentences(found.name, [*map(str, found.to), waits])
     print(f"the cheapest policy that is at least as good: {found.verdict}")
-    if lines:
+    if found.lines:
         print()
         print_table(
-            ["practice", "observer", "right about the person", "anyway, that day"],
-            [[line.policy, line.observer, *_shares(line)] for line in lines],
+            ["practice", "observer", "mean delay", "right about the person", "of pairs not batched"],
+            [
+                [line.policy, line.observer, rounded(Fraction(line.mean_s)), *_shares(line)]
+                for line in found.lines
+            ],
         )
 
 
@@ -102,4 +89,4 @@ def _shares(line: "Line") -> list[str]:
     def percent(share: Any) -> str:
         return "unknown" if share is None else f"{100 * float(share):.1f} %"
 
-    return [percent(None if line.right_person is None else line.right_person.mean), percent(line.same_day)]
+    return [percent(None if line.right_person is None else line.right_person.mean), percent(line.reference)]

@@ -2,7 +2,8 @@
 
 The cookie is signed, so any server of the gateway accepts it, and names the token by its hash, which is
 looked up at every request: revoking a token ends its sessions. A session that was signed out of is refused
-by the server that heard it; another one lets it run out, unless the token is revoked.
+by the server that heard it, whichever of its processes is asked; another server lets it run out, unless the
+token is revoked.
 """
 
 import hmac

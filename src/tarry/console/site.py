@@ -21,6 +21,7 @@ from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
 from tarry.gateway.app import create_app
 from tarry.gateway.config import Config
+from tarry.gateway.counters import Counters
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService, check_host
 from tarry.gateway.limits import Limits
@@ -38,8 +39,11 @@ def create_site(
     limits: Limits | None = None,
     config: Config | None = None,
     tell: _Tell | None = None,
+    counters: Counters | None = None,
 ) -> Starlette:
     """The gateway's app with the pages beside its API; of the settings, what they say about the pages.
+
+    Of several processes one alone answers for operators: sessions that were ended, and audits, are in it.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> site = create_site(small_gateway(), config=Config(boards="talk, reviews"))
@@ -47,7 +51,8 @@ def create_site(
     ['talk', 'reviews']
     >>> site.state.service.close()
     """
-    app = create_app(gateway, limits=limits, tell=tell)
+    app = create_app(gateway, limits=limits, tell=tell, counters=counters)
+    app.state.of_one_process = ("/desk", "/audit")
     app.add_exception_handler(HTTPException, _refused)
     app.state.config = config or Config()
     names = [name.strip() for name in app.state.config.boards.split(",")]

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarry.gateway.bodies import HealthOut
+from tarry.gateway.counters import Counters
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService, check_host, json_response
 from tarry.gateway.limits import Limits
@@ -40,15 +41,21 @@ _HEADERS = {
 
 
 def create_app(
-    gateway: Gateway, *, limits: Limits | None = None, tell: Callable[[str], None] | None = None
+    gateway: Gateway,
+    *,
+    limits: Limits | None = None,
+    tell: Callable[[str], None] | None = None,
+    counters: Counters | None = None,
 ) -> Starlette:
     """The gateway's HTTP API. `tell` gets a line for each error of ours, without what was sent.
+
+    `counters` are those of a process that shares its limits with others.
 
     >>> from tarry.gateway.testing import small_gateway
     >>> app = create_app(small_gateway())
     >>> app.state.service.close()
     """
-    service = HttpService(gateway, limits or Limits())
+    service = HttpService(gateway, limits or Limits(), counters)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -60,6 +67,8 @@ def create_app(
     app.router.redirect_slashes = False
     app.add_middleware(_CommonHeaders)
     app.state.service = service
+    #: Paths below which one process alone answers, where a server has several.
+    app.state.of_one_process = ()
     return app
 
 

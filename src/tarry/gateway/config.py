@@ -79,6 +79,13 @@ class Config:
         most=65535,
         kind=int,
     )
+    processes: int = _setting(
+        1,
+        "processes of `tarry serve` that answer, at one address and with the same limits; more than 1 need "
+        "PostgreSQL",
+        least=1,
+        most=64,
+    )
     workers_in_server: int = _setting(
         4, "threads that deliver inside `tarry serve`; 0 leaves releasing to `tarry worker`", most=64
     )
@@ -89,7 +96,7 @@ class Config:
     )
     burst: int = _setting(Limits.burst, "requests of one token at once", least=1, most=1_000_000)
     open_streams: int = _setting(
-        Limits.open_streams, "open streams of server-sent events in one process", most=100_000
+        Limits.open_streams, "open streams of server-sent events in one server", most=100_000
     )
     client_streams: int = _setting(Limits.client_streams, "open streams of one client", most=100_000)
     client_posts_per_min: int = _setting(
@@ -103,14 +110,14 @@ class Config:
     )
     connections: int = _setting(
         Limits.connections,
-        "open connections to one process; a client has a quarter of them, unless it is a trusted proxy or "
+        "open connections to one server; a client has a quarter of them, unless it is a trusted proxy or "
         "connects from this machine",
         least=10,
         most=1_000_000,
     )
     unfinished_posts: int = _setting(
         Limits.unfinished_posts,
-        "posts that wait for the disk in one process; from there on every request with posts is refused, "
+        "posts that wait for the disk in one server; from there on every request with posts is refused, "
         "whoever sends it (503)",
         least=1,
         most=1_000_000,

@@ -25,6 +25,7 @@ import msgspec
 
 from tarry.gateway.bodies import ItemOut
 from tarry.gateway.catalog import Space
+from tarry.gateway.counters import Places, own_counters
 from tarry.gateway.feed import Feed, FeedItem
 from tarry.gateway.limits import KEY_S, TooManyRequests
 from tarry.keep.errors import Unavailable
@@ -236,24 +237,26 @@ _EVENT = ItemFrame(lambda item: b"id: %d\nevent: release\ndata: " % item.positio
 
 
 class FeedStreams:
-    """The listeners of one process.
+    """The listeners of one process, in places that they share with those of its server's other processes.
 
     >>> from tarry.gateway.database import open_store
     >>> FeedStreams(open_store(":memory:"), asyncio.to_thread, most=10, share=2).listeners
     0
     """
 
-    def __init__(self, store: Store, call: RunInThread, most: int, share: int) -> None:
+    def __init__(
+        self, store: Store, call: RunInThread, most: int, share: int, places: Places | None = None
+    ) -> None:
         self._store, self._call, self._most, self._share = store, call, most, share
-        self._counts = Counter[str]()  # listeners of each space
-        self._clients = Counter[str]()  # and of each client
+        self._counts = Counter[str]()  # listeners of each space, in this process
+        self._places = places or own_counters().streams  # by client
         self._news: dict[str, asyncio.Event] = {}  # set, and made anew, when the feed has grown
         self._lookers: dict[str, asyncio.Task[None]] = {}
         self._is_closed = False
 
     @property
     def listeners(self) -> int:
-        """The number of open streams."""
+        """The number of open streams of this process."""
         return self._counts.total()
 
     def close(self) -> None:
@@ -266,9 +269,9 @@ class FeedStreams:
 
     def check_room(self, client: str) -> None:
         """Refuse one stream too many: first of this client, and then of all."""
-        if self._clients[client] >= self._share:
+        if self._places.of(client) >= self._share:
             raise TooManyRequests(60, "too many streams are open from your network address")
-        if not self._has_room(client):
+        if self._is_closed or self._places.total() >= self._most:
             raise TooManyRequests(60, "too many streams are open at this moment")
 
     async def listen(self, space: str, position: int | None, client: str) -> AsyncIterator[bytes]:
@@ -277,10 +280,9 @@ class FeedStreams:
         Clients are counted under a key that changes every hour: a stream that lasted longer would count for
         nobody. Browsers come back by themselves.
         """
-        if not self._has_room(client):  # somebody came in between
-            return
+        if self._is_closed or not self._places.take(client, self._share, self._most):
+            return  # somebody came in between
         self._counts[space] += 1
-        self._clients[client] += 1
         try:
             yield b": here\n\n"
             with contextlib.suppress(Unavailable):  # the listener comes back
@@ -291,9 +293,7 @@ class FeedStreams:
                     yield event
         finally:
             self._counts[space] -= 1
-            self._clients[client] -= 1
-            if not self._clients[client]:
-                del self._clients[client]
+            self._places.give(client)
 
     async def _follow(self, feed: Feed, position: int) -> AsyncIterator[bytes]:
         self._look_after(feed)
@@ -309,10 +309,6 @@ class FeedStreams:
                 await asyncio.wait_for(news.wait(), _COMMENT_S)
             except TimeoutError:
                 yield b": still here\n\n"
-
-    def _has_room(self, client: str) -> bool:
-        is_full = self._clients[client] >= self._share or self.listeners >= self._most
-        return not (is_full or self._is_closed)
 
     def _look_after(self, feed: Feed) -> None:
         self._news.setdefault(feed.space, asyncio.Event())

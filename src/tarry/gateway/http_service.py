@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from tarry.core.errors import BadInput
 from tarry.gateway.catalog import Scope, Space, Token, find_token, is_token
+from tarry.gateway.counters import Counters, own_counters
 from tarry.gateway.feed import Feed
 from tarry.gateway.feed_formats import FeedStreams
 from tarry.gateway.gateway import Gateway, Submission
@@ -137,9 +138,9 @@ async def read_pieces(
     Traceback (most recent call last):
     tarry.gateway.problems.BadRequest: a request must have at most 5 bytes
     """
-    larger = BadRequest(413, too_large or f"a request must have at most {most} bytes")
+    larger = too_large or f"a request must have at most {most} bytes"
     if is_number(request.headers.get("content-length", ""), most + 1, 10**19):
-        raise larger
+        raise BadRequest(413, larger)
     size, stream, end = 0, request.stream(), asyncio.get_running_loop().time() + within_s
     while True:
         try:
@@ -151,7 +152,7 @@ async def read_pieces(
             return
         size += len(piece)
         if size > most:
-            raise larger
+            raise BadRequest(413, larger)
         if piece:
             yield piece
 
@@ -170,27 +171,33 @@ async def read_body(request: Request, most: int, within_s: float, *, too_large: 
 class HttpService:
     """The gateway, limits, threads and streams that the handlers of one process share.
 
+    What is counted for the limits is in `counters`, which the processes of one server share.
+
     >>> from tarry.gateway.testing import small_gateway
     >>> service = HttpService(small_gateway(), Limits())
     >>> service.close()
     """
 
-    def __init__(self, gateway: Gateway, limits: Limits) -> None:
+    def __init__(self, gateway: Gateway, limits: Limits, counters: Counters | None = None) -> None:
         self.gateway, self.limits = gateway, limits
-        self.backlog = Backlog(limits.unfinished_posts)
+        self.counters = counters = counters or own_counters()
+        self.backlog = Backlog(limits.unfinished_posts, counters.unfinished)
         self.group_commit = GroupCommit(gateway)
-        self.rates = RateLimiter(limits)  # by token
+        self.rates = RateLimiter(limits, levels=counters.rates)  # by token
         # Whoever writes may have to wait for others who write; whoever reads must not wait for them.
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="writer")
-        self.streams = FeedStreams(gateway.store, self.call, limits.open_streams, limits.client_streams)
-        self.clients = ClientNames(limits.trusted_proxies)
+        self.streams = FeedStreams(
+            gateway.store, self.call, limits.open_streams, limits.client_streams, counters.streams
+        )
+        self.clients = ClientNames(limits.trusted_proxies, key=counters.client_key)
         self.guest_rates = RateLimiter(  # of posts on boards, by client
             Limits(rate_per_s=limits.client_posts_per_min / 60, burst=limits.client_burst),
             reason="too many posts came from your network address",
+            levels=counters.guests,
         )
         # How often one client may have the database looked at for a token that this process does not know.
-        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10))
+        self._unknown_tokens = RateLimiter(Limits(rate_per_s=0.2, burst=10), levels=counters.unknown)
         self._shared: dict[tuple[str, str], tuple[tuple[int, int], asyncio.Task[bytes]]] = {}
         self._reading: asyncio.Task[object] | None = None  # the catalog, at this moment
         self._next_reading: asyncio.Task[object] | None = None  # as soon as that is done
@@ -320,7 +327,7 @@ class HttpService:
     def _decode(self, text: bytes, kind: type[S]) -> S:
         try:
             record = msgspec.json.decode(text, type=kind)
-            json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
+            _TWICE.decode(text.decode())
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request must have the right fields: {error}") from None
         except RecursionError:
@@ -339,11 +346,15 @@ def _single_header(request: Request, name: str) -> str | None:
 
 def _check_once(pairs: list[tuple[str, object]]) -> None:
     """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
-    names = Counter(name for name, _ in pairs)
-    if twice := [name for name, count in names.items() if count > 1]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
         raise BadRequest(
             400, f"a name must stand once in an object of the request, not twice: {twice[0][:40]!r}"
         )
+
+
+_TWICE = json.JSONDecoder(object_pairs_hook=_check_once, parse_int=str, parse_float=str)
 
 
 def _has_half_pair(text: bytes) -> bool:

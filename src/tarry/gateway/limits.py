@@ -1,17 +1,16 @@
 """Limits: what one request, one token, one client and one connection may ask of a gateway.
 
 None of them depends on what others do: a refusal must not tell how busy anybody else is. Only the caps of a
-whole process do, on connections, streams and audits, of which each client has a share that is far smaller;
-and the bound on unfinished work, past which everybody gets one and the same answer.
+whole server do, on connections, streams and audits, of which each client has a share that is far smaller;
+and the bound on unfinished work, past which everybody gets one and the same answer. What is counted for
+this, `counters.py` counts over all processes of a server.
 
 A client is a network address: of IPv6 the first half, which one customer has for all of their machines. The
 address is hashed at once under a random key that changes every hour. Nothing here is logged or stored. That
 is why all of this is written here: libraries for rate limits remember addresses.
 """
 
-import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 
 from tarry.core.errors import BadInput, TarryError
+from tarry.gateway.counters import Levels, Places, RotatingKey, Sum, own_counters
 
 __all__ = [
     "KEY_S",
@@ -41,8 +41,6 @@ Network = IPv4Network | IPv6Network
 #: How long a key is used. Nothing that is counted for a client may last longer.
 KEY_S = 3600.0
 _SHARED = ""  # the name of connections that many clients may share
-#: Owners that are remembered: some memory, and more clients than most gateways have in an hour.
-_MOST_OWNERS = 100_000
 _TOO_OFTEN = "this token sends too many requests"
 
 
@@ -60,12 +58,12 @@ class Limits:
     batch_posts: int = 100  # in one request
     rate_per_s: float = 200.0  # requests of one token, in the long run
     burst: int = 400  # and at once
-    open_streams: int = 200  # of server-sent events, in one process
+    open_streams: int = 200  # of server-sent events, in one server
     client_streams: int = 20  # of one client among them
     client_posts_per_min: int = 30  # of one client on boards, in the long run
     client_burst: int = 30  # and at once
-    connections: int = 2000  # to one process
-    unfinished_posts: int = 1000  # that wait for the disk, in one process
+    connections: int = 2000  # to one server
+    unfinished_posts: int = 1000  # that wait for the disk, in one server
     trusted_proxies: tuple[Network, ...] = ()  # that report the client's address
 
 
@@ -109,23 +107,23 @@ class Backlog:
     tarry.gateway.limits.Overloaded: this gateway has more unfinished work than it takes: try again in 5 s
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._posts = most, 0
+    def __init__(self, most: int, posts: Sum | None = None) -> None:
+        self._most, self._posts = most, posts or own_counters().unfinished
 
     def check(self) -> None:
         """Refuse, if the bound is reached."""
-        if self._posts >= self._most:
+        if self._posts.total() >= self._most:
             raise Overloaded
 
     @contextmanager
     def of(self, posts: int) -> Iterator[None]:
         """Some posts that are unfinished as long as the block runs."""
         self.check()
-        self._posts += posts
+        self._posts.add(posts)
         try:
             yield
         finally:
-            self._posts -= posts
+            self._posts.add(-posts)
 
 
 class TooDeep(BadInput):
@@ -150,26 +148,28 @@ class RateLimiter:
     """
 
     def __init__(
-        self, limits: Limits, now: Callable[[], float] = time.monotonic, *, reason: str = _TOO_OFTEN
+        self,
+        limits: Limits,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        reason: str = _TOO_OFTEN,
+        levels: Levels | None = None,
     ) -> None:
         self._rate, self._most = limits.rate_per_s, float(limits.burst)
         self._now, self._reason = now, reason
-        self._levels: dict[str, tuple[float, float]] = {}  # how full, and when that was
+        self._levels = levels or own_counters().rates
 
     def take(self, owner: str, drops: int = 1) -> None:
         """Take some drops out, or refuse."""
-        now = self._now()
-        level, then = self._levels.pop(owner, (self._most, now))
-        level = min(self._most, level + (now - then) * self._rate)
-        # A request larger than the bucket needs a full one: it is slow, and not impossible.
-        if level < min(drops, self._most):
-            self._levels[owner] = (level, now)
+        with self._levels.turn:
+            now = self._now()
+            level, then = self._levels.get(owner) or (self._most, now)
+            level = min(self._most, level + (now - then) * self._rate)
+            # A request larger than the bucket needs a full one: it is slow, and not impossible.
             missing = min(drops, self._most) - level
+            self._levels.set(owner, level if missing > 0 else level - drops, now)
+        if missing > 0:
             raise TooManyRequests(max(1, -int(-missing // self._rate)), self._reason)
-        self._levels[owner] = (level - drops, now)
-        if len(self._levels) > _MOST_OWNERS:
-            # The one that was used longest ago. Its owner is refused less, and nobody is refused more.
-            del self._levels[next(iter(self._levels))]
 
 
 def check_nesting(value: object, most: int) -> None:
@@ -242,9 +242,15 @@ class ClientNames:
     True
     """
 
-    def __init__(self, proxies: Iterable[Network] = (), now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        proxies: Iterable[Network] = (),
+        now: Callable[[], float] = time.monotonic,
+        *,
+        key: RotatingKey | None = None,
+    ) -> None:
         self._proxies, self._now = tuple(proxies), now
-        self._key, self._since = secrets.token_bytes(32), now()
+        self._key = key or own_counters().client_key
 
     def connection(self, peer: str) -> str:
         """The client of a connection. Behind a proxy, or on this machine, there may be many."""
@@ -255,14 +261,12 @@ class ClientNames:
 
     def name(self, scope: Mapping[str, Any]) -> str:
         """The client of a request."""
-        if self._now() - self._since >= KEY_S:
-            self._key, self._since = secrets.token_bytes(32), self._now()
         address = client_address(scope, self._proxies).encode()
-        return blake2b(address, key=self._key, digest_size=16).hexdigest()
+        return blake2b(address, key=self._key.get(self._now(), KEY_S), digest_size=16).hexdigest()
 
 
 class ConnectionSlots:
-    """The connections of one process: a number in all, and a quarter of them for each client.
+    """The connections of one server: a number in all, and a quarter of them for each client.
 
     >>> slots = ConnectionSlots(4, ClientNames())
     >>> client = slots.enter("192.0.2.1")
@@ -271,24 +275,19 @@ class ConnectionSlots:
     >>> slots.leave(client)
     """
 
-    def __init__(self, most: int, clients: ClientNames) -> None:
+    def __init__(self, most: int, clients: ClientNames, places: Places | None = None) -> None:
         self._most, self._share, self._clients = most, max(1, most // 4), clients
-        self._counts = Counter[str]()
+        self._places = places or own_counters().connections
 
     def enter(self, peer: str) -> str | None:
         """Take a slot: the name of its client, to be given back; None: there is no slot left."""
         client = self._clients.connection(peer)
-        has_share = client == _SHARED or self._counts[client] < self._share
-        if not has_share or self._counts.total() >= self._most:
-            return None
-        self._counts[client] += 1
-        return client
+        share = self._most if client == _SHARED else self._share
+        return client if self._places.take(client, share, self._most) else None
 
     def leave(self, client: str) -> None:
         """Give a slot back."""
-        self._counts[client] -= 1
-        if not self._counts[client]:
-            del self._counts[client]
+        self._places.give(client)
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -263,19 +263,28 @@ def _now() -> str:
 
 
 class Log:
-    """Writes lines of JSON, each with the keys time, event and detail.
+    """Writes lines of JSON, each with the keys time, event and detail; of all events, or of some.
 
     >>> Log(sys.stdout, now=lambda: "2026-01-01T00:00:00.000Z")("stopped", "in good order")
     {"time": "2026-01-01T00:00:00.000Z", "event": "stopped", "detail": "in good order"}
     """
 
-    def __init__(self, stream: TextIO | None = None, now: Callable[[], str] = _now) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        now: Callable[[], str] = _now,
+        *,
+        only: Collection[Event] = EVENTS,
+    ) -> None:
         self._stream, self._now, self._turn = stream or sys.stderr, now, threading.Lock()
+        self._only = only
 
     def __call__(self, event: Event, detail: str = "") -> None:
         """Write one line."""
         if event not in EVENTS:
             raise ValueError(f"unknown event {event!r}: use one of {', '.join(EVENTS)}")
+        if event not in self._only:
+            return
         line = json.dumps({"time": self._now(), "event": event, "detail": detail})
         with self._turn, suppress(OSError, ValueError):  # nobody reads: no reason to stop releasing
             print(line, file=self._stream, flush=True)

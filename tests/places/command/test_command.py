@@ -39,7 +39,7 @@ def test_it_returns_at_once_and_tells_when_where_and_how_to_take_back(quiet):
 
     assert (code, err) == (0, "")
     assert re.fullmatch(
-        rf"leaves     {MOMENT}( or {MOMENT})?\nprints to  {output}/[0-9a-f]{{32}}\n"
+        rf"leaves     {MOMENT}( or {MOMENT})? \S+\nprints to  {output}/[0-9a-f]{{32}}\n"
         rf"take back  tarry withdraw {post['id'][:8]}\n",
         out,
     )
@@ -295,10 +295,11 @@ def test_waiting_for_a_command_ends_with_its_release_and_the_keeper_ends_too(she
     """Alone at a shell: --wait returns 0 once the command has run, and nothing is left running."""
     shell.write_policy(FAST)
     code, out, err = shell.finish("run", "--wait", "--json", "--target", "x", "--", "echo", "hello")
-    told = json.loads(out)
+    told, place = json.JSONDecoder().raw_decode(out)
     wait_until(lambda: not shell.keepers())
 
     assert (code, err, told["keeper_started"]) == (0, "", True)
+    assert json.loads(out[place:]) == {"id": told["id"], "state": "released", "problem": None}
     assert printed(told) == b"hello\n"
     assert shell.ask("queue") == {
         "posts": [],
