@@ -27,6 +27,7 @@ MARKS = {
     "acceptance/test_pages_audit.py": "browser",
     "acceptance/test_pages_board.py": "browser",
     "acceptance/test_pages_desk.py": "browser",
+    "acceptance/test_pages_story.py": "browser",
     "acceptance/test_pages_workbench.py": "browser",
     "acceptance/test_report.py": "browser",
     "cli/test_bounded.py": "server",

@@ -23,6 +23,7 @@ WITHOUT_NAMES = {
     "tarry.console": "a folder of pages",
     "tarry.console.audit": "a page",
     "tarry.console.desk": "likewise",
+    "tarry.console.own": "likewise",
     "tarry.console.story": "likewise",
     "tarry.console.workbench": "likewise",
     "tarry.gateway": "a folder of modules",

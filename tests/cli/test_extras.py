@@ -31,6 +31,7 @@ LINES = {
     "withdraw": "withdraw abcd",
     "repeat": "repeat abcd",
     "keeper": "keeper --until-empty",
+    "page": "page --no-open",
     "serve": "serve --port 0",
     "worker": "worker",
     "doctor": "doctor",
@@ -58,6 +59,7 @@ LINES = {
 }
 #: Those that cannot do anything without their extra.
 NEEDED = {
+    "page": "gateway",
     "serve": "gateway",
     "worker": "gateway",
     "audit": "study",

@@ -86,6 +86,7 @@ COMMANDS = {
     "queue": CommandEntry("tarry.cli.queue", "what waits in your own store, and when it leaves"),
     "withdraw": CommandEntry("tarry.cli.queue:Withdraw", "take a waiting act back"),
     "repeat": CommandEntry("tarry.cli.queue:Repeat", "hand a parked act in again"),
+    "page": CommandEntry("tarry.cli.page", "a page of your own: what waits, what is parked, and forms"),
     "keeper": CommandEntry("tarry.cli.keeper", "release what is due, now and from now on"),
     "serve": CommandEntry("tarry.cli.serve", "run a gateway: posts come in over HTTP, wait, and leave"),
     "worker": CommandEntry(

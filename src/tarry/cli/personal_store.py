@@ -19,7 +19,7 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home, KeeperState, lock_for_child
-from tarry.keep.posts import Post, Receipt, Status
+from tarry.keep.posts import Post, Receipt, Status, shown_id
 from tarry.keep.store import Row
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "release_text",
     "revive_keeper",
     "see_to_keeper",
-    "shown_id",
     "wait_for",
 ]
 
@@ -142,15 +141,6 @@ def find_post(gate: Gate, text: str) -> Row:
             f"use its receipt, or {_SHORTEST_ID} or more characters of its id (tarry queue)",
         )
     return rows[0]
-
-
-def shown_id(post: int) -> str:
-    """The id of a post, as it is shown.
-
-    >>> shown_id(255)
-    '00000000000000ff'
-    """
-    return f"{post:016x}"
 
 
 def release_text(status: Status) -> str:

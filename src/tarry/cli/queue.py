@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from tarry.cli.main import Argument, add_all
 from tarry.cli.personal_store import (
@@ -24,16 +24,15 @@ from tarry.cli.personal_store import (
     release_text,
     revive_keeper,
     see_to_keeper,
-    shown_id,
 )
 from tarry.cli.show import print_json, print_table, printable
 from tarry.core.errors import BadInput, NotPossible, TarryError
-from tarry.core.plugins import load
 from tarry.core.promise import promise
+from tarry.keep.acts import OwnAct, account_in, own_acts, summary_of
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
 from tarry.keep.outlet import content_fields
-from tarry.keep.posts import Status
+from tarry.keep.posts import shown_id
 from tarry.keep.releaser import SHUT
 from tarry.keep.store import Row
 from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
@@ -41,9 +40,7 @@ from tarry.places.bitcoin.transaction import RawTransaction, read_transaction
 __all__ = [
     "Repeat",
     "Withdraw",
-    "account_in",
     "add_arguments",
-    "options_in",
     "run",
     "show_content",
     "what_of",
@@ -51,26 +48,6 @@ __all__ = [
 
 _MOST = 48  # characters, for a column
 _POST = Argument("post", metavar="ID", help="a receipt, or at least four characters of an id")
-
-
-class _Act(NamedTuple):
-    row: Row
-    status: Status
-    options: Mapping[str, Any]
-    runs: bool  # it is being delivered
-
-    @property
-    def state(self) -> str:
-        return "running" if self.runs else self.status.state
-
-    @property
-    def id(self) -> str:
-        return shown_id(self.row["id"])
-
-    @property
-    def holds_up(self) -> bool:
-        """Whether its delivery is tried again: then everything else has moved with it."""
-        return self.status.state == "waiting" and self.status.problem is not None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     owned = home.gate() if home.is_founded() else None
     if owned is not None:
         revive_keeper(home, owned)
-    acts = [] if owned is None else _acts(owned)
+    acts = [] if owned is None else own_acts(owned)
     batched = 0 if owned is None else owned.batched_acts(ME)
     claim = None if owned is None else promise(owned.policy)
     nats = Fraction(0) if claim is None else claim.loss(batched, exact=True)
@@ -125,16 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{cost}: no meaningful promise is left against somebody who has watched all along")
 
 
-def _acts(gate: Gate) -> list[_Act]:
-    runs = gate.under_way()
-    posts = sorted(gate.posts(), key=lambda each: (each[1].earliest or 0, each[0]["id"]))
-    return [
-        _Act(row, status, options_in(gate, row["id"]), runs=row["id"] in runs and status.state == "waiting")
-        for row, status in posts
-    ]
-
-
-def _print_acts(acts: Sequence[_Act]) -> None:
+def _print_acts(acts: Sequence[OwnAct]) -> None:
     if not acts:
         print("nothing waits")
         return
@@ -164,14 +132,14 @@ def _print_acts(acts: Sequence[_Act]) -> None:
             print(f"{holding} is tried again: {moved}; {way}")
 
 
-def _output(home: Home, gate: Gate | None, act: _Act) -> str | None:
+def _output(home: Home, gate: Gate | None, act: OwnAct) -> str | None:
     """Where the output of a command will be; None for what is no command."""
     if gate is None or act.row["outlet"] != "command":
         return None
     return str(home.output_of(gate, act.row["id"]))
 
 
-def _act_json(act: _Act, output: str | None) -> dict[str, object]:
+def _act_json(act: OwnAct, output: str | None) -> dict[str, object]:
     early, late = act.status.between or (None, None)
     return {
         "id": act.id,
@@ -197,36 +165,8 @@ def what_of(outlet: str, options: Mapping[str, Any]) -> str:
     >>> what_of("command", {"argv": ["./submit.sh", "my review.txt"]})
     "./submit.sh 'my review.txt'"
     """
-    try:
-        line = printable(load("outlet", outlet).what_of(options))
-    except Exception:  # noqa: BLE001 - options of another version, or an outlet that is not installed any more
-        return ""
+    line = printable(summary_of(outlet, options))
     return line if len(line) <= _MOST else f"{line[: _MOST - 3]}..."
-
-
-def account_in(options: Mapping[str, Any]) -> str | None:
-    """The table of the accounts file that an act leaves by, if it needs one.
-
-    >>> account_in({"account": "nym", "page": "Owls"}), account_in({"argv": ["true"]})
-    ('nym', None)
-    """
-    account = options.get("account")
-    return account if isinstance(account, str) else None
-
-
-def options_in(gate: Gate, post: int) -> Mapping[str, Any]:
-    """The options of an act; none if it has just left, or cannot be opened.
-
-    >>> from tarry.core.policy import Policy
-    >>> from tarry.testing import memory_vault
-    >>> policy = Policy(epsilon="1", gap="11m")
-    >>> options_in(Gate(memory_vault(policy), policy), 7)
-    {}
-    """
-    try:
-        return gate.options_of(post)
-    except Exception:  # noqa: BLE001 - whatever the cipher says: one row must not hide the others
-        return {}
 
 
 def show_content(gate: Gate, row: Row, *, as_json: bool) -> None:

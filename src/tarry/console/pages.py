@@ -124,11 +124,13 @@ def check_origin(request: Request) -> None:
     require(is_ours, 403, "board", "elsewhere")
 
 
-async def read_form(request: Request, most: int = _MOST_FORM_BYTES) -> dict[str, str]:
-    """The fields of a form, the last of each name."""
+async def read_form(
+    request: Request, most: int = _MOST_FORM_BYTES, *, within_s: float | None = None
+) -> dict[str, str]:
+    """The fields of a form, the last of each name; it must come within the service's time, or this one."""
     check_origin(request)
-    limits = request.app.state.service.limits
-    sent = await read_body(request, most, limits.body_s, too_large=texts()["common"]["form_too_large"])
+    wait_s = request.app.state.service.limits.body_s if within_s is None else within_s
+    sent = await read_body(request, most, wait_s, too_large=texts()["common"]["form_too_large"])
     try:
         fields = parse_qs(
             sent.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"

@@ -222,10 +222,17 @@ class Policy(Final):
         >>> Policy(epsilon="1", gap="300s", window="0s", weight="1").mechanism().pair.batched.maximum
         762
         """
-        gap = self.gap if gap is None else gap
+        if (
+            gap is None or gap is self.gap
+        ):  # as for most posts: a hash of a fraction would cost more than that
+            return self._usual
         if gap not in self._built:
             self._built[gap] = Mechanism(pair=self._pair(gap), hold=self.hold_ticks)
         return self._built[gap]
+
+    @cached_property
+    def _usual(self) -> Mechanism:
+        return Mechanism(pair=self._pair(self.gap), hold=self.hold_ticks)
 
     @cached_property
     def _built(self) -> dict[Fraction, Mechanism]:

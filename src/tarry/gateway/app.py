@@ -27,7 +27,7 @@ from tarry.gateway.problems import HANDLERS, NOTHING_HERE, BadRequest, problem, 
 from tarry.gateway.routes import operate, posts, spaces
 from tarry.keep.errors import Unavailable
 
-__all__ = ["create_app", "create_metrics_app"]
+__all__ = ["CommonHeaders", "create_app", "create_metrics_app"]
 
 _SUBJECTS = (posts, spaces, operate)  # importing them lists their operations
 _PIECE = 8 << 10
@@ -65,7 +65,7 @@ def create_app(
     app = Starlette(routes=_routes(service, tell), lifespan=lifespan, exception_handlers=HANDLERS)
     # A redirect would repeat whatever the Host header says.
     app.router.redirect_slashes = False
-    app.add_middleware(_CommonHeaders)
+    app.add_middleware(CommonHeaders)
     app.state.service = service
     #: Paths below which one process alone answers, where a server has several.
     app.state.of_one_process = ()
@@ -156,17 +156,22 @@ def _endpoint(
     return endpoint
 
 
-class _CommonHeaders:
+class CommonHeaders:
     """Adds the headers that every answer has, and sends a long answer in pieces.
 
     A server waits after each piece until there is room for the next. Of a body that was sent whole, a
     client that does not read would hold a copy.
+
+    >>> callable(CommonHeaders(Starlette()))
+    True
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, with them."""
+
         async def send_pieces(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tarry.core.errors import BadInput
+from tarry.core.errors import BadInput, require
 from tarry.gateway.limits import Limits, read_networks
 
 __all__ = ["Config", "config_table", "read_config"]
@@ -53,6 +53,10 @@ def _setting(
             "check": check,
         },
     )
+
+
+def _check_front(value: str) -> None:
+    require(value in {"boards", "story"}, f"unknown front {value!r}", "use boards or story")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +134,16 @@ class Config:
     )
 
     pages: bool = _setting(
-        default=True, meaning="whether the pages (board, workbench, audit, desk) are served beside the API"
+        default=True,
+        meaning="whether the pages (story, board, workbench, audit, desk) are served beside the API",
     )
     boards: str = _setting(
         "none", "spaces where anybody may post from the board without a token, separated by commas; or none"
+    )
+    front: str = _setting(
+        "boards",
+        "what the first page, `/`, shows: boards, or story (the page `/story`, which says what delays do)",
+        check=_check_front,
     )
     hosts: str = _setting(
         "none",

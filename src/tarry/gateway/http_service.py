@@ -138,9 +138,9 @@ async def read_pieces(
     Traceback (most recent call last):
     tarry.gateway.problems.BadRequest: a request must have at most 5 bytes
     """
-    larger = BadRequest(413, too_large or f"a request must have at most {most} bytes")
+    larger = too_large or f"a request must have at most {most} bytes"
     if is_number(request.headers.get("content-length", ""), most + 1, 10**19):
-        raise larger
+        raise BadRequest(413, larger)
     size, stream, end = 0, request.stream(), asyncio.get_running_loop().time() + within_s
     while True:
         try:
@@ -152,7 +152,7 @@ async def read_pieces(
             return
         size += len(piece)
         if size > most:
-            raise larger
+            raise BadRequest(413, larger)
         if piece:
             yield piece
 
@@ -327,7 +327,7 @@ class HttpService:
     def _decode(self, text: bytes, kind: type[S]) -> S:
         try:
             record = msgspec.json.decode(text, type=kind)
-            json.loads(text, object_pairs_hook=_check_once, parse_int=str, parse_float=str)
+            _TWICE.decode(text.decode())
         except msgspec.ValidationError as error:
             raise BadRequest(422, f"the request must have the right fields: {error}") from None
         except RecursionError:
@@ -346,11 +346,15 @@ def _single_header(request: Request, name: str) -> str | None:
 
 def _check_once(pairs: list[tuple[str, object]]) -> None:
     """Refuse a name that occurs twice: another reader of the same JSON could take the other actor."""
-    names = Counter(name for name, _ in pairs)
-    if twice := [name for name, count in names.items() if count > 1]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = [name for name, count in Counter(names).items() if count > 1]
         raise BadRequest(
             400, f"a name must stand once in an object of the request, not twice: {twice[0][:40]!r}"
         )
+
+
+_TWICE = json.JSONDecoder(object_pairs_hook=_check_once, parse_int=str, parse_float=str)
 
 
 def _has_half_pair(text: bytes) -> bool:

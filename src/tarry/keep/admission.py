@@ -319,7 +319,8 @@ class _Clerk:
             ticks = prospect_of(arrival, each.draws, label, self._settings, deadline, span=each.span)
         else:
             ticks = Prospect(arrival, arrival)
-        ticks = ticks.later(shift)
+        if shift:
+            ticks = ticks.later(shift)
         self._arrivals.append(
             {
                 "id": each.id,

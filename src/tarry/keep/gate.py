@@ -226,6 +226,16 @@ class Gate:
             while transaction.run("raise_children"):  # it is due now, and they were behind it
                 pass
 
+    def replace_post(self, post: int, content: bytes) -> None:
+        """Change what a waiting post of one's own will say, by its key; when it leaves stays as it is."""
+        if not self.vault.settings.sharing.owner_may_act:
+            raise NotPossible("only its author may change a post: use its receipt")
+        with self.vault.store.transaction("working") as transaction:
+            row = _by_key(transaction, post)
+            options = self._options(transaction, row)
+            if not transaction.run("replace", **self._payload(transaction, row, content, options)):
+                raise TooLate(_why_unchangeable(row))
+
     def options_of(self, post: int) -> Mapping[str, Any]:
         """The options of a waiting or parked post, for the owner of the store."""
         with self.vault.store.transaction("reading") as transaction:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from tarry.core.errors import BadInput
 from tarry.core.plugins import Option, load, load_all, names, resolve
 from tarry.keep.errors import Unreachable
+from tarry.keep.form import Form
 from tarry.keep.posts import Release
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class OutletKind:
     what_of: Callable[[Mapping[str, Any]], str] = field(default=lambda _: "", repr=False)
     shows_posts: bool = False  # as they are, with their options: one such outlet may take over from another
     bound_to: tuple[str, ...] = ()  # settings that must stay as they are while posts wait
+    form: Form | None = None  # how its acts are handed in on one's own page, if they can be
 
     def load(self) -> type[Outlet]:
         """Its class, which is loaded now."""

@@ -57,6 +57,7 @@ __all__ = [
     "Timing",
     "prospect",
     "prospect_of",
+    "shown_id",
     "timing_of",
 ]
 
@@ -197,9 +198,16 @@ class Status(NamedTuple):
     @property
     def moments(self) -> dict[str, str | None]:
         """When it leaves, as its author reads it: ISO 8601 in UTC, or None where that is not known."""
-        earliest, latest = self.between or (None, None)
-        times = {"release_at": self.release_at, "earliest_at": earliest, "latest_at": latest}
-        return {name: None if at is None else moment(at) for name, at in times.items()}
+        if self.earliest is None or self.latest is None:
+            return {"release_at": None, "earliest_at": None, "latest_at": None}
+        earliest = latest = moment(self.earliest * self.tick)
+        if self.earliest != self.latest:
+            return {
+                "release_at": None,
+                "earliest_at": earliest,
+                "latest_at": moment(self.latest * self.tick),
+            }
+        return {"release_at": earliest, "earliest_at": earliest, "latest_at": latest}
 
 
 @dataclass(frozen=True)
@@ -404,3 +412,12 @@ def prospect_of(
         return Prospect(lone, lone)
     batched = release_ticks(arrival, draws, batched=1, hold=hold, deadline=deadline)
     return Prospect(min(lone, batched), max(lone, batched))
+
+
+def shown_id(post: int) -> str:
+    """The id of a post, as it is shown.
+
+    >>> shown_id(255)
+    '00000000000000ff'
+    """
+    return f"{post:016x}"

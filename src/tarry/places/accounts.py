@@ -75,6 +75,11 @@ give another one
             raise BadInput(f"there is no account {name!r} in {where}", "name another one")
         return accounts[name]
 
+    @property
+    def names(self) -> list[str]:
+        """What posts may call them, as the file has them now."""
+        return list(self._read())
+
     def _read(self) -> dict[str, Account]:
         what = f"the accounts file {str(self.path)!r}"
         try:

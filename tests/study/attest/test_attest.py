@@ -168,6 +168,16 @@ def test_the_bound_comes_close_to_the_truth():
     assert 0.95 < found.best.epsilon / float(found.best.pair.nats) < 1
 
 
+@pytest.mark.parametrize("starts", [(0,), (0, 1, 2)])
+def test_the_last_look_spends_all_its_samples_on_one_pair(starts):
+    """However many pairs there were: half of all samples, for two stories."""
+    scenes = Scenes(promised=promised_of(), starts=starts, edges=True)
+    found = attest(box_of(), scenes, samples=100_000, seed=1)
+
+    assert len(list(scenes.pairs())) > 60
+    assert found.tests[-1].samples == 25_000
+
+
 def test_the_same_seed_finds_the_same():
     first, again, other = (
         attest(box_of(), Scenes(promised=promised_of(), busy=0), samples=40_000, seed=seed)

@@ -36,6 +36,7 @@ __all__ = [
     "figures",
     "innocent_mass",
     "read_choices",
+    "suspicion",
 ]
 
 
@@ -371,7 +372,7 @@ def figures(choices: Choices) -> Figures:
     """
     policy, width = choices.policy, _width(choices.policy)
     has_weights = policy.season is None
-    known = {crowd: _suspicion(policy, crowd) for crowd in sorted({*_CROWDS, choices.suspects})}
+    known = {crowd: suspicion(policy, crowd) for crowd in sorted({*_CROWDS, choices.suspects})}
     return Figures(
         choices=choices,
         delays=plan(policy),
@@ -450,10 +451,13 @@ def _power(policy: Policy) -> tuple[Power, ...]:
     )
 
 
-def _suspicion(policy: Policy, suspects: int) -> Suspicion:
+def suspicion(policy: Policy, suspects: int) -> Suspicion:
     """With the policy nothing is seen much more often in the one story than in the other.
 
     By how much is what the power bound says: at a small enough error it is power / error.
+
+    >>> round(suspicion(START.policy, 10).delayed, 2)
+    0.38
     """
     ratio = power_bound(policy.epsilon, innocent_mass(policy), _SMALL) / _SMALL
     return Suspicion(

@@ -28,7 +28,6 @@ from tarry.cli.personal_store import (
     print_receipt,
     receipt_json,
     see_to_keeper,
-    shown_id,
     wait_for,
 )
 from tarry.cli.show import print_json
@@ -36,7 +35,7 @@ from tarry.core.errors import BadInput
 from tarry.keep.errors import NoSuchPost, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.home import ME, Home
-from tarry.keep.posts import Post, Receipt
+from tarry.keep.posts import Post, Receipt, shown_id
 from tarry.places.bitcoin.client import read_node
 from tarry.places.bitcoin.clues import Clue, clues_of, look, refuse_clues
 from tarry.places.bitcoin.transaction import Queued, RawTransaction, arrange, read_transaction

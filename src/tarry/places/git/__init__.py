@@ -1,6 +1,7 @@
 """Git repositories: pushes to them, and their histories."""
 
 from tarry.core.plugins import Option
+from tarry.keep.form import Form, FormField
 from tarry.keep.outlet import OutletKind
 from tarry.readers.kind import ReaderKind
 
@@ -13,6 +14,15 @@ OUTLET = OutletKind(
     words="a git remote",
     at_home=True,
     what_of=lambda options: f"{options['branch']} to {options['remote']}",
+    form=Form(
+        fields=(
+            FormField(name="repository", required=True),
+            FormField(name="remote"),
+            FormField(name="branch"),
+            FormField(name="redate", kind="switch"),
+        ),
+        make="tarry.places.git.form:make_post",
+    ),
 )
 READER = ReaderKind(
     name="git",

@@ -8,14 +8,10 @@ from a file that is read when the mail leaves.
 """
 
 import argparse
-import os
 import sys
-from pathlib import Path
 
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
-from tarry.core.errors import BadInput
-from tarry.places.checks import read_utf8
-from tarry.places.mail.outlet import read_letter
+from tarry.places.mail.form import mail_post
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,22 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the mail in."""
-    server = arguments.server or os.environ.get("TARRY_SMTP")
-    if not server:
-        raise BadInput("no mail server given", "use --server smtp://..., or set TARRY_SMTP")
-    options = {"server": server, "from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
+    options = {"from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
     if arguments.password_file:
-        options["password_file"] = str(Path(arguments.password_file).absolute())
+        options["password_file"] = arguments.password_file
     text = sys.stdin.buffer.read()
-    read_utf8(text, "the text of a mail")
-    return hand_in(
-        arguments,
-        open_gate(arguments),
-        {
-            # Without the name beside it: one pseudonym is one target, however it signs.
-            "target": arguments.target or read_letter(options).sender.addr_spec,
-            "outlet": "mail",
-            "content": text,
-            "options": options,
-        },
-    )
+    post = mail_post(options, text, server=arguments.server, target=arguments.target)
+    return hand_in(arguments, open_gate(arguments), post)

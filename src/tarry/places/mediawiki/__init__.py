@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarry.core.plugins import Option
+from tarry.keep.form import Form, FormField
 from tarry.keep.outlet import OutletKind
 from tarry.places.accounts import ACCOUNTS
 from tarry.readers.kind import ReaderKind
@@ -32,6 +33,19 @@ OUTLET = OutletKind(
     options=(ACCOUNTS,),
     what_of=_what_of,
     bound_to=("api",),  # in another wiki nobody would find what was done before
+    form=Form(
+        fields=(
+            FormField(name="account", kind="account", required=True),
+            FormField(name="action", kind="choice", choices=("edit", "append", "create"), required=True),
+            FormField(name="page", required=True),
+            FormField(name="base_revision"),
+            FormField(name="heading"),
+            FormField(name="text", kind="content", required=True),
+            FormField(name="summary"),
+            FormField(name="minor", kind="switch"),
+        ),
+        make="tarry.places.mediawiki.form:make_post",
+    ),
 )
 READER = ReaderKind(
     name="wiki",

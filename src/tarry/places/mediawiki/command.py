@@ -13,12 +13,11 @@ everybody links. What table and file are called does not matter.
 
 import argparse
 import sys
-import unicodedata
 
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
-from tarry.places.accounts import Account, add_accounts, named_account, with_accounts
-from tarry.places.mediawiki.client import wiki_address
+from tarry.places.accounts import add_accounts, named_account, with_accounts
+from tarry.places.mediawiki.form import wiki_pseudonym
 
 __all__ = ["add_arguments", "run"]
 
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         "minor": arguments.minor,
     }
     post = {
-        "target": arguments.target or _pseudonym(named_account(arguments)),
+        "target": arguments.target or wiki_pseudonym(named_account(arguments)),
         "outlet": "mediawiki",
         "content": sys.stdin.buffer.read(),
         "options": with_accounts(arguments, options),
@@ -88,10 +87,3 @@ def _check(arguments: argparse.Namespace) -> None:
     ):
         if value is not None and arguments.action != action:
             raise BadInput(f"{option} goes with {action}, not with {arguments.action}", "leave it out")
-
-
-def _pseudonym(account: Account) -> str:
-    """Whom the wiki shows. One account may have several bot passwords, and its name several spellings."""
-    user = account.login.partition("@")[0].replace("_", " ")
-    user = unicodedata.normalize("NFC", " ".join(user.split()))
-    return f"{wiki_address(account.at).url} {user[:1].upper()}{user[1:]}"

@@ -1,6 +1,7 @@
 """OpenReview: comments and reviews on it, and those that are there."""
 
 from tarry.core.plugins import Option
+from tarry.keep.form import Form, FormField
 from tarry.keep.outlet import OutletKind
 from tarry.places.accounts import ACCOUNTS
 from tarry.readers.kind import ReaderKind
@@ -23,6 +24,18 @@ OUTLET = OutletKind(
     options=(ACCOUNTS,),
     what_of=lambda options: f"note on {options['forum']}",
     bound_to=("api",),
+    form=Form(
+        fields=(
+            FormField(name="account", kind="account", required=True),
+            FormField(name="forum", required=True),
+            FormField(name="invitation", required=True),
+            FormField(name="signature", required=True),
+            FormField(name="replyto"),
+            FormField(name="text", kind="content", required=True),
+            FormField(name="field"),
+        ),
+        make="tarry.places.openreview.form:make_post",
+    ),
 )
 READER = ReaderKind(
     name="openreview",

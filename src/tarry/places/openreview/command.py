@@ -12,17 +12,14 @@ stands for all your anonymous names, and it is between them that nobody should s
 """
 
 import argparse
-import re
 import sys
 
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.core.errors import BadInput
 from tarry.places.accounts import add_accounts, named_account, with_accounts
-from tarry.places.openreview.client import openreview_address
+from tarry.places.openreview.form import check_id, note_pseudonym
 
 __all__ = ["add_arguments", "run"]
-
-_NO_ID = re.compile(r"://|[?&=\s]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,12 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand the note in."""
     ids = {"forum": arguments.forum, "replyto": arguments.replyto, "signature": arguments.signature}
     for name, value in ids.items():
-        # An address out of a browser would be refused only at the release.
-        if value is not None and (not value or _NO_ID.search(value)):
-            raise BadInput(
-                f"--{name} must be an id, not {value!r}",
-                "give the id, which stands after id= in the address",
-            )
+        check_id(f"--{name}", value)
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise BadInput("standard input is empty", "give the text of the note there")
@@ -72,15 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         "content_type": "application/json" if arguments.json_content else None,
     }
     post = {
-        "target": arguments.target or _pseudonym(arguments),
+        "target": arguments.target
+        or note_pseudonym(named_account(arguments), arguments.forum, arguments.signature),
         "outlet": "openreview",
         "content": content,
         "options": with_accounts(arguments, options),
     }
     return hand_in(arguments, open_gate(arguments), post)
-
-
-def _pseudonym(arguments: argparse.Namespace) -> str:
-    """A name for one paper, where it is: the login behind it is nobody's business."""
-    place = openreview_address(named_account(arguments).at).url
-    return f"{place} {arguments.forum} {arguments.signature}"

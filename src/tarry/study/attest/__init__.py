@@ -36,7 +36,7 @@ NOT_DECIDABLE = (
 SIGHTED = (10_000, 100_000, 1_000_000)
 #: The parts of all samples that go into choosing the first time, and into each look.
 ROUNDS = (0.125, 0.125, 0.25, 0.5)
-_KEEP = 4  # of so many pairs one is looked at again
+_KEEP = 4  # of so many pairs one is looked at again, and in the end one of all
 _LEAST = 16  # samples of each story
 
 Progress = Callable[[int, int], None]
@@ -263,7 +263,8 @@ def attest_played(
         tried.sort(
             key=lambda one: _suspicion(one.beyond + float(one.pair.nats), one.pair, about), reverse=True
         )
-        tried = tried[: -(-len(tried) // _KEEP)]
+        # The last look has all its samples for the one pair that is most suspicious.
+        tried = tried[: 1 if look >= len(rounds) - 2 else -(-len(tried) // _KEEP)]
     return Attestation(name=name, tests=tuple(tests), drawn=drawn, seed=seed, level=level, about=about)
 
 

@@ -1,0 +1,1 @@
+"""One's own page: what waits in one person's own store, and forms to hand something in."""
