@@ -3,6 +3,7 @@
     python bench/slices.py                       # a million made-up events: a minute or more
     python bench/slices.py --rounds 5            # everything five times, interleaved, with the spread
     python bench/slices.py --events 100000000 --only "stream 2" --folder /var/tmp
+    python bench/slices.py --events 20000000 --only "np.sort,draw,memory,stream 1,stream 2"
 
 All on made-up events, in one run. Memory is that of all processes together (what they share counts once),
 looked at ten times a second, later once. Processor time is that of all processes together.
@@ -228,8 +229,10 @@ def main():
 
 def compare(folder, events, options, chosen, rounds):
     make(folder / "events.parquet", events, options["memory"] // 2)
-    if "draw" in chosen:
-        sort_by_time(folder, events, options)
+    if "skewed draw" in chosen:
+        make(folder / "skewed.parquet", events, options["memory"] // 2, skewed=True)
+    for name in {FILES[what] for what in chosen if what in FILES}:
+        sort_by_time(folder / name.replace("_by_time", ""), folder / name, options)
     print(f"{events:,} made-up events, {options['memory'] / 1e9:g} GB\n", flush=True)
     print(f"{'':<16}{'time':>10}{'processor':>12}{'memory':>12}{'disk':>12}", flush=True)
     runs = {what: [] for what in chosen}
@@ -275,7 +278,7 @@ class Ratio:
 
 
 ALL = ("plain sort", "sort", "memory", "stream 1", "stream 2", "np.sort", "draw", "skewed draw")
-FILES = {"draw": "by_time.parquet", "skewed draw": "skewed_by_time.parquet"}
+FILES = {"draw": "events_by_time.parquet", "skewed draw": "skewed_by_time.parquet"}
 RATIOS = (
     Ratio("sort", "plain sort", "cpu", "reading and sorting, processor time of the plain sort"),
     Ratio("stream 1", "memory", "cpu", "one process, processor time of the engine memory"),
@@ -285,14 +288,11 @@ RATIOS = (
 )
 
 
-def sort_by_time(folder, events, options):
-    """The same history and a skewed one, as time-sorted Parquet."""
-    make(folder / "skewed.parquet", events, options["memory"] // 2, skewed=True)
-    for name, sorted_name in (("events", "by_time"), ("skewed", "skewed_by_time")):
-        source = Batches(folder / f"{name}.parquet", Wanted())
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            ordered(source, question(), Scratch(Path(scratch)), options["memory"] // 2)
-            (Path(scratch) / SORTED).replace(folder / f"{sorted_name}.parquet")
+def sort_by_time(path, into, options):
+    """The same history as time-sorted Parquet."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        ordered(Batches(path, Wanted()), question(), Scratch(Path(scratch)), options["memory"] // 2)
+        (Path(scratch) / SORTED).replace(into)
 
 
 if __name__ == "__main__":

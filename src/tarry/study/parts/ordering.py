@@ -109,7 +109,8 @@ def ordered(
     for number, batch in enumerate(batches):
         numbered = _numbered(batch, question, marks)
         with scratch.whole(f"raw-{number:06d}.parquet") as draft:
-            numbered.write_parquet(draft, compression="lz4")
+            # Read once, and by the sort alone: to pack it would cost more than it spares.
+            numbered.write_parquet(draft, compression="uncompressed", statistics=False)
     readable = batches.rows > batches.faults.count
     left_out = _sort(question, marks, scratch, memory, threads) if readable else []
     events = int(pl.scan_parquet(scratch.path("sorted.parquet")).select(pl.len()).collect().item())
