@@ -4,6 +4,7 @@ A token is shown once, when it is made: only its hash is kept. Scopes: submit ha
 after what is parked, withdraws and pauses, admin does everything.
 
   tarry token add forum --scope submit --space talk
+  TOKEN=$(tarry token add forum --scope submit --space talk --bare)
   tarry token revoke 0123456789ab
 """
 
@@ -38,6 +39,7 @@ def add_arguments(parser: Parser) -> None:
             default=[],
             help="where it is good (default: everywhere); may be given again",
         ),
+        Argument("--bare", action="store_true", help="print the token and nothing else, for a script"),
         SETTINGS,
     )
     parser.add_subcommand("list", "list the tokens, without what is secret", SETTINGS)
@@ -60,6 +62,9 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
         number, token = add_token(
             transaction, read_catalog(transaction), arguments.name, arguments.scope, arguments.space
         )
+    if arguments.bare:
+        print(token)
+        return
     print_answer(
         arguments,
         f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again",
