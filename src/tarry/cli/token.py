@@ -5,6 +5,7 @@ after what is parked, withdraws and pauses, spaces (beside operate) makes and ch
 the desk, admin does everything.
 
   tarry token add forum --scope submit --space talk
+  TOKEN=$(tarry token add forum --scope submit --space talk --bare)
   tarry token revoke 0123456789ab
 """
 
@@ -39,6 +40,7 @@ def add_arguments(parser: Parser) -> None:
             default=[],
             help="where it is good (default: everywhere); may be given again",
         ),
+        Argument("--bare", action="store_true", help="print the token and nothing else, for a script"),
         SETTINGS,
     )
     parser.add_subcommand("list", "list the tokens, without what is secret", SETTINGS)
@@ -61,6 +63,9 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
         number, token = add_token(
             transaction, read_catalog(transaction), arguments.name, arguments.scope, arguments.space
         )
+    if arguments.bare:
+        print(token)
+        return
     print_answer(
         arguments,
         f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again",
