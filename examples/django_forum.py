@@ -1,19 +1,19 @@
 # ruff: noqa: INP001 - run, and not imported
 """A tiny forum in Django, in one file, whose posts are held, and appear later.
 
-    python examples/django_forum.py
+    python examples/django_forum.py --port 8000
 
 Sign in, post to two threads, and see both posts appear at moments of their own. In each thread you have
 another pseudonym; that one person is behind both is what the delays hide. With other words it is the site's
 `manage.py`: the keeper may run in a process of its own with `python examples/django_forum.py tarry_keeper`,
-if both are told the same FORUM_FOLDER.
+if both are told the same --folder.
 
-It needs Django: `pip install 'tarry[fast]' django`, or in a checkout the .venv that
-`scripts/test --version` makes.
+It needs Django beside tarry: `pip install '.[fast]' django` in a checkout, or the .venv that
+`scripts/test --version` makes there.
 """
 
+import argparse
 import atexit
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -34,10 +34,14 @@ from django.utils.html import format_html, format_html_join
 from tarry import Policy
 from tarry.gateway.middleware.django import app_hold
 
-FOLDER = Path(os.environ.get("FORUM_FOLDER") or mkdtemp(prefix="forum-"))
-if not os.environ.get("FORUM_FOLDER"):
+FLAGS = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+FLAGS.add_argument("--port", type=int, default=8000)
+FLAGS.add_argument("--folder", type=Path, help="where posts wait; a new one each time, unless named")
+CHOSEN, WORDS = FLAGS.parse_known_args()
+FOLDER = CHOSEN.folder or Path(mkdtemp(prefix="forum-"))
+if CHOSEN.folder is None:
     atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)  # gone at the end, with the key in it
-PORT = os.environ.get("FORUM_PORT", "8000")
+PORT = str(CHOSEN.port)
 THREADS = ("cats", "dogs")
 #: Seconds, to be watched. A real forum's are minutes and hours: docs/choosing.md.
 POLICY = Policy(epsilon="1", gap="3s", window="1s", tick="0.5s")
@@ -146,7 +150,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        execute_from_command_line(sys.argv)
+    if WORDS:
+        execute_from_command_line([sys.argv[0], *WORDS])
     else:
         main()

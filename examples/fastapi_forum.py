@@ -6,7 +6,7 @@
 Sign in, post to two threads, and see both posts appear at moments of their own. In each thread you have
 another pseudonym; that one person is behind both is what the delays hide.
 
-It needs FastAPI: `pip install 'tarry[gateway]' fastapi`, or in a checkout the .venv that
+It needs FastAPI: `pip install '.[gateway]' fastapi` in a checkout, or the .venv that
 `scripts/test --version` makes.
 """
 

@@ -15,6 +15,7 @@ from tarry.cli.main import COMMANDS
 from tarry.gateway.config import read_config
 
 DEPLOY = Path(__file__).resolve().parents[1] / "deploy"
+PAGE = DEPLOY.parent / "docs" / "production.md"
 UNITS = sorted(DEPLOY.glob("*.service"))
 
 
@@ -84,21 +85,21 @@ def test_the_example_settings_are_settings():
 
 
 def test_the_key_is_not_beside_the_database():
-    config, text = read_config({}, str(DEPLOY / "gateway.toml")), (DEPLOY / "README.md").read_text()
+    config, text = read_config({}, str(DEPLOY / "gateway.toml")), PAGE.read_text()
     state = Path("/var/lib/tarry")
 
     assert (state / config.database).parent == state
     assert (state / config.key_file).parent != state
     assert f"install -m 640 -o root -g tarry /dev/null {config.key_file}\n" in text
     assert "install -m 640 -o root -g tarry deploy/gateway.toml " in text
-    assert f"ENV TARRY_KEY_FILE={config.key_file}\n" in (DEPLOY / "Containerfile").read_text()
+    assert f" TARRY_KEY_FILE={config.key_file}\n" in (DEPLOY / "Containerfile").read_text()
 
 
 def test_the_steps_make_all_that_they_use():
     """A policy before its space, a space before its token, all before the service."""
-    text = (DEPLOY / "README.md").read_text()
-    for steps in text.split("## ")[2:]:
-        places = [steps.index(step) for step in ("talk.toml\n", "space add", "token add", "8420:8420")[:3]]
+    on_the_machine, in_a_container = PAGE.read_text().split("\n## In a container\n")
+    for steps, service in ((on_the_machine, "enable --now"), (in_a_container, "8420:8420")):
+        places = [steps.index(step) for step in ("talk.toml\n", "space add", "token add", service)]
         assert places == sorted(places)
 
 
@@ -114,7 +115,7 @@ def test_the_container_takes_the_hashed_lock_runs_as_nobody_special_and_names_no
 
 
 def test_the_container_is_built_from_one_exact_version_or_a_digest():
-    text, page = ((DEPLOY / name).read_text() for name in ("Containerfile", "README.md"))
+    text, page = (DEPLOY / "Containerfile").read_text(), PAGE.read_text()
     (base,) = re.findall(r"^ARG BASE=(\S+)$", text, re.MULTILINE)
 
     assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", base)
@@ -146,8 +147,8 @@ def test_postgresql_takes_what_it_must_not_write_down(postgres_server):
 
 
 def test_every_command_that_is_named_exists():
-    text = "\n".join(path.read_text() for path in (*UNITS, DEPLOY / "README.md"))
+    text = "\n".join(path.read_text() for path in (*UNITS, PAGE))
 
     named = set(re.findall(r"/bin/tarry (\w+)", text))
-    assert named == {"serve", "worker", "space", "token", "plan"}
+    assert named == {"serve", "worker", "space", "token", "plan", "doctor", "backup"}
     assert named <= set(COMMANDS)

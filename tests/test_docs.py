@@ -62,7 +62,7 @@ def commands_on(page):
     for line in "\n".join(blocks).splitlines():
         if line.startswith("tarry "):
             words = shlex.split(line, comments=True)
-            ends = (place for place, word in enumerate(words) if word in {"|", ">", "<", "&&"})
+            ends = (place for place, word in enumerate(words) if word in {"|", ">", "<", "&", "&&"})
             yield words[1 : next(ends, None)]
 
 

@@ -24,13 +24,8 @@ def forum(request, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    command = [sys.executable, EXAMPLES / f"{request.param}_forum.py"]
-    if request.param == "fastapi":
-        command += ["--port", port, "--folder", tmp_path]
-    told = {**os.environ, "FORUM_PORT": port, "FORUM_FOLDER": str(tmp_path)}
-    process = subprocess.Popen(
-        command, env=told, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    command = [sys.executable, EXAMPLES / f"{request.param}_forum.py", "--port", port, "--folder", tmp_path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     browser = httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers={"Sec-Fetch-Site": "same-origin"})
     try:
         wait_for(lambda: is_up(browser, process))
@@ -103,8 +98,8 @@ def test_ctrl_c_leaves_nothing_behind(name, tmp_path, usual_signals):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    told = {**os.environ, "FORUM_PORT": port, "TMPDIR": str(tmp_path), "FORUM_FOLDER": ""}
-    command = [sys.executable, EXAMPLES / f"{name}_forum.py", *(["--port", port] * (name == "fastapi"))]
+    told = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, EXAMPLES / f"{name}_forum.py", "--port", port]
     process = subprocess.Popen(
         command, env=told, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -59,7 +59,7 @@ def test_a_store_without_encryption_is_wrong(quiet, monkeypatch):
         assert quiet.say("run", "--target", "x", "--", "true")[0] == 0
 
     (problem,) = [sentence for state, sentence in of(quiet, "own store") if state == "problem"]
-    assert problem.endswith("install 'tarry[fast]', then tarry store encrypt --own")
+    assert problem.endswith("pip install cryptography, then tarry store encrypt --own")
 
 
 def test_a_store_that_cannot_be_read_is_one_sentence(quiet):
@@ -74,7 +74,7 @@ def test_missing_extras_are_named_with_how_to_install_them(shell, monkeypatch):
 
     assert of(shell, "extras") == [
         ("good", "installed: fast"),
-        ("note", "not installed: odd; pip install 'tarry[odd]' brings them"),
+        ("note", "not installed: odd; pip install '.[odd]' in a checkout of tarry brings them"),
     ]
 
 

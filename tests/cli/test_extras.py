@@ -116,7 +116,7 @@ def test_no_command_of_a_plain_installation_ends_in_a_traceback(name, plain):
         assert done.stderr.startswith("tarry")
     if name in NEEDED:
         extra = NEEDED[name]
-        install = f"pip install 'tarry[{extra}]', or scripts/tarry in a checkout"
+        install = f"pip install '.[{extra}]' in a checkout of tarry"
         assert done.stderr == f"tarry {name}: this command needs the {extra} extra: {install}\n"
 
 

@@ -25,7 +25,8 @@ def test_a_tick_that_is_not_small_against_the_window_is_noted(operator):
     coarse = operator.file("coarse.toml", COARSE)
     code, out, err = operator.say("space", "add", "talk", "--policy", coarse)
 
-    assert (code, out) == (0, "made the space talk\n")
+    assert (code, out.splitlines()[0]) == (0, "made the space talk")
+    assert f"key       {operator.key}: keep a copy elsewhere" in out
     assert err.startswith("note: Acts between 10m and 12m apart may count as batched or not")
 
 
@@ -325,3 +326,24 @@ def test_without_a_space_it_says_how_to_make_one(operator):
 
     assert operator.tell("space", "list") == "there is no space yet: tarry space add makes one\n"
     assert operator.ask("space", "list") == {"spaces": []}
+
+
+def test_a_gateway_that_nobody_has_named_lies_in_private_folders(operator, monkeypatch, tmp_path):
+    """The folders are made; whoever has a database where it lay before is told what to set."""
+    for name in ("TARRY_DATABASE", "TARRY_KEY_FILE"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TARRY_HOME", str(tmp_path / "home"))
+    made = operator.tell("space", "add", "talk", "--policy", operator.file("slow.toml", SLOW))
+
+    assert f"database  {tmp_path}/home/gateway.db\n" in made
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+
+    monkeypatch.chdir(tmp_path / "home")
+    for name in ("gateway.db", "gateway.key"):
+        (tmp_path / "home" / name).rename(f"tarry-{name}")
+    _, out, err = operator.say("space", "list")
+    assert "talk" in out
+    assert err == (
+        f"tarry: {tmp_path}/home/tarry-gateway.db is no default from 0.3.0 on: set TARRY_DATABASE="
+        f"{tmp_path}/home/tarry-gateway.db and TARRY_KEY_FILE={tmp_path}/home/tarry-gateway.key\n"
+    )

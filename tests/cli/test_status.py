@@ -32,11 +32,13 @@ def test_a_gateway_in_use_is_told(operator, house):
     assert told["hours"] == [{"begins_at": 1767225600, "admissions": 4}]
     assert told["ahead"][0]["posts"] == 1
     assert told["accounts_beyond_promise"] == 0
+    assert told["counted_at"] == 1767225600 + 3600
 
     lines = operator.tell("status").splitlines()
     assert lines[0] == "clock     2026-01-01T01:01:50Z"
     assert lines[1] == "closed    2026-01-01T01:00:19Z, 1m30s behind"
     assert "hour of admission     posts" in lines
+    assert "as of     2026-01-01T01:00:00Z: accounts and what waits are counted once an hour" in lines
     assert "2026-01-01T00:00:00Z      4" in lines
     assert any(line.startswith("waiting in") for line in lines)
 

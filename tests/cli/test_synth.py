@@ -177,10 +177,7 @@ def test_without_the_study_extra_the_command_says_how_to_get_it(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "polars", None)
     sentence = refusal(capsys, "-o", tmp_path / "made.csv")
 
-    assert (
-        sentence
-        == "this command needs the study extra: pip install 'tarry[study]', or scripts/tarry in a checkout"
-    )
+    assert sentence == "this command needs the study extra: pip install '.[study]' in a checkout of tarry"
     assert say(capsys, "--help")[0] == 0
     assert list(tmp_path.iterdir()) == []
 

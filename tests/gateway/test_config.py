@@ -38,14 +38,34 @@ def test_the_environment_goes_before_the_file_and_the_file_before_the_defaults(f
     config = read_config({"TARRY_PORT": "2", "TARRY_CONFIG": path})
 
     assert (config.host, config.port, config.burst, config.rate_per_s) == ("::1", 2, 7, 5.0)
-    assert config.database == Config.database
+    assert config.body_bytes == Config.body_bytes
     assert config.address == "[::1]:2"
     assert read_config({"TARRY_CONFIG": "/nowhere"}, path).port == 1  # what is named goes first
 
 
 def test_without_anything_all_is_as_documented():
-    assert read_config({}) == Config()
-    assert read_config({"HOME": "/root", "TARRY_HOME": "/x", "TARRY_SMTP": "smtp://localhost"}) == Config()
+    own = {name: str(Path(getattr(Config, name)).expanduser()) for name in ("database", "key_file")}
+
+    assert read_config({"HOME": str(Path.home()), "TARRY_SMTP": "smtp://localhost"}) == Config(**own)
+
+
+def test_database_and_key_are_not_in_the_current_folder_nor_together():
+    config = read_config({"HOME": "/home/ann", "XDG_STATE_HOME": "/var/state"})
+
+    assert (config.database, config.key_file) == (
+        "/var/state/tarry/gateway.db",
+        "/home/ann/.config/tarry/gateway.key",
+    )
+
+
+def test_a_database_where_it_lay_before_is_found(tmp_path, monkeypatch):
+    """Until 0.3.0, with both names: nobody begins a second store beside the one that waits."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tarry-gateway.db").touch()
+    config = read_config({"HOME": "/home/ann"})
+
+    assert (config.database, config.key_file) == ("tarry-gateway.db", "tarry-gateway.key")
+    assert read_config({"HOME": "/home/ann", "TARRY_DATABASE": "a.db"}).database == "a.db"
 
 
 @pytest.mark.parametrize(

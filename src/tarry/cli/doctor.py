@@ -112,7 +112,7 @@ def _extras() -> Iterator[Checked]:
     if complete := [extra for extra, packages in missing.items() if not packages]:
         yield Checked("extras", "good", f"installed: {', '.join(complete)}")
     if lacking := [extra for extra, packages in missing.items() if packages]:
-        install = f"pip install 'tarry[{','.join(lacking)}]' brings them"
+        install = f"pip install '.[{','.join(lacking)}]' in a checkout of tarry brings them"
         yield Checked("extras", "note", f"not installed: {', '.join(lacking)}; {install}")
 
 
@@ -177,7 +177,7 @@ def _encryption(gate: Gate, home: Home) -> Checked:
         "own store",
         "problem",
         f"what waits in {home.store_path} is not encrypted: "
-        "install 'tarry[fast]', then tarry store encrypt --own",
+        "pip install cryptography, then tarry store encrypt --own",
     )
 
 

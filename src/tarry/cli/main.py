@@ -285,7 +285,7 @@ def _help() -> str:
     return "\n".join(lines)
 
 
-# --- what a plain `pip install tarry` does not bring -------------------------------------------------
+# --- what a plain installation does not bring -------------------------------------------------
 
 
 def need_study(*packages: str, extra: str = "study") -> None:
@@ -303,7 +303,7 @@ def what_to_install(error: ModuleNotFoundError) -> str | None:
     """The sentence for a package that is not installed; None if it belongs to no extra.
 
     >>> what_to_install(ModuleNotFoundError(name="starlette.routing"))
-    "this command needs the gateway extra: pip install 'tarry[gateway]', or scripts/tarry in a checkout"
+    "this command needs the gateway extra: pip install '.[gateway]' in a checkout of tarry"
     """
     package = (error.name or "").partition(".")[0]
     extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
@@ -311,8 +311,7 @@ def what_to_install(error: ModuleNotFoundError) -> str | None:
 
 
 def _needs(extra: str) -> str:
-    install = f"pip install 'tarry[{extra}]', or scripts/tarry in a checkout"
-    return f"this command needs the {extra} extra: {install}"
+    return f"this command needs the {extra} extra: pip install '.[{extra}]' in a checkout of tarry"
 
 
 # --- reading the words of a command line ------------------------------------------------------------

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tarry.cli.main import Argument, add_all, read_text
@@ -124,9 +125,15 @@ def policy_from(arguments: argparse.Namespace, **instead: Fraction) -> Policy:
 
 def config_from(arguments: argparse.Namespace) -> "Config":
     """The settings of a gateway that the file and the environment give."""
-    from tarry.gateway.config import read_config  # noqa: PLC0415 - only a gateway has any
+    from tarry.gateway.config import FORMER_PLACES, read_config  # noqa: PLC0415 - only a gateway has any
 
-    return read_config(os.environ, arguments.config)
+    config = read_config(os.environ, arguments.config)
+    former = FORMER_PLACES["database"]
+    if config.database == former and "TARRY_DATABASE" not in os.environ:
+        place, key = Path(former).absolute(), Path(config.key_file).absolute()
+        name = f"TARRY_DATABASE={place} and TARRY_KEY_FILE={key}"
+        print(f"tarry: {place} is no default from 0.3.0 on: set {name}", file=sys.stderr)
+    return config
 
 
 def whole_number(text: str, flag: str, least: int, most: int) -> int:

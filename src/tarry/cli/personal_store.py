@@ -117,7 +117,7 @@ def encryption_note(home: Home, *, encrypted: bool) -> str:
         return f"What waits is encrypted, with the key in {home.key_path}."
     return (
         f"WHAT WAITS LIES UNENCRYPTED in {home.store_path}, for whoever reads the file: install the "
-        "package cryptography (pip install 'tarry[fast]'), then run tarry store encrypt --own."
+        "package cryptography (pip install cryptography), then run tarry store encrypt --own."
     )
 
 
@@ -283,21 +283,20 @@ def wait_for(gate: Gate, receipt: Receipt, *, as_json: bool = False) -> int:
 
 
 def introduction(policy: Policy, home: Home) -> str:
-    """For somebody who has just met the policy: what it costs, what it promises, where to change it.
+    """For somebody who has just met the policy: what it costs, where the promise is, where to change it.
 
     >>> from tarry.keep.home import default_policy
     >>> introduction(default_policy(), Home.of({"TARRY_HOME": "/tmp/t"}))[:52]
     'From now on each act waits 1h27m32s on average, 2h5s'
     """
     from tarry.core.plan import plan  # noqa: PLC0415 - only on first use
-    from tarry.core.promise import promise  # noqa: PLC0415 - likewise
 
-    costs, promised = plan(policy), promise(policy)
+    costs = plan(policy)
     return (
         f"From now on each act waits {rounded(costs.unbatched.mean)} on average, "
-        f"{rounded(costs.batched.mean)} if batched with another and {rounded(costs.batched.maximum)} at "
-        f"most. What that promises: {promised.promised[0]} Change it in {home.policy_path}, and read with "
-        f"tarry explain {home.policy_path} what is not promised.\n"
+        f"{rounded(costs.batched.mean)} beside another one, {rounded(costs.batched.maximum)} at most.\n"
+        f"What that promises, and what not:  tarry explain {home.policy_path}\n"
+        "To wait longer or shorter, change that file before your next act.\n"
     )
 
 

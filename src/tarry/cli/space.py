@@ -118,9 +118,15 @@ def _add(call: _Call) -> None:
     wanted = _new_space(arguments, call.policies)
     with store.transaction("closing") as transaction:
         space = add_space(transaction, keys, store.clock(), **wanted, sealed=sealed)
-    print_answer(
-        call.arguments, f"made the space {space.name}", space=space.name, version=space.version.number
-    )
+    text = f"made the space {space.name}" + (_places_of(call.config) if is_first else "")
+    print_answer(call.arguments, text, space=space.name, version=space.version.number)
+
+
+def _places_of(config: Config) -> str:
+    """Where the new store and its key lie; a URL may hold a password."""
+    path = database_path(config.database)
+    where = "PostgreSQL" if path is None else path.absolute()
+    return f"\ndatabase  {where}\nkey       {Path(config.key_file).absolute()}: keep a copy elsewhere"
 
 
 def _must_encrypt(arguments: argparse.Namespace) -> bool:
@@ -130,7 +136,7 @@ def _must_encrypt(arguments: argparse.Namespace) -> bool:
     if find_spec("cryptography") is None:
         raise NotPossible(
             "the package cryptography is missing, so contents would lie unencrypted in the database: "
-            "install it (pip install 'tarry[fast]'), or use --unencrypted"
+            "install it (pip install cryptography), or use --unencrypted"
         )
     return True
 

@@ -47,6 +47,7 @@ def _print(summary: GatewayStatus) -> None:
     print(
         f"accounts  {summary.accounts} with batched acts, {summary.spent} of them beyond what is promised"
     )
+    print(f"as of     {utc_text(summary.counted_at)}: accounts and what waits are counted once an hour")
     if summary.hours:
         print()
         print_table(
@@ -67,6 +68,7 @@ def _json(summary: GatewayStatus) -> dict[str, object]:
     return {
         "clock_at": summary.now,
         "closed_at": summary.closed_at,
+        "counted_at": summary.counted_at,
         "lag_s": summary.lag,
         "late_s": summary.late,
         "paused": summary.paused,

@@ -1,9 +1,11 @@
 """Make, list and revoke the tokens of a gateway.
 
 A token is shown once, when it is made: only its hash is kept. Scopes: submit hands posts in, operate looks
-after what is parked, withdraws and pauses, admin does everything.
+after what is parked, withdraws and pauses, spaces (beside operate) makes and changes spaces with a feed on
+the desk, admin does everything.
 
   tarry token add forum --scope submit --space talk
+  TOKEN=$(tarry token add forum --scope submit --space talk --bare)
   tarry token revoke 0123456789ab
 """
 
@@ -38,6 +40,7 @@ def add_arguments(parser: Parser) -> None:
             default=[],
             help="where it is good (default: everywhere); may be given again",
         ),
+        Argument("--bare", action="store_true", help="print the token and nothing else, for a script"),
         SETTINGS,
     )
     parser.add_subcommand("list", "list the tokens, without what is secret", SETTINGS)
@@ -60,6 +63,9 @@ def _add(arguments: argparse.Namespace, store: Store) -> None:
         number, token = add_token(
             transaction, read_catalog(transaction), arguments.name, arguments.scope, arguments.space
         )
+    if arguments.bare:
+        print(token)
+        return
     print_answer(
         arguments,
         f"id     {number}\ntoken  {token}\nkeep it: it cannot be shown again",

@@ -17,7 +17,7 @@ from typing import Any
 from tarry.core.errors import BadInput, require
 from tarry.gateway.limits import Limits, read_networks
 
-__all__ = ["Config", "config_table", "read_config"]
+__all__ = ["FORMER_PLACES", "Config", "config_table", "own_places", "read_config"]
 
 _PREFIX = "TARRY_"
 #: Names with our prefix that are no settings of a gateway.
@@ -31,6 +31,8 @@ _NOTATIONS: dict[type, tuple[re.Pattern[str], Callable[[str], object]]] = {
     bool: (re.compile("true|false", re.IGNORECASE | re.ASCII), lambda text: text.lower() == "true"),
 }
 _LARGEST_FILE = 1 << 20
+#: Where they lay by default before 0.2.0, in the current folder.
+FORMER_PLACES = {"database": "tarry-gateway.db", "key_file": "tarry-gateway.key"}
 
 
 def _setting(
@@ -68,10 +70,11 @@ class Config:
     """
 
     database: str = _setting(
-        "tarry-gateway.db", "where everything is kept: the path of a SQLite file, or a `postgresql://` URL"
+        "~/.local/state/tarry/gateway.db",
+        "where everything is kept: the path of a SQLite file, or a `postgresql://` URL",
     )
     key_file: str = _setting(
-        "tarry-gateway.key",
+        "~/.config/tarry/gateway.key",
         "the store's secret key: 32 bytes, raw or in hex, in a private file outside the database",
     )
     host: str = _setting("127.0.0.1", "the address to listen at; a proxy with TLS stands before it")
@@ -200,7 +203,24 @@ def read_config(environment: Mapping[str, str], path: str | None = None) -> Conf
             _check_known(variable, variables)
             setting = settings[variables[variable]]
             values[setting.name] = _checked(variable, setting, _read_text(setting, text))
-    return Config(**values)
+    return Config(**{**own_places(environment), **values})
+
+
+def own_places(environment: Mapping[str, str]) -> dict[str, str]:
+    """Where database and key lie when nobody says it: in two private folders, from every directory.
+
+    Before 0.2.0 both lay in the current folder. Where a database lies there still, it is used until 0.3.0.
+
+    >>> own_places({"TARRY_HOME": "/tmp/t"})
+    {'database': '/tmp/t/gateway.db', 'key_file': '/tmp/t/gateway.key'}
+    """
+    from tarry.keep.home import Home  # noqa: PLC0415 - where both are named nobody needs a home
+
+    if Path(FORMER_PLACES["database"]).exists():
+        return FORMER_PLACES
+    known = {"HOME": str(Path("~").expanduser()), **environment}
+    home = Home.of(known)
+    return {"database": str(home.state / "gateway.db"), "key_file": str(home.config / "gateway.key")}
 
 
 def config_table() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.core.errors import BadInput, NotPossible
-from tarry.gateway.config import Config
+from tarry.gateway.config import Config, own_places
 from tarry.keep.errors import Unavailable
 from tarry.keep.keys import KEY_BYTES, Keys, key_in, make_durable, new_key, write_private
 from tarry.keep.postgres import PostgresStore, first_line, read_dsn
@@ -86,7 +86,9 @@ def open_database(config: Config, *, make: bool = False) -> Store:
     """
     where = config.database
     if (path := database_path(where)) and not make and not path.exists():
-        raise NotPossible(f"there is no database {str(path)!r}: tarry space add makes one")
+        raise NotPossible(f"there is no database {str(path.absolute())!r}: tarry space add makes one")
+    if make:
+        _make_own_folder("database", where)
     # Who reads the file knows what waits, and the arrivals of the last windows. A group may share it.
     rights = stat.S_IMODE(path.stat().st_mode) if path and path.exists() else 0
     if rights & stat.S_IRWXO:
@@ -139,8 +141,15 @@ def first_keys(config: Config, store: Store) -> Keys:
     with store.transaction("reading") as transaction:
         is_new = transaction.snapshot() is None
     if is_new and not Path(config.key_file).exists():
+        _make_own_folder("key_file", config.key_file)
         return make_key(config.key_file)
     return keys_of(config, store)
+
+
+def _make_own_folder(setting: str, path: str) -> None:
+    """The folder of a place that nobody has named is made; any other must be there."""
+    if not Path(path).parent.exists() and path == own_places(os.environ)[setting]:
+        Path(path).parent.mkdir(mode=0o700, parents=True)
 
 
 def keys_of(config: Config, store: Store) -> Keys:

@@ -91,6 +91,7 @@ class GatewayStatus:
 
     now: Fraction  # the store's clock, in seconds since 1970
     closed_at: Fraction  # the end of the last closed tick
+    counted_at: Fraction  # the end of the hour as of which `ahead` and accounts are counted
     lag: Fraction  # seconds of ticks that are over and not closed
     late: Fraction  # seconds since the first release that is due and has not happened
     paused: bool  # brought back from a backup, and not resumed yet
@@ -114,12 +115,13 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
     if transaction.snapshot() is None:
         raise NotPossible(NO_SPACE)
     here = snapshot(transaction)
-    tick = here.settings.tick
+    tick, hour = here.settings.tick, hour_ticks(here.settings)
     now = advance(here.anchor, clock.read(here.now)).time
     lines = _account_lines(transaction, read_catalog(transaction))
     return GatewayStatus(
         now=Fraction(now, MICROS),
         closed_at=here.closed * tick,
+        counted_at=here.closed // hour * hour * tick,
         lag=max(0, last_past_tick(now, tick) - here.closed) * tick,
         late=_lateness(transaction, here, now),
         paused=here.settings.paused,

@@ -5,7 +5,7 @@ The key lies outside the database, in a private file.
 Labels compare actors and targets for equality and never need their names, so the store has no names to
 lose: with a stolen database alone, nobody can test a guess. The hash is BLAKE2b with a key (RFC 7693).
 
-Content is encrypted at rest by AES-GCM from the `cryptography` package (`pip install 'tarry[fast]'`). Each
+Content is encrypted at rest by AES-GCM from the `cryptography` package (`pip install cryptography`). Each
 text is bound to its post and its field: a thief who can write to the database cannot swap one for another.
 """
 
@@ -252,7 +252,7 @@ class Sealed:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
         except ImportError:
             raise NotPossible(
-                "encrypted content needs the package cryptography: pip install 'tarry[fast]'"
+                "encrypted content needs the package cryptography: pip install cryptography"
             ) from None
         self._cipher = AESGCM(key)
 
@@ -274,7 +274,7 @@ def _name(post: int, field: str) -> bytes:
 def ctr_reader() -> Callable[[int], bytes]:
     """Bytes of AES-256 in counter mode under a key from the operating system: faster in bulk.
 
-    Needs `cryptography` (`pip install tarry[fast]`) and says so when it is missing. A process that
+    Needs `cryptography` (`pip install cryptography`) and says so when it is missing. A process that
     forked takes a new key before its first byte.
 
     >>> len(ctr_reader()(16))
@@ -285,7 +285,7 @@ def ctr_reader() -> Callable[[int], bytes]:
     except ImportError:
         raise BadInput(
             "drawing in bulk needs the package cryptography",
-            "run pip install 'tarry[fast]', or read from os.urandom",
+            "run pip install cryptography, or read from os.urandom",
         ) from None
 
     def start() -> tuple[int, Lock, Callable[[bytes], bytes]]:

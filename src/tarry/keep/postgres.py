@@ -1,6 +1,6 @@
 """A store in PostgreSQL, for several machines: they share its clock, its locks and its rows.
 
-Needs psycopg (`pip install 'tarry[postgres]'`).
+Needs psycopg (`pip install 'psycopg[binary]'`).
 """
 
 import json
@@ -51,7 +51,7 @@ class PostgresStore:
             from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
         except ImportError:
             raise NotPossible(
-                "a store in PostgreSQL needs the psycopg package: pip install 'tarry[postgres]'"
+                "a store in PostgreSQL needs the psycopg package: pip install 'psycopg[binary]'"
             ) from None
         self.dsn, self._parameters = dsn, read_dsn(dsn)
         self.rooms, self.statements = rooms, statements(rooms)

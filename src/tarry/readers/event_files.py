@@ -72,7 +72,8 @@ def check_output(path: str | Path, *, force: bool = False) -> Path:
         raise BadInput(f"the output file must end in {endings}, not {str(path)!r}")
     if file.name.endswith(".parquet") and find_spec("polars") is None:
         raise NotPossible(
-            "a .parquet file needs the study extra: pip install 'tarry[study]', or write .csv.gz"
+            "a .parquet file needs the study extra: pip install '.[study]' in a checkout of tarry, "
+            "or write .csv.gz"
         )
     if not file.parent.is_dir():
         raise BadInput(

@@ -85,9 +85,13 @@ def test_a_password_file_is_found_from_anywhere(typed):
     ("words", "sentence"),
     [
         (LETTER, "no mail server given: use --server smtp://..., or set TARRY_SMTP"),
+        ([*LETTER[:4], *SERVER], "no subject given: use --subject TEXT, or --subject '' "),
         ([*LETTER, "--server", "nonsense"], "the mail server must be an SMTP address"),
         ([*LETTER[:2], *SERVER], "the following arguments are required: --to (see tarry mail --help)"),
-        (["--from", "nobody", *LETTER[2:], *SERVER], "the sender of a mail must be one address"),
+        (
+            ["--from", "x", *LETTER[2:], *SERVER],
+            "the sender of a mail must be one address in ASCII, not",
+        ),
         ([*LETTER, *SERVER, "--to", "a@b.c\nBcc: x@y.z"], "a recipient of a mail must be one line"),
         (
             [*LETTER, *SERVER, "--password-file", "nowhere"],
@@ -99,3 +103,13 @@ def test_a_mail_that_no_server_takes_is_refused(typed, words, sentence):
     """What is wrong with a letter is told in one sentence, and nothing waits."""
     assert typed.refusal("mail", *words).startswith(f"tarry mail: {sentence}")
     assert typed.ask("queue")["posts"] == []
+
+
+def test_an_empty_mail_is_sent_only_if_it_is_meant(typed, monkeypatch):
+    """A pipe that broke looks like an empty text."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
+    refused = typed.refusal("mail", *LETTER, *SERVER)
+    told = typed.ask("mail", "--empty", *LETTER[:4], "--subject", "", *SERVER)
+
+    assert refused == "tarry mail: the mail has no text: write it to standard input, or use --empty"
+    assert options_of(typed, told)["subject"] == ""

@@ -10,6 +10,7 @@ from a file that is read when the mail leaves.
 import argparse
 import sys
 
+from tarry.cli.main import UsageError
 from tarry.cli.personal_store import add_hand_in, hand_in, open_gate
 from tarry.places.mail.form import mail_post
 
@@ -22,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", metavar="ADDRESS", action="append", required=True, help="to whom (may be given again)"
     )
-    parser.add_argument("--subject", default="", help="the subject")
+    parser.add_argument("--subject", help="the subject; '' for none")
+    parser.add_argument("--empty", action="store_true", help="send it without a text")
     parser.add_argument(
         "--server", metavar="URL", help="smtp://[USER@]HOST[:PORT] or smtps://... (default $TARRY_SMTP)"
     )
@@ -32,9 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand the mail in."""
+    if arguments.subject is None:
+        raise UsageError("no subject given: use --subject TEXT, or --subject '' for a mail without one")
     options = {"from": arguments.sender, "to": arguments.to, "subject": arguments.subject}
     if arguments.password_file:
         options["password_file"] = arguments.password_file
-    text = sys.stdin.buffer.read()
+    text = b"" if arguments.empty else sys.stdin.buffer.read()
+    if not text.strip() and not arguments.empty:
+        raise UsageError("the mail has no text: write it to standard input, or use --empty")
     post = mail_post(options, text, server=arguments.server, target=arguments.target)
     return hand_in(arguments, open_gate(arguments), post)

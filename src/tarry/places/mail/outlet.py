@@ -252,16 +252,19 @@ def _server(url: Any) -> tuple[bool, str, int, str | None]:
     return parts.scheme == "smtps", host, port or _PORTS[parts.scheme], user
 
 
+_WRITTEN = "write it as Ann <ann@example.org>"
+
+
 def _address(text: Any, what: str) -> Address:
     """`ann@example.org` or `Ann <ann@example.org>`."""
     mailbox = _MAILBOX.fullmatch(_one_line(text, what).strip())
     spec = (mailbox["within"] or mailbox["alone"] or "") if mailbox else ""
     if mailbox is None or not _ADDRESS.fullmatch(spec):
-        raise BadInput(f"{what} must be one address in ASCII", "write it as Ann <ann@example.org>")
+        raise BadInput(f"{what} must be one address in ASCII, not {text!r}", _WRITTEN)
     try:
         return Address((mailbox["name"] or "").strip(), addr_spec=spec)
     except (ValueError, MessageError, IndexError):
-        raise BadInput(f"{what} is not well formed", "write it as Ann <ann@example.org>") from None
+        raise BadInput(f"{what} is not well formed: {text!r}", _WRITTEN) from None
 
 
 def _one_line(text: Any, what: str) -> str:

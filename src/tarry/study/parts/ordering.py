@@ -213,7 +213,7 @@ def sort_database(folder: Path, memory: int, threads: int | None = None) -> "duc
         import duckdb  # noqa: PLC0415 - an extra of its own
     except ImportError:
         raise NotPossible(
-            "the engine stream needs DuckDB: pip install 'tarry[stream]', or scripts/tarry in a checkout"
+            "the engine stream needs DuckDB: pip install '.[stream]' in a checkout of tarry"
         ) from None
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory // 10**6}MB",

@@ -40,7 +40,8 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-_PACK = "give them the same Python with tarry[spark], such as a packed environment (docs/scale.md)"
+_INSTALL = "pip install '.[spark]' in a checkout of tarry"
+_PACK = "give them the same Python with the spark extra, such as a packed environment (docs/scale.md)"
 
 
 def need_spark() -> None:
@@ -48,12 +49,12 @@ def need_spark() -> None:
 
     >>> from unittest.mock import patch
     >>> with patch("tarry.study.parts.spark.session.find_spec", return_value=None):
-    ...     need_spark()
+    ...     need_spark()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tarry.core.errors.NotPossible: the engine spark needs the spark extra: pip install 'tarry[spark]'
+    tarry.core.errors.NotPossible: the engine spark needs the spark extra: pip install '.[spark]' ...
     """
     if any(find_spec(package) is None for package in _PACKAGES):
-        raise NotPossible("the engine spark needs the spark extra: pip install 'tarry[spark]'")
+        raise NotPossible(f"the engine spark needs the spark extra: {_INSTALL}")
 
 
 @contextmanager
@@ -176,9 +177,7 @@ def _stay_here() -> None:
 def _check_java() -> None:
     """Spark's own complaint is a page long."""
     if find_spec("pyspark.java_gateway") is None:
-        raise NotPossible(
-            "pyspark-client only speaks with a server: give --spark-remote, or pip install 'tarry[spark]'"
-        )
+        raise NotPossible(f"pyspark-client only speaks with a server: give --spark-remote, or {_INSTALL}")
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else "java"
     if shutil.which(java) is None:
