@@ -274,7 +274,7 @@ def test_a_tie_is_said_to_be_one_and_the_next_cheaper_one_is_named():
         "It is a tie with epsilon 2, gap 11m: the measurements do not tell them apart."
     )
     assert told[1].startswith(
-        "For less delay there is epsilon 2, gap 11m: 60.0 % of claims are right, for 30s"
+        "For less delay there is epsilon 2, gap 11m: claims are right 60.0 % of the time, for 30s"
     )
     alone = choice_of(0.5, trials=[trial(0.5), trial(0.5)])
     assert (

@@ -47,6 +47,9 @@ def report():
     return audit(history(), question)
 
 
+THREAT = ("policy", "observer", "attack", "confidence")
+
+
 @pytest.fixture(scope="module")
 def empty():
     """Nobody links anything, and nothing was tried."""
@@ -64,7 +67,7 @@ def test_every_table_is_a_frame_with_plain_columns(report):
 
 def test_an_unknown_table_is_refused_with_those_there_are(report):
     with pytest.raises(
-        BadInput, match="a report has no table 'runs': use lines, scores, costs, yardsticks, choices, mea"
+        BadInput, match="a report has no table 'runs': use lines, scores, people, activity, costs, ya"
     ):
         report.to_frame("runs")
 
@@ -92,6 +95,22 @@ def test_scores_have_a_row_for_each_cutoff_of_each_run(report):
         assert (row["policy"], row["draw"], row["cutoff_s"]) == (policy, draw, score.cutoff_s)
         assert row["claims"] == row["true_positives"] + row["false_positives"] == score.counts.claims
         assert row["right_person"] == score.right_person
+
+
+def test_people_have_a_row_for_each_confidence_and_activity_one_for_each_size(report):
+    asked = [(run, at, calls) for run in report.runs for at, calls in run.people.calls.items()]
+    people, activity = (report.to_frame(name).to_dicts() for name in ("people", "activity"))
+
+    assert len(people) == len(asked) == 8  # of two practices and two observers, the first draw
+    for row, (attacked, confidence, calls) in zip(people, asked, strict=True):
+        threat = (attacked.policy, attacked.observer, attacked.attack, confidence)
+        assert tuple(row[name] for name in THREAT) == threat
+        assert (row["called"], row["top_share"]) == (calls.called, calls.top_share)
+        sizes = [
+            each for each in activity if [each[name] for name in THREAT] == [row[name] for name in THREAT]
+        ]
+        assert sum(each["people"] for each in sizes) == row["people"]
+        assert sum(each["called"] for each in sizes) == row["called"]
 
 
 def test_the_other_tables_hold_what_was_measured(report):

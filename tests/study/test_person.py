@@ -470,6 +470,12 @@ def test_the_headline_names_before_after_and_what_is_so_anyway(crowd):
         r"90 %\. With mine \d+ and \d+\.",
         called,
     )
+    [most] = [each for each in told if "one person has" in each]
+    assert re.fullmatch(
+        r"Of the pairs that can be linked with 50 % confidence "
+        r"one person has [\d.]+ %, ten have [\d.]+ %\.",
+        most,
+    )
     assert told[-1].startswith("With mine ")
     assert " of neighbours on one target change places, and half of the replies appear within " in told[-1]
 

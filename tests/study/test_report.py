@@ -192,6 +192,26 @@ def test_every_score_stands_in_a_row_of_its_own(page, found):
         assert "|".join(row) in joined
 
 
+def test_whom_claims_are_about_stands_in_the_page(page, found):
+    """How many people can be called, who has most of it, and by activity; sums of sizes are all of them."""
+    joined = "|".join(Outline(page).texts())
+    calls = found.runs[0].people.calls
+
+    assert calls
+    for confidence, one in calls.items():
+        shares = (one.top_share, one.top_ten_share, one.mean_right)
+        row = [f"{100 * confidence:g} %", f"{one.called:,} of {one.people:,}", *map(percent, shares)]
+        assert "|".join(row) in joined
+    for size in calls[0.5].sizes:
+        called = [each.called for one in calls.values() for each in one.sizes if each.least == size.least]
+        acts = f"{size.least} to {size.most}"
+        assert (
+            not size.people
+            or size.least in {1, 1000}
+            or "|".join([acts, f"{size.people:,}", *map(str, called)]) in joined
+        )
+
+
 def test_several_draws_are_told_as_mean_and_range(wide_page, wide_audit):
     runs = wide_audit.runs_of("/home/ada/secret place/mine.toml", "cutoff", "notified")
     first, second = (run.scores[2].counts.precision for run in runs)

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(found.as_dict())
         return
     print_table(
-        ["take part", "people", "right, all", "about those", "about the others"],
+        ["take part", "people", "all claims", "about those who do", "about the others"],
         [
             [
                 percent(point.share),
@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> None:
             for point in found.points
         ],
     )
-    print("\nright: how often the best claims that find a tenth of the linked pairs are about one person")
-    print("a wrong claim is about two people, and counts for both of them")
+    print("\nhow often the best claims that find a tenth of the linked pairs are right about the person;")
+    print("a wrong claim counts for both of its people, so both parts may lie below all claims")
     if arguments.draws > 1:
         print("in brackets: the least and the most over the draws, of delays and of who takes part")
     print()

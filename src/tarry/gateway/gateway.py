@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import NotPossible, TarryError
+from tarry.core.policy import Policy
 from tarry.gateway import space_changes
 from tarry.gateway.catalog import (
     NO_SPACE,
@@ -25,8 +26,9 @@ from tarry.gateway.catalog import (
     revoke_token,
 )
 from tarry.gateway.outlets import SpaceOutlets
+from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.upkeep import ParkedPost, parked_posts
-from tarry.keep.admission import CLOSED, Candidate, accept, prepare
+from tarry.keep.admission import CLOSED, Adoption, Candidate, accept, prepare
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
@@ -234,6 +236,29 @@ class Gateway:
     def open_space(self, space: str, *, is_open: bool) -> None:
         """Open a space for posts, or pause it."""
         self._change(lambda transaction: space_changes.open_space(transaction, space, is_open=is_open))
+
+    def add_space(
+        self, name: str, policy: Policy, *, title: str = "", adoption: Adoption = "everyone"
+    ) -> None:
+        """Make a space that releases to its feed."""
+        choices: space_changes.SpaceChoices = {"title": title, "adoption": adoption}
+        self._change(
+            lambda transaction: space_changes.add_space(
+                transaction, self.keys, self.clock, name, policy, **choices
+            )
+        )
+
+    def change_space(self, name: str, *, title: str, policy: Policy) -> None:
+        """Give a space another title, and another policy after a pause, where they are others."""
+
+        def change(transaction: Transaction) -> None:
+            space = read_catalog(transaction).space(name)
+            if title != space.title:
+                space_changes.change_space(transaction, name, title=title)
+            if policy != space.version.policy:
+                change_policy(transaction, self.clock, name, policy)
+
+        self._change(change)
 
     def add_token(self, name: str, scopes: Iterable[Scope], within: Iterable[str] = ()) -> tuple[str, str]:
         """Make a token: its id and its secret."""

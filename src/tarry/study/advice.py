@@ -136,14 +136,14 @@ class Advice:
         if cheaper:
             next_best = max(cheaper, key=lambda choice: 0.0 if choice.value is None else choice.value.mean)
             reasons.append(
-                f"For less delay there is {next_best.name}: {percent(next_best.right_person)} of claims "
-                f"are right, for {seconds(next_best.mean_s)} on average."
+                f"For less delay there is {next_best.name}: claims are right {next_best.right_words} of "
+                f"the time, for {seconds(next_best.mean_s)} on average."
             )
         if self.mix is not None and self.mix.as_well:
             reasons.append(
-                f"A mix measures as well but promises nothing: with {self.mix.name} "
-                f"{percent(self.mix.right_person)} of claims are right, for "
-                f"{seconds(self.mix.mean_s)} on average. What it hides depends on who else acts."
+                f"A mix measures as well but promises nothing: with {self.mix.name} claims are right "
+                f"{percent(self.mix.right_person)} of the time, for {seconds(self.mix.mean_s)} on average. "
+                "What it hides depends on who else acts."
             )
         return [*reasons, *_late(best, self.measured_on)]
 

@@ -139,7 +139,7 @@ class Report:
         return audit_charts(self)
 
     def to_frame(self, name: str) -> "pl.DataFrame":
-        """A table as a polars frame: lines, scores, costs, yardsticks, choices, measures or posteriors.
+        """A table as a polars frame: lines, scores, people, activity, costs, yardsticks, choices, ...
 
         >>> from tarry.study.table import event_table
         >>> table = event_table(actor=["a", "a"], target=[1, 2], time=[0, 60_000_000])

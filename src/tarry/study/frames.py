@@ -1,12 +1,12 @@
 """The tables of a report as frames, for those who go on from there: one row, one figure a column."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tarry.core.errors import BadInput
-from tarry.study.person import CONFIDENCES, PairShare
+from tarry.study.person import CONFIDENCES, Calls, PairShare
 from tarry.study.practice import MICROSECONDS
 from tarry.study.runs import Line
 
@@ -66,6 +66,41 @@ def _scores(report: "Report") -> list[Row]:
     ]
 
 
+def _people(report: "Report") -> list[Row]:
+    """Whom claims are about: a row for each confidence of the runs that were asked."""
+    shares = ("people", "called", "top_share", "top_ten_share", "mean_right")
+    return [
+        {
+            **row,
+            "cutoff_s": None if calls.cutoff < 0 else calls.cutoff / MICROSECONDS,
+            **{name: getattr(calls, name) for name in shares},
+        }
+        for row, calls in _called(report)
+    ]
+
+
+def _activity(report: "Report") -> list[Row]:
+    """The same by how active people are."""
+    return [
+        {
+            **row,
+            "least_acts": size.least,
+            "most_acts": size.most,
+            "people": size.people,
+            "called": size.called,
+        }
+        for row, calls in _called(report)
+        for size in calls.sizes
+    ]
+
+
+def _called(report: "Report") -> Iterator[tuple[Row, Calls]]:
+    for run in report.runs:
+        threat = {"policy": run.policy, "observer": run.observer, "attack": run.attack}
+        for confidence, calls in run.people.calls.items():
+            yield {**threat, "confidence": confidence}, calls
+
+
 def _costs(report: "Report") -> list[Row]:
     return [cost.as_dict() for cost in report.costs]
 
@@ -120,6 +155,8 @@ def _posteriors(report: "Report") -> list[Row]:
 TABLES: dict[str, Callable[["Report"], Sequence[Row]]] = {
     "lines": _lines,
     "scores": _scores,
+    "people": _people,
+    "activity": _activity,
     "costs": _costs,
     "yardsticks": _yardsticks,
     "choices": _choices,

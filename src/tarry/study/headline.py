@@ -5,13 +5,15 @@ from statistics import fmean
 
 from tarry.study.batching import Measures
 from tarry.study.figures import days, number, percent, seconds, shown_names
-from tarry.study.person import CONFIDENCES, Yardsticks
+from tarry.study.person import CONFIDENCES, Calls, Yardsticks
 from tarry.study.runs import AttackRun, Line
 
 __all__ = ["headlines", "raised_at", "replies", "sizes"]
 
 #: A smaller rise is not worth a sentence.
 _NOTABLE = 0.001
+#: Of so many people ten have all.
+_FEW = 10
 
 
 def sizes(measures: Measures, linked: int, candidates: int) -> list[str]:
@@ -55,8 +57,12 @@ one person's anyway, of all pairs 33.3 %.
         if policy != "nothing":
             sentences.append(_with(line, names[policy], now, measured_by[policy]))
             sentences.extend(raised_at(runs, policy, names[policy], threat))
-    people = next((calls.people for run in runs for calls in run.people.calls.values()), 0)
-    return [*sentences, *_called(here, names, people), *_moved(here, names)]
+    calls = {
+        run.policy: run.people.calls
+        for run in runs
+        if (run.observer, run.attack) == threat and run.people.calls
+    }
+    return [*sentences, *_called(calls, names), *_moved(here, names)]
 
 
 def raised_at(runs: Sequence[AttackRun], policy: str, name: str, threat: tuple[str, str]) -> list[str]:
@@ -134,25 +140,39 @@ def _apart(found: Yardsticks) -> str:
     return f"acts {seconds(found.window / 1e6)} to {seconds(found.reach / 1e6)} apart"
 
 
-def _called(here: Mapping[str, Line], names: Mapping[str, str], people: int) -> list[str]:
+def _called(calls: Mapping[str, Mapping[float, Calls]], names: Mapping[str, str]) -> list[str]:
     """How many of the people whom claims may be about have at least one pair that can be called."""
     counts = {
         "Now" if policy == "nothing" else f"With {names[policy]}": [
-            number(line.called[at]) for at in CONFIDENCES
+            number(found[at].called) for at in CONFIDENCES
         ]
-        for policy, line in here.items()
-        if line.called
+        for policy, found in calls.items()
     }
     if not counts:
         return []
+    likely = next(iter(calls.values()))[min(CONFIDENCES)]
     first, *others = [(when, *each) for when, each in counts.items()]
     when, half, nearly = first
     sure, surer = (f"{100 * at:g} %" for at in CONFIDENCES)
     sentence = (
-        f"{when} {half} of {number(people)} people have a pair of acts that can be linked with {sure} "
-        f"confidence, {nearly} with {surer}."
+        f"{when} {half} of {number(likely.people)} people have a pair of acts that can be linked with "
+        f"{sure} confidence, {nearly} with {surer}."
     )
-    return [" ".join([sentence, *(f"{when} {half} and {nearly}." for when, half, nearly in others)])]
+    return [
+        " ".join([sentence, *(f"{when} {half} and {nearly}." for when, half, nearly in others)]),
+        *_most(likely, sure),
+    ]
+
+
+def _most(calls: Calls, sure: str) -> list[str]:
+    """How much of it is about a few people, where more than a few are called."""
+    if calls.called <= _FEW:
+        return []
+    sentence = (
+        f"Of the pairs that can be linked with {sure} confidence one person has "
+        f"{percent(calls.top_share)}, ten have {percent(calls.top_ten_share)}."
+    )
+    return [sentence]
 
 
 def _moved(here: Mapping[str, Line], names: Mapping[str, str]) -> list[str]:

@@ -13,9 +13,11 @@ from tarry.study.figures import days, number, percent, seconds, shown_names
 from tarry.study.practice import OBSERVERS
 from tarry.study.report.markup import Html, el, figure, inline_svg, items, join
 from tarry.study.report.tables import (
+    activity_table,
     costs_table,
     gaps_table,
     lines_table,
+    people_table,
     posterior_table,
     rates_table,
     scores_table,
@@ -235,6 +237,8 @@ def curves(
                 class_="pair",
             ),
             scores_table(runs),
+            people_table(runs),
+            activity_table(runs),
             _traded(picture(charts, f"trade-{where}", trade), lines_table(report, *threat), wide=many)
             if several and not when
             else "",

@@ -1,6 +1,6 @@
 """The tables of a report: the same figures as the charts beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from tarry.study.advice import Advice
@@ -8,14 +8,17 @@ from tarry.study.audit import Report
 from tarry.study.batching import Measures
 from tarry.study.charts import trades
 from tarry.study.figures import factor, number, percent, points, seconds, shown_names
+from tarry.study.person import Calls
 from tarry.study.report.markup import Html, table
 from tarry.study.runs import AttackRun, Cost, spread, spread_percent
 
 __all__ = [
+    "activity_table",
     "choices_table",
     "costs_table",
     "gaps_table",
     "lines_table",
+    "people_table",
     "posterior_table",
     "rates_table",
     "scores_table",
@@ -138,6 +141,66 @@ def lines_table(report: Report, observer: str, attack: str) -> Html:
     buys = ["one person's, finding a tenth", "reference", "excess", "lift", "batched", "average precision"]
     header = ["practice", "mean delay", *buys, "error crossover", "recall while half are right"]
     return table("What each practice costs and buys", header, rows)
+
+
+def people_table(runs: Sequence[AttackRun]) -> Html:
+    """Whom the claims of one attack and observer are about; nothing where nobody asked.
+
+    >>> people_table([])
+    ''
+    """
+    calls = _calls_by_name(runs)
+    rows = [
+        [
+            *(name, f"{100 * confidence:g} %", f"{number(one.called)} of {number(one.people)}"),
+            *(percent(one.top_share), percent(one.top_ten_share), percent(one.mean_right)),
+        ]
+        for name, found in calls.items()
+        for confidence, one in found.items()
+    ]
+    header = ["practice", "confidence", "people with such a pair", "one person has", "ten people have"]
+    header.append("claims are right, mean over people")
+    caption = (
+        "People with a pair so close that claims are right with this confidence, and who has most pairs"
+    )
+    return table(caption, header, rows) if rows else Html()
+
+
+def activity_table(runs: Sequence[AttackRun]) -> Html:
+    """How many people have a pair that can be linked, by how active they are; nothing where nobody asked.
+
+    >>> activity_table([])
+    ''
+    """
+    columns = {
+        f"{name}, {100 * confidence:g} %": one
+        for name, found in _calls_by_name(runs).items()
+        for confidence, one in found.items()
+    }
+    sizes = next((one.sizes for one in columns.values()), ())
+    rows = [
+        [
+            f"{size.least:,}"
+            if size.least == size.most
+            else f"{size.least:,} or more"
+            if size.most is None
+            else f"{size.least:,} to {size.most:,}",
+            number(size.people),
+            *(number(one.sizes[place].called) for one in columns.values()),
+        ]
+        for place, size in enumerate(sizes)
+        if size.people
+    ]
+    return (
+        table("The same people by how many acts they have", ["acts", "people", *columns], rows)
+        if rows
+        else Html()
+    )
+
+
+def _calls_by_name(runs: Sequence[AttackRun]) -> dict[str, Mapping[float, Calls]]:
+    names = shown_names([run.policy for run in runs])
+    return {names[run.policy]: run.people.calls for run in runs if run.people.calls}
 
 
 def costs_table(report: Report) -> Html:

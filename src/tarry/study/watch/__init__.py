@@ -142,8 +142,8 @@ class Watch:
 def _sentence(practice: str, step: Growth, dates: Growth) -> str:
     pairs = "batched pair" if step.text == "1" else "batched pairs"
     return (
-        f"{practice}: after {step.text} {pairs} an observer finds the other name first "
-        f"{percent(step.first.mean)} of the time; by dates alone {percent(dates.first.mean)}."
+        f"{practice}: after {step.text} {pairs} an observer finds the other name first {step.first.text} "
+        f"of the time; by dates alone {dates.first.text}."
     )
 
 
@@ -152,14 +152,16 @@ def _beyond(found: WatchFinding) -> list[str]:
     if found.ledger is None:
         return []
     sentence = (
-        f"{found.practice}: its ledger alone would leave an observer {percent(found.ledger)} sure of the "
+        f"{found.practice}: by its ledger alone an observer could be {percent(found.ledger)} sure of the "
         f"right name; the name found first is right {percent(found.first.mean)} of the time."
     )
     if found.alone is not None and found.reach_s is not None:
+        if found.first.mean > found.ledger:
+            sentence += " That breaks no promise."
         sentence += (
             " The ledger compares with somebody else who acts within "
-            f"{seconds(found.reach_s)} of the same batches, each time: in {percent(found.alone)} of the "
-            "searches whose names share a batch nobody in this history does."
+            f"{seconds(found.reach_s)} of every batch that the two names share, and in "
+            f"{percent(found.alone)} of the searches with such a batch there is nobody else."
         )
     return [sentence]
 
@@ -305,7 +307,7 @@ class _Run:
             self._progress(self._done, self._all)
 
     def ledger(self, name: str, splits: Sequence[Pseudonyms]) -> dict[str, float | None]:
-        """What the ledger alone would allow, for a policy with labels, and who there is to be taken for."""
+        """How sure one could be by the ledger alone, for a policy with labels, and who else there is."""
         policy = self._practices[name].policy if name in self._practices else None
         if policy is None or policy.labels == "none":
             return {}

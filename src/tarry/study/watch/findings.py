@@ -117,7 +117,7 @@ class WatchFinding:
     by_sessions: tuple[Growth, ...]
     by_weeks: tuple[Growth, ...]
     chosen: tuple[str, ...]  # the settings, as chosen on either half
-    ledger: float | None = None  # the chance of the right name that the ledger alone would allow
+    ledger: float | None = None  # how sure of the right name one could be by the ledger alone
     reach_s: float | None = None  # how much later an act may come in the ledger's other story
     # Of searches with a shared session, the share in which nobody else acts within reach of every one
     alone: float | None = None

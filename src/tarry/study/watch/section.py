@@ -51,9 +51,9 @@ def watch_section(found: Watch) -> WatchSection:
     chance = f"a blind guess is right {percent(found.chance)} of the time"
     legend = [
         "first: how often the other name comes before all others, and the 95 % interval",
-        "among ten: how often it is one of the first ten; area: the share of names that come after it",
-        "ledger: the chance of the right name that the policy's ledger alone would allow",
-        f"sessions: in how many both names act, with pauses of at most {window}; weeks: likewise",
+        "among ten: how often it is one of the first ten; area: the share of others that come after it",
+        "ledger: how sure of the right name an observer could be by the policy's ledger alone",
+        f"session: acts of one person without a pause above {window}; shared: both names act in it",
     ]
     return WatchSection(
         lead=[
