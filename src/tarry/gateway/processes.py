@@ -35,6 +35,7 @@ from tarry.gateway.server import (
     Listener,
     MakeApp,
     ThreadGroup,
+    alerting,
     bind,
     listen,
     metrics_listeners,
@@ -98,7 +99,8 @@ def serve_together(
     crew = Crew(gateway, config, errors, make_app)
     with contextlib.closing(crew):
         listeners: list[Answering] = [crew, *metrics_listeners(gateway, config)]
-        with releasing(gateway, log, group, errors, config.workers_in_server):
+        alerts = alerting(gateway, config, log)
+        with releasing(gateway, log, group, errors, workers=config.workers_in_server, alerts=alerts):
             listen(group, log, listeners, started)
 
 
