@@ -32,6 +32,7 @@ from tarry.keep.keeper import Keeper
 
 __all__ = [
     "Answering",
+    "Front",
     "Listener",
     "MakeApp",
     "ThreadGroup",
@@ -111,10 +112,12 @@ def serve(
     started: Callable[[str], None],
     *,
     make_app: MakeApp = create_app,
+    front: "Front | None" = None,
 ) -> None:
     """Answer requests until told to stop; then finish what was begun, requests first and then deliveries.
 
-    `started` gets the address once requests are answered; `make_app` may put pages beside the API.
+    `started` gets the address once requests are answered; `make_app` may put pages beside the API; `front`
+    answers in place of this process (several ones: `processes.Crew`).
 
     >>> import io
     >>> from tarry.gateway.testing import small_gateway
@@ -123,15 +126,16 @@ def serve(
     >>> serve(small_gateway(), config, log, group, lambda address: group.stop())
     """
     errors, alerts = ErrorCounter(log), alerting(gateway, config, log)
-    main = bind(config.host, config.port)
-    try:
-        others = metrics_listeners(gateway, config)
-    except NotPossible:
-        main.close()
-        raise
-    listener = Listener(make_app(gateway, limits=config.limits, tell=errors.count), main)
-    with releasing(gateway, log, group, errors, workers=config.workers_in_server, alerts=alerts):
-        listen(group, log, [listener, *others], started)
+    with contextlib.closing((front or _alone)(gateway, config, errors, make_app)) as main:
+        listeners: list[Answering] = [main, *metrics_listeners(gateway, config)]
+        with releasing(gateway, log, group, errors, workers=config.workers_in_server, alerts=alerts):
+            listen(group, log, listeners, started)
+
+
+def _alone(gateway: Gateway, config: Config, errors: ErrorCounter, make_app: MakeApp) -> "Listener":
+    """What answers where one process is enough."""
+    sock = bind(config.host, config.port)
+    return Listener(make_app(gateway, limits=config.limits, tell=errors.count), sock)
 
 
 class Answering(Protocol):
@@ -152,6 +156,14 @@ class Answering(Protocol):
     def run(self) -> None:
         """Answer until told to exit."""
         ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+#: Makes what answers for a gateway, by its settings and its app.
+Front = Callable[[Gateway, Config, ErrorCounter, MakeApp], Answering]
 
 
 def listen(
@@ -314,6 +326,12 @@ class Listener(uvicorn.Server):
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Until told to exit."""
         super().run([*(sockets or ()), self._socket])
+
+    def close(self) -> None:
+        """Let go of the socket, and of the service."""
+        self._socket.close()
+        if self._service is not None:
+            self._service.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End streams first: they would stay open for ever."""
