@@ -38,6 +38,8 @@ CLOSED = "this space is paused by its operator: try again later"
 _CHANGING = "this space takes no posts while its policy changes: try again in {wait} s"
 _RESTORED = "this store was restored from a backup and is paused: wait until an operator resumes it"
 _MOST_NAME = 4096
+#: The columns of an arrival whose draws may be told.
+_TOLD_BY_DRAWS: dict[str, int | None] = {"earliest": None, "latest": None}
 
 #: Whose posts are delayed: everyone's, those of accounts that did not opt out, or of those that opted in.
 Adoption = Literal["everyone", "opt-out", "opt-in"]
@@ -387,8 +389,7 @@ class _Clerk:
 
 def _instead_of_draws(ticks: Prospect) -> dict[str, int | None]:
     """The columns that are told of an arrival while its label is open, if its draws must not be."""
-    told = ticks if ticks.in_between else Prospect(None, None)
-    return {"earliest": told.earliest, "latest": told.latest}
+    return {"earliest": ticks.earliest, "latest": ticks.latest} if ticks.in_between else _TOLD_BY_DRAWS
 
 
 def _waiting_parent(transaction: Transaction, sharing: Sharing, child: Candidate) -> PostRow | None:

@@ -105,7 +105,7 @@ def _slices(scratch: Scratch, budget: RunSize) -> Slices:
     """Where the first run of these cut, so that what is finished still fits."""
     if (kept := scratch.read("cuts.json")) is not None:
         return Slices(folder=scratch.folder, **kept)
-    slices = Slices.cut(scratch.folder, budget.rows)
+    slices = Slices.cut(scratch.folder, budget.rows, budget.jobs)
     scratch.write("cuts.json", {name: value for name, value in vars(slices).items() if name != "folder"})
     return slices
 
