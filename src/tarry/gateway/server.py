@@ -19,6 +19,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tarry.core.errors import NotPossible, TarryError
+from tarry.gateway.alerts import Alerts, alert_ways
 from tarry.gateway.app import create_app, create_metrics_app
 from tarry.gateway.config import Config
 from tarry.gateway.connection import BoundedConnection
@@ -35,6 +36,7 @@ __all__ = [
     "Listener",
     "MakeApp",
     "ThreadGroup",
+    "alerting",
     "bind",
     "listen",
     "metrics_listeners",
@@ -123,10 +125,10 @@ def serve(
     >>> config = Config(port=0, workers_in_server=0)
     >>> serve(small_gateway(), config, log, group, lambda address: group.stop())
     """
-    errors = ErrorCounter(log)
+    errors, alerts = ErrorCounter(log), alerting(gateway, config, log)
     with contextlib.closing((front or _alone)(gateway, config, errors, make_app)) as main:
         listeners: list[Answering] = [main, *metrics_listeners(gateway, config)]
-        with releasing(gateway, log, group, errors, config.workers_in_server):
+        with releasing(gateway, log, group, errors, workers=config.workers_in_server, alerts=alerts):
             listen(group, log, listeners, started)
 
 
@@ -196,7 +198,7 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
     >>> group.stop()
     >>> work(small_gateway(), Log(io.StringIO()), group)
     """
-    with releasing(gateway, log, group, ErrorCounter(log), threads):
+    with releasing(gateway, log, group, ErrorCounter(log), workers=threads):
         log("started", f"releasing with {threads} threads")
         group.wait()
         log("stopping")
@@ -204,7 +206,13 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
 
 @contextlib.contextmanager
 def releasing(
-    gateway: Gateway, log: Log, group: ThreadGroup, errors: ErrorCounter, workers: int
+    gateway: Gateway,
+    log: Log,
+    group: ThreadGroup,
+    errors: ErrorCounter,
+    *,
+    workers: int,
+    alerts: Alerts | None = None,
 ) -> Iterator[None]:
     """Keep and refresh beside the block; when it is done, deliveries that have begun are finished.
 
@@ -219,6 +227,8 @@ def releasing(
         group.begin("refresher", lambda: _refresh(gateway, log, errors, ended))
         if workers:
             group.begin("keeper", keeper.run)
+        if alerts is not None:
+            group.begin("alerts", lambda: alerts.run(ended))
         yield
         keeper.stop()
         group.join("keeper")
@@ -228,6 +238,18 @@ def releasing(
         finally:
             gateway.store.close()
             log("stopped")
+
+
+def alerting(gateway: Gateway, config: Config, log: Log) -> Alerts | None:
+    """What alerts an operator, if the settings say how.
+
+    >>> import io
+    >>> from tarry.gateway.testing import small_gateway
+    >>> alerting(small_gateway(), Config(), Log(io.StringIO())) is None
+    True
+    """
+    ways = alert_ways(config)
+    return Alerts(gateway, ways, log) if ways else None
 
 
 def metrics_listeners(gateway: Gateway, config: Config) -> "list[Listener]":
