@@ -345,8 +345,11 @@ def resources_from(arguments: argparse.Namespace) -> "Resources":
     >>> resources_from(argparse.Namespace(engine="auto", history="votes.csv", **said)).engine
     'memory'
     """
-    from tarry.study.parts.budget import read_size  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - likewise
+    from tarry.study.parts.resources import (  # noqa: PLC0415 - likewise
+        Resources,
+        events_of,
+        read_size,
+    )
 
     resources = Resources(
         engine=arguments.engine,
