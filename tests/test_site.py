@@ -3,6 +3,7 @@
 `docs/site/build.py` makes it; the gateway shows it at /docs under the content policy of its pages.
 """
 
+from pathlib import Path
 from runpy import run_path
 
 import pytest
@@ -64,6 +65,14 @@ def test_a_fault_of_the_site_is_seen(tmp_path, markup, fault):
 
 def test_the_site_is_small_enough_to_be_shipped(built):
     assert BUILD["size"](built) < LARGEST
+
+
+def test_what_others_wrote_is_named_with_its_licence(built):
+    """Each file that is not made here stands in THIRD-PARTY.md, which a wheel holds beside the licence."""
+    notices = Path("THIRD-PARTY.md").read_text(encoding="utf-8")
+    ours = {"icon.svg", "site.css", "style.css"}
+
+    assert {file.name for file in (built / "_static").iterdir() if f"`{file.name}`" not in notices} == ours
 
 
 def test_every_page_of_the_project_is_in_the_list_of_pages(built):

@@ -36,7 +36,7 @@ def pages() -> dict[Path, str]:
     found |= {page: page.stem for page in DOCS.glob("*.ipynb")}
     found |= {page: f"proofs/{page.stem}" for page in ROOT.glob("src/tarry/core/proofs/*.md")}
     found[ROOT / "proofs" / "README.md"] = "proofs/machine-checked"
-    for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "README"):
+    for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "THIRD-PARTY", "README"):
         found[ROOT / f"{name}.md"] = name.lower()
     return dict(sorted(found.items()))
 

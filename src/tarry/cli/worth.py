@@ -67,11 +67,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _print(found: "Worth") -> None:
-    longest = found.waits.longest_s
-    waits = (
-        f"delays of {rounded(Fraction(found.waits.mean_s))} on average, "
-        f"{rounded(None if longest is None else Fraction(longest))} at the longest"
-    )
+    longest, mean = found.waits.longest_s, rounded(Fraction(found.waits.mean_s))
+    end = "without end" if longest is None else f"{rounded(Fraction(longest))} at the longest"
+    where = "" if found.waits.exact else ", measured where somebody acts every three minutes"
+    waits = f"delays of {mean} on average, {end}{where}"
     print_sentences(found.name, [*map(str, found.to), waits])
     print(f"the cheapest policy that is at least as good: {found.verdict}")
     if found.lines:

@@ -28,7 +28,7 @@ from tarry.gateway.catalog import (
 from tarry.gateway.outlets import SpaceOutlets
 from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.upkeep import ParkedPost, parked_posts
-from tarry.keep.admission import CLOSED, Adoption, Candidate, accept, prepare
+from tarry.keep.admission import CLOSED, Adoption, Candidate, accepting, prepare
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
@@ -123,8 +123,9 @@ class Gateway:
             if not ready:
                 return [each for each in prepared if isinstance(each, TarryError)]
             with self.store.transaction("admitting") as transaction:
+                accept_now = accepting(transaction, self.vault, ready)
                 is_fresh = generation_of(transaction) == catalog.generation
-                accepted = iter(accept(transaction, self.vault, ready) if is_fresh else [])
+                accepted = iter(accept_now() if is_fresh else [])
             if is_fresh:
                 outcomes = (each if isinstance(each, TarryError) else next(accepted) for each in prepared)
                 return [_or_ended(catalog, *pair) for pair in zip(submissions, outcomes, strict=True)]

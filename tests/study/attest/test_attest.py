@@ -17,7 +17,7 @@ from tarry.study.attest.boxes import PolicyBox, PracticeBox, RuleBox
 from tarry.study.attest.gallery import GALLERY, SOUND, excess_of
 from tarry.study.attest.interfaces import Story, StoryPair
 from tarry.study.attest.neighbours import Given, Promised, Scenes, SeasonScene
-from tarry.study.attest.regions import RatioTester
+from tarry.study.attest.regions import RatioTester, in_words
 from tarry.study.baselines import baseline
 from tarry.study.practice import observer
 
@@ -318,3 +318,28 @@ def test_regions_can_be_told_again():
                 values <= (inf if high is None else high)
             )
         assert (inside == region.contains(true)).all()
+
+
+WORDS = {
+    "the second release is 7": {"release": 1, "minus": None, "ranges": [[7, 7]]},
+    "the first release is 4 or less or 9 or more": {
+        "release": 0,
+        "minus": None,
+        "ranges": [[None, 4], [9, None]],
+    },
+    "the third release less the first is 0 or 2 or 4, or in one of 2 more ranges": {
+        "release": 2,
+        "minus": 0,
+        "ranges": [[at, at] for at in (0, 2, 4, 6, 8)],
+    },
+    "the first and the 4th release together lie in one of 2 areas": {
+        "any": [{"all": [{"release": 0}, {"release": 3}]}] * 2
+    },
+    "the releases, weighed and added up, point to it": {"sum": []},
+    "they are in its region": {"mine": 1},
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_regions_are_told_in_words(words):
+    assert in_words(WORDS[words]) == words
