@@ -335,7 +335,7 @@ def say_how_read(account: "Columns | SourceAccount") -> None:
     if account.unreadable_count:
         print(f"{account.unreadable_count} rows cannot be read and are left out:", file=sys.stderr)
         for row in account.unreadable[:_SHOWN_ROWS]:
-            print(f"  line {row.line}: {row.reason}", file=sys.stderr)
+            print(f"  {row}", file=sys.stderr)
 
 
 def resources_from(arguments: argparse.Namespace) -> "Resources":
