@@ -76,7 +76,7 @@ class WorthTo:
 
     def __str__(self) -> str:
         if self.delta >= 1:
-            return f"{self.observer}: nothing is promised: some acts are told apart every time"
+            return f"{self.observer}: no promise: some acts can be told apart every time"
         if not self.exact:
             return (
                 f"{self.observer}: epsilon {self.epsilon:g} needs a delta of at least {self.delta:.3g} "
