@@ -83,7 +83,7 @@ def _print(found: "Worth") -> None:
             ],
         )
         print("right about the person: of the best claims that find a tenth of the batched pairs")
-        print("as good: no more of them are right than with the habit, or than of pairs that nobody batched")
+        print("as good: no more of them are right than with the habit, or of pairs that nobody batched")
 
 
 def _shares(line: "Line") -> list[str]:
