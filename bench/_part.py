@@ -48,11 +48,14 @@ def growth(*, tiny: bool) -> list[Figure | Table]:
 
 
 def admission(*, tiny: bool) -> list[Figure | Table]:
+    import processes  # noqa: PLC0415
+
     import gateway  # noqa: PLC0415
 
     with gateway.places() as (folder, databases):
         figure = gateway.admission(folder, databases, tiny=tiny)
-    return [figure.without("through the thread", "and prepared")]  # steps of ours, which the bench prints
+        several = processes.measure(databases, tiny=tiny)
+    return [figure.without("through the thread", "and prepared"), *several]  # steps are printed only
 
 
 def release(*, tiny: bool) -> list[Figure | Table]:

@@ -12,7 +12,7 @@ from tarry.study.parts.attempt import Attempt, OfCase
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
 from tarry.study.parts.partial import TOP, Partial
-from tarry.study.parts.view import Events, View, firsts
+from tarry.study.parts.view import PartEvents, View, firsts
 from tarry.study.person import (
     CONFIDENCES,
     LEAST_CLAIMED,
@@ -94,7 +94,7 @@ class Called(OfCase):
             ),
         )
 
-    def _people(self, view: View, events: Events, sign: int) -> IntArray:
+    def _people(self, view: View, events: PartEvents, sign: int) -> IntArray:
         table = events.table
         seen = self.case.observed(view, *events).seen
         begin = firsts(table.actor)
@@ -156,7 +156,7 @@ class Resampled(OfCase):
         ]
         return interval_over(drawn, sums["people"])
 
-    def _own(self, view: View, events: Events, sign: int) -> IntArray:
+    def _own(self, view: View, events: PartEvents, sign: int) -> IntArray:
         table = events.table
         if not len(table):
             return np.zeros((0, 2), dtype=np.int64)

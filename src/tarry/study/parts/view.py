@@ -15,7 +15,7 @@ from tarry.study.parts.tally import firsts
 from tarry.study.practice import Observer, Practice, Shown
 from tarry.study.table import EventTable, is_named
 
-__all__ = ["Events", "Setting", "View", "firsts", "pair_sum"]
+__all__ = ["PartEvents", "Setting", "View", "firsts", "pair_sum"]
 
 _LITTLE = 8  # one part in so many
 
@@ -36,12 +36,12 @@ class Setting:
     among: Sequence[str] | None = None
 
 
-class Events(NamedTuple):
+class PartEvents(NamedTuple):
     """Some events of a part, and which of the part's they are.
 
     >>> from tarry.study.table import event_table
     >>> table = event_table(actor=[1], target=[2], time=[3])
-    >>> Events(table, np.array([True])).rows.tolist()
+    >>> PartEvents(table, np.array([True])).rows.tolist()
     [True]
     """
 
@@ -66,7 +66,7 @@ class View:
         self._kept = part.kept
         self._shown: tuple[tuple[int, int], Shown] | None = None
         self._far: dict[int, int] = {}
-        self._about: dict[tuple[int, bool], Events] = {}
+        self._about: dict[tuple[int, bool], PartEvents] = {}
 
     @cached_property
     def own(self) -> BoolArray:
@@ -104,7 +104,7 @@ class View:
         """Which events lie in the slice, or up to so many microseconds before it; maybe also earlier."""
         return (self.table.time >= self.start - self._as_far(before)) & (self.table.time < self.end)
 
-    def about(self, before: int, *, halo: bool = False) -> "Events":
+    def about(self, before: int, *, halo: bool = False) -> "PartEvents":
         """Those of them that claims are about; only the earlier ones with `halo`.
 
         All who ask are given one table as far as that can be: what is known of it is found once.
@@ -113,7 +113,7 @@ class View:
         if key not in self._about:
             rows = self.since(before) & self.looked_at
             rows = rows & self.halo if halo else rows
-            self._about[key] = Events(self.table.keep(rows), rows)
+            self._about[key] = PartEvents(self.table.keep(rows), rows)
         return self._about[key]
 
     def _as_far(self, before: int) -> int:
