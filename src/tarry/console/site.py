@@ -15,7 +15,7 @@ from tarry.console import board, receipt, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
-from tarry.console.pages import MANUAL, STATIC, error_page
+from tarry.console.pages import MANUAL, STATIC, error_page, texts
 from tarry.console.story import page as story
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
@@ -25,7 +25,7 @@ from tarry.gateway.counters import Counters
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService, check_host
 from tarry.gateway.limits import Limits
-from tarry.gateway.problems import HANDLERS, refuse
+from tarry.gateway.problems import HANDLERS, NOTHING_HERE, refuse
 
 __all__ = ["create_site", "with_pages"]
 
@@ -114,7 +114,10 @@ async def _refused(request: Request, error: Exception) -> Response:
         check_host(request, request.app.state.config.own_hosts)
     except TarryError as stranger:
         answer = refuse(stranger)
-    return error_page(request, answer.status_code, msgspec.json.decode(answer.body)["detail"])
+    sentence = msgspec.json.decode(answer.body)["detail"]
+    if sentence == NOTHING_HERE:
+        sentence = texts()["common"]["nothing_here"]
+    return error_page(request, answer.status_code, sentence)
 
 
 def _way_back(request: Request, refusal: Response) -> str:

@@ -62,9 +62,9 @@ def _check_front(value: str) -> None:
     require(value in {"boards", "story"}, f"unknown front {value!r}", "use boards or story")
 
 
-def _check_webhook(value: str) -> None:
+def _check_url(name: str, value: str) -> None:
     if value != "none":
-        read_address(value, "alert_webhook")
+        read_address(value, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +154,11 @@ class Config:
         "what the first page, `/`, shows: boards, or story (the page `/story`, which says what delays do)",
         check=_check_front,
     )
+    source: str = _setting(
+        "none",
+        "where the source of what runs here is: a URL that stands at the foot of every page; or none",
+        check=lambda value: _check_url("source", value),
+    )
     hosts: str = _setting(
         "none",
         "names by which browsers reach the pages and the metrics port, separated by commas; or none. "
@@ -172,7 +177,7 @@ class Config:
     alert_webhook: str = _setting(
         "none",
         "a URL that hears, at a full hour, that posts are parked or leave late; or none",
-        check=_check_webhook,
+        check=lambda value: _check_url("alert_webhook", value),
     )
     alert_mail_to: str = _setting(
         "none", "addresses that are written the same, separated by commas; or none"

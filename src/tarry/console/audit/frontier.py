@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tarry.console.drawing import Axis, Frame, Picture, tick_marks
 from tarry.console.pages import texts
-from tarry.console.workbench.drawing import Axis, Frame, Picture, tick_marks
 
 __all__ = ["frontier"]
 
