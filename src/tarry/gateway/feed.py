@@ -81,7 +81,7 @@ class FeedOutlet(Outlet):
     """
 
     delivery: Delivery = "exactly once"  # it is published and marked in one transaction
-    batch = 500
+    batch = 1000  # a file takes many in one commit for less; more would keep writers waiting longer
 
     def __init__(self, space: str) -> None:
         self.space = space

@@ -1,8 +1,9 @@
 """Broken mechanisms are found within their budgets, and sound ones rejected no more often than declared."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tarry.core.policy import Policy
 from tarry.core.season import Season
 from tarry.core.verify.streams import Act
 from tarry.study.attest import attest
+from tarry.study.attest.bounds import detectable
 from tarry.study.attest.boxes import PolicyBox, PracticeBox, RuleBox
 from tarry.study.attest.gallery import GALLERY, SOUND, excess_of
 from tarry.study.attest.interfaces import Story, StoryPair
@@ -112,6 +114,34 @@ def test_searching_among_many_stories_does_not_raise_the_rate(exhibit):
     )
 
     assert broken <= level * 30
+
+
+class Shows:
+    """What is always seen of one story, and of the other with this chance."""
+
+    name = "shows"
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def releases(self, story, samples, source):
+        chance = 1 if story == TOGETHER else self.chance
+        seen = np.random.default_rng(source.offset).random((samples, 1)) < chance
+        return np.repeat(seen.astype(np.int64), 2, axis=1)
+
+
+@pytest.mark.parametrize("nats", ["0.5", "1", "2"])
+def test_what_a_verdict_says_it_would_have_found_is_found_nine_times_in_ten(nats):
+    """A breach as large as the one that a look at the last samples sees, in a hundred seeded runs."""
+    pair = Given(stories=(replace(PAIR, nats=Fraction(nats)),))
+    sees = detectable(float(nats), 2_000, 0.05 / 8)  # of 8,000 samples, a quarter of each story comes last
+    found, wrong = (
+        sum(attest(Shows(exp(-x)), pair, samples=8_000, seed=seed).broken for seed in range(100))
+        for x in (float(nats) + sees, float(nats))
+    )
+
+    assert found >= 90
+    assert wrong <= 5, "and one that keeps the promise with nothing to spare is rejected as rarely as ever"
 
 
 def test_what_the_tester_says_is_not_believed():
