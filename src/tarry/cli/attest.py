@@ -220,14 +220,14 @@ def _print(arguments: argparse.Namespace, attestation: "Attestation", tick: Frac
     )
     print_sentences(f"{attestation.name}: {word}", [stories, bound, sure, more])
     seen = ", ".join(f"{excess:.3f} in {int(samples):,}" for samples, excess in _sight(attestation).items())
+    drawn = _drawn(arguments, attestation)
     power = f"An excess over {nats} nats is found nine times in ten, by fresh samples of each story"
     print_sentences(
         "what can be seen",
         [
             f"{power}: {seen}; {_WHERE}.",
             f"Not decidable from releases: {'; '.join(NOT_DECIDABLE)}.",
-            f"{attestation.drawn:,} samples were {_drawn(arguments, attestation)}; "
-            "--json has all of the region.",
+            f"{attestation.drawn:,} samples were {drawn}; --json has all of the region.",
         ],
     )
 
