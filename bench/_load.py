@@ -49,6 +49,8 @@ class Load(NamedTuple):
 class Served:
     """A contestant that serves on loopback, until closed."""
 
+    connections = CONNECTIONS
+
     def __init__(self, script: str, name: str, where: str) -> None:
         command = [sys.executable, script, "--serve", name, "--where", where]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -91,7 +93,7 @@ class Served:
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
             script.write(lua)
             script.flush()
-            command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", script.name, *headers]
+            command = ["wrk", "-t1", f"-c{self.connections}", f"-d{seconds}s", "-s", script.name, *headers]
             url = f"http://127.0.0.1:{self.port}{PATH}"
             done = subprocess.run(
                 [*command, url, "--", f"{self._rounds}."], check=True, capture_output=True, text=True

@@ -48,11 +48,15 @@ def growth(*, tiny: bool) -> list[Figure | Table]:
 
 
 def admission(*, tiny: bool) -> list[Figure | Table]:
+    import processes  # noqa: PLC0415
+
     import gateway  # noqa: PLC0415
 
     with gateway.places() as (folder, databases):
-        figure = gateway.admission(folder, databases, tiny=tiny)
-    return [figure.without("through the thread", "and prepared")]  # steps of ours, which the bench prints
+        taken = gateway.admission(folder, databases, tiny=tiny)
+        several = processes.measure(databases, tiny=tiny)
+    steps = ("through the thread", "and prepared")  # of ours, which the bench prints
+    return [*(figure.without(*steps) for figure in taken), *several]
 
 
 def release(*, tiny: bool) -> list[Figure | Table]:

@@ -36,12 +36,11 @@ from tarry.study.attack import attack
 from tarry.study.audit import audit
 from tarry.study.parts.asking import Asked
 from tarry.study.parts.attempt import Attempt
-from tarry.study.parts.budget import budget_for
 from tarry.study.parts.claims import PairCounts
 from tarry.study.parts.costs import DelayCounts
 from tarry.study.parts.ordering import ordered, sort_database
 from tarry.study.parts.report import setting_of
-from tarry.study.parts.resources import Resources
+from tarry.study.parts.resources import Resources, budget_for
 from tarry.study.parts.scratch import Scratch
 from tarry.study.parts.slices import SORTED, Slices, store_slice
 from tarry.study.parts.stream import settle

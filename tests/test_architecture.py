@@ -80,7 +80,10 @@ ROOMS = [
     for line in pictures(section("Rooms"))[0].splitlines()
     for room in re.split(r"\s{2,}", line.strip())[0].split(" | ")
 ]
-WAYS = {title: section(title) for title in ("The way of one act", "The way of a history")}
+WAYS = {
+    title: section(title)
+    for title in ("The way of one act", "The way of a history", "The way of a request")
+}
 STEPS = [
     f"{name} in {quoted(where)[0]}"
     for text in WAYS.values()
@@ -150,6 +153,19 @@ def test_what_others_call_is_there(name):
 
     attribute = name.partition(".")[2]
     assert attribute in tarry.__all__ or any(SOURCE.glob(f"{attribute}*"))
+
+
+#: Folders that Django looks for, below one that the page names.
+DJANGO = "gateway/middleware/django_app"
+
+
+def test_every_folder_is_on_the_page():
+    """A folder inside a room is a room too: the page says what it is for."""
+    folders = {str(path.parent.relative_to(SOURCE)) for path in SOURCE.glob("*/*/**/__init__.py")}
+    named = {text.rstrip("/") for text in PATHS if text.endswith("/")}
+    drawn = {path for path in folders if path.startswith(("places/", DJANGO))}
+
+    assert folders - drawn == named & folders
 
 
 # --- one class name, one meaning --------------------------------------------------------------------
@@ -222,6 +238,83 @@ def practices_asked(tree):
 def test_nobody_asks_what_a_practice_is():
     """A practice answers for its own promise, ledger and notes."""
     assert {path for path, tree in TREES.items() if practices_asked(tree)} == set()
+
+
+def test_spark_is_named_in_its_folder_alone():
+    """Whoever has no Spark never meets it; the command says which extra a package belongs to."""
+    naming = {path for path, tree in TREES.items() for name in imports(tree) if name.startswith("pyspark")}
+
+    assert {path for path in naming if not path.startswith("study/parts/spark/")} == set()
+
+
+def imports(tree):
+    """The modules that a file imports, by a statement or by a function."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module
+            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(module)), *_]):
+                yield module
+
+
+def test_the_import_of_spark_is_seen():
+    """Else the test above would show nothing."""
+    assert any(name.startswith("pyspark") for name in imports(TREES["study/parts/spark/session.py"]))
+
+
+# --- rows by name ------------------------------------------------------------------------------------
+
+ANSWERS = {"fetchone", "fetchmany", "fetchall", "one", "all"}
+
+
+def is_answer(node):
+    """Whether an expression is what a database answers: by its call, or by its name."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in ANSWERS
+        case ast.Name(id=name):
+            return name in {"row", "rows"}
+    return False
+
+
+def positions(tree):
+    """Where a column of an answer is taken by its place; a row of one column has only the first."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=value, slice=ast.Constant(value=int(place))):
+                if place and is_answer(value):
+                    yield ast.unparse(node)
+            case ast.Assign(targets=[ast.Tuple()], value=value) | ast.For(target=ast.Tuple(), iter=value):
+                if is_answer(value):
+                    yield ast.unparse(node).partition("\n")[0]
+            case ast.comprehension(target=ast.Tuple(), iter=value):
+                if is_answer(value):
+                    yield ast.unparse(node)
+
+
+def test_no_row_of_a_store_is_read_by_position():
+    """What a store answers is read by the names of its columns, into small records."""
+    rooms = ("keep/", "gateway/", "console/", "cli/", "places/")
+    found = {path: list(positions(tree)) for path, tree in TREES.items() if path.startswith(rooms)}
+
+    assert {path: texts for path, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [
+        ("state = row[1]", 1),
+        ("release, parent = cursor.fetchone()", 1),
+        ("for release, parent in transaction.all('due'): pass", 1),
+        ("due = [release for release, parent in rows]", 1),
+        ("state = row['state']", 0),
+        ("version = cursor.fetchone()[0]", 0),
+    ],
+)
+def test_a_column_by_position_is_found(code, number):
+    assert len(list(positions(ast.parse(code)))) == number
 
 
 # --- nothing is read out of a message ----------------------------------------------------------------

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from contracts.at_audit import until
+from contracts.container import faults_of, read_steps
 from tarry.cli.main import COMMANDS
 from tarry.gateway.config import read_config
 
@@ -112,6 +113,30 @@ def test_the_container_takes_the_hashed_lock_runs_as_nobody_special_and_names_no
     assert all("/" not in image for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
     assert all((DEPLOY.parent / name).exists() for line in copied for name in line.split())
+
+
+def test_a_linter_finds_nothing_in_the_container_file():
+    """Nor would it be silent: each fault of a bad one is named."""
+    bad = [("FROM", "python:latest"), ("RUN", "curl x | sh"), ("COPY", ". ."), ("CMD", "tarry serve")]
+
+    assert list(faults_of(read_steps(DEPLOY / "Containerfile"))) == []
+    assert len(list(faults_of(bad))) == 5
+
+
+def test_the_role_and_the_database_of_the_page_are_enough(postgres_server):
+    """PostgreSQL takes the page's own statements, and a gateway begins as that role in that database."""
+    statements = re.findall(r'psql -c "([^"]+)"', PAGE.read_text())
+    assert len(statements) == 2
+    with psycopg.connect(postgres_server.dsn, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    try:
+        with psycopg.connect(postgres_server.dsn, user="tarry", dbname="tarry") as connection:
+            connection.execute("CREATE TABLE made (by text)")
+    finally:
+        with psycopg.connect(postgres_server.dsn, autocommit=True) as connection:
+            connection.execute("DROP DATABASE tarry")
+            connection.execute("DROP ROLE tarry")
 
 
 def test_the_container_is_built_from_one_exact_version_or_a_digest():

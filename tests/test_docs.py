@@ -204,6 +204,21 @@ def test_every_public_name_is_mentioned():
     assert [name for name in tarry.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
+def test_the_length_of_sentences_is_reported(capsys):
+    """docs/readability.py reads every user page; what it counts fails nothing."""
+    counting = run_path(str(DOCS / "readability.py"))
+    counting["main"]([])
+
+    assert "\nall user pages " in capsys.readouterr().out
+    assert counting["sentences"](
+        "# A\n\nOne two. Three *four* five!\n\n- Six seven.\n\n```sh\nls\n```\n"
+    ) == [
+        "One two.",
+        "Three four five!",
+        "Six seven.",
+    ]
+
+
 FALSE = {
     "never much likelier": "a ratio of likelihoods is bounded, not what somebody believes",
     "nothing that hides both is possible": "with a chance of failing both can be hidden",

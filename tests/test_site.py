@@ -3,6 +3,8 @@
 `docs/site/build.py` makes it; the gateway shows it at /docs under the content policy of its pages.
 """
 
+import re
+from pathlib import Path
 from runpy import run_path
 
 import pytest
@@ -66,6 +68,27 @@ def test_the_site_is_small_enough_to_be_shipped(built):
     assert BUILD["size"](built) < LARGEST
 
 
+def test_a_term_is_one_touch_away_from_its_meaning(built):
+    """On each page the first mention is a link, with the meaning to hover over; code is left alone."""
+    known = run_path("docs/site/terms.py")["meanings"](Path("docs/glossary.md").read_text(encoding="utf-8"))
+    page = (built / "choosing.html").read_text(encoding="utf-8")
+    linked = re.findall(r'<a class="term" href="glossary.html#term-([\w-]+)" title="([^"]+)">', page)
+
+    assert len(known) > 20
+    assert {"epsilon", "gap", "window"} <= {term for term, _ in linked}
+    assert len(linked) == len({term for term, _ in linked})
+    assert 'id="term-epsilon"' in (built / "glossary.html").read_text(encoding="utf-8")
+    assert not re.search(r"<(code|pre|h\d)[^>]*>[^<]*<a class=.term", page)
+
+
+def test_what_others_wrote_is_named_with_its_licence(built):
+    """Each file that is not made here stands in THIRD-PARTY.md, which a wheel holds beside the licence."""
+    notices = Path("THIRD-PARTY.md").read_text(encoding="utf-8")
+    ours = {"icon.svg", "site.css", "style.css"}
+
+    assert {file.name for file in (built / "_static").iterdir() if f"`{file.name}`" not in notices} == ours
+
+
 def test_every_page_of_the_project_is_in_the_list_of_pages(built):
     """What docs/ holds, the proofs and the decisions can be reached from the first page."""
     first = (built / "index.html").read_text(encoding="utf-8")
@@ -107,8 +130,23 @@ def test_somebody_searches_and_reads_without_a_complaint_of_the_browser(shown):
                 [],
                 set(),
             )
-        for page in ("index.html", "study.html", "api.html", "search.html?q=epsilon"):
-            for size, dark in (("phone", True), ("desktop", False)):
-                with visited(browser, f"{site.url}/docs/{page}", size=size, dark=dark) as reader:
+        with visited(browser, f"{site.url}/docs/", size="phone") as reader:
+            assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+#: One page of each kind: first pages, tables, long code, pictures, formulas, search results, a decision.
+KINDS = (
+    *("index", "readme", "study", "api", "production", "glossary", "search", "choosing", "notebook"),
+    *("benchmarks", "theory", "decisions/0013-one-accounts-outage"),
+)
+
+
+def test_axe_finds_nothing_serious_on_any_kind_of_page(shown):
+    """Light on a desktop and dark on a phone in turn; nothing is wider than the screen."""
+    with chromium() as browser, console_site() as site:
+        for place, (size, dark) in enumerate([("desktop", False), ("phone", True)]):
+            with visited(browser, f"{site.url}/docs/", size=size, dark=dark) as reader:
+                for name in KINDS[place::2]:
+                    reader.page.goto(f"{site.url}/docs/{name}.html?q=epsilon")
                     check_access(reader.page)
-                    assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                    assert reader.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
+from runpy import run_path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
@@ -36,7 +37,7 @@ def pages() -> dict[Path, str]:
     found |= {page: page.stem for page in DOCS.glob("*.ipynb")}
     found |= {page: f"proofs/{page.stem}" for page in ROOT.glob("src/tarry/core/proofs/*.md")}
     found[ROOT / "proofs" / "README.md"] = "proofs/machine-checked"
-    for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "README"):
+    for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY", "THIRD-PARTY", "README"):
         found[ROOT / f"{name}.md"] = name.lower()
     return dict(sorted(found.items()))
 
@@ -173,6 +174,7 @@ def build(out: Path) -> None:
         for page in made.rglob("*.html"):
             text = _REACHED.sub(r'<\1 tabindex="0"', page.read_text(encoding="utf-8"))
             page.write_text(text, encoding="utf-8")
+        run_path(str(HERE / "terms.py"))["link_terms"](made, (DOCS / "glossary.md").read_text("utf-8"))
         shutil.copytree(made, out)
 
 

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from acceptance.gateway_process import wait_for
+from contracts.container import read_steps, run_build
 
 ROOT = Path(__file__).parents[2]
 PIP = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
@@ -48,19 +49,19 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def gateway_alone(built, tmp_path_factory):
-    """An environment with the wheel and what locks/gateway.txt names; the folder of its programs."""
-    folder = tmp_path_factory.mktemp("alone") / "venv"
-    run(sys.executable, "-m", "venv", "--without-pip", folder)
-    pip = [*PIP, "--python", folder / "bin" / "python", "install", "--no-deps"]
-    lock = [*map(str, pip), "--require-hashes", "-r", str(ROOT / "locks" / "gateway.txt")]
-    done = subprocess.run(lock, capture_output=True, text=True, check=False, timeout=600)
-    if done.returncode and AWAY.search(done.stderr):
+    """What the container file's own steps make, with the wheel in place of the checkout; the programs."""
+    folder = tmp_path_factory.mktemp("alone")
+    wrong = run_build(read_steps(ROOT / "deploy" / "Containerfile"), ROOT, folder)
+    if AWAY.search(wrong):
         pytest.skip(
             "PYPI CANNOT BE REACHED: what a gateway needs cannot be installed into a clean environment"
         )
-    assert done.returncode == 0, done.stderr
-    run(*pip, "--no-index", built[1])
-    return folder / "bin"
+    assert wrong == ""
+    programs = folder / "tarry" / "bin"
+    assert run(programs / "tarry", "--version") == f"tarry {version('tarry')}\n"
+    again = ["install", "--no-deps", "--no-index", "--force-reinstall", built[1]]
+    run(*PIP, "--python", programs / "python", *again)
+    return programs
 
 
 @pytest.fixture
@@ -83,7 +84,8 @@ def test_the_wheel_holds_the_package_its_proofs_and_its_licence(built):
         "tarry/console/texts/en/board.toml",
     ):
         assert name in names
-    assert any(re.fullmatch(r"tarry-[^/]+\.dist-info/licenses/LICENSE", name) for name in names)
+    for notice in ("LICENSE", "THIRD-PARTY.md"):
+        assert any(re.fullmatch(rf"tarry-[^/]+\.dist-info/licenses/{notice}", name) for name in names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tarry"}
     with tarfile.open(source) as packed:
         inside = {name.partition("/")[2] for name in packed.getnames()}

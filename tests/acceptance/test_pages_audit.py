@@ -76,7 +76,6 @@ def sign_in(page, token):
 def at_audit(browser, site):
     """An operator who has just signed in."""
     with visited(browser, f"{site.url}/audit") as found:
-        assert found.page.url == f"{site.url}/desk/sign-in?then=/audit"
         sign_in(found.page, new_token(site.gateway, "operate"))
         yield found
 
@@ -145,7 +144,7 @@ def left_over():
 
 
 def test_a_dropped_history_is_looked_at_and_its_columns_are_proposed_without_a_value(site, audited):
-    assert audited.seen["asked to"] == f"{site.url}/desk/sign-in?then=/audit"
+    assert audited.seen["asked to"] == f"{site.url}/audit"
     assert audited.seen["columns"] == ["author", "thread", "posted_at"]
     assert "posted_at (moments)" in audited.seen["form"]
     assert "person-" not in audited.seen["form"]
@@ -271,6 +270,64 @@ def test_a_bad_file_gets_one_sentence(at_audit, name, text, told):
     assert f"the history {name} " in page.inner_text("[role=alert]")
     page.click("text=Audit another history")
     page.wait_for_selector("text=did not work")
+
+
+# --- samples, and what can be chosen ------------------------------------------------------------------
+
+
+def test_a_sample_is_hovered_chosen_from_and_opened_in_the_workbench_without_a_token(browser, site):
+    with visited(browser, f"{site.url}/audit") as found:
+        page = found.page
+        page.click("text=A forum")
+        page.wait_for_load_state()
+        says, still = page.locator("[data-says]:not(svg *)"), page.inner_text("p[data-says]")
+        discs = page.locator("[data-frontier] circle")
+        page.locator("[data-frontier]").scroll_into_view_if_needed()
+        discs.nth(3).hover()
+        assert "of claims are right, for" in says.inner_text()
+        page.locator("[data-frontier] rect").first.hover()
+        assert "Promise: none" in says.inner_text()
+        page.mouse.move(1, 1)
+        assert says.inner_text() == still
+
+        discs.nth(3).click()
+        page.wait_for_url("**/audit/samples/forum?choice=3**")
+        name = page.inner_text(".pick h3").partition(", gap")[0]
+        page.click("text=Open in the workbench")
+        page.wait_for_url("**/workbench?**")
+        page.wait_for_selector("html[data-live]")
+        assert name == f"epsilon {page.input_value('#epsilon')}"
+        assert page.locator(".problem").count() == 0
+
+
+def without_the_drivers(complaints):
+    """In a report nothing runs: the browser says so of scripts that its driver brings."""
+    complaints[:] = [told for told in complaints if "document's frame is sandboxed" not in told]
+
+
+def test_the_report_of_a_sample_leads_back(browser, site):
+    with visited(browser, f"{site.url}/audit/samples/wiki") as found:
+        found.page.click("text=Open the report")
+        found.page.wait_for_selector("h1:has-text('How linkable are these people')")
+        found.page.click("text=Back to the audit")
+        found.page.wait_for_url("**/audit/samples/wiki")
+        without_the_drivers(found.complaints)
+
+
+def test_the_report_of_an_upload_leads_back_to_who_is_signed_in(browser, audited):
+    with back_at(browser, audited) as found:
+        found.page.click("text=Open the report")
+        found.page.click("text=Back to the audit")
+        found.page.wait_for_selector("[data-advice]")
+        without_the_drivers(found.complaints)
+
+
+def test_a_policy_is_chosen_without_scripts_too(browser, site):
+    with visited(browser, f"{site.url}/audit/samples/review", scripts=False) as found:
+        found.page.select_option("#choice", "4")
+        found.page.click(".pick button")
+        found.page.wait_for_url("**?choice=4**")
+        assert found.page.locator(".point.chosen").count() == 1
 
 
 # --- for everybody, and small -----------------------------------------------------------------------------

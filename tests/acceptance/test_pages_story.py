@@ -1,18 +1,15 @@
 """The story as people read it: a real browser, with scripts and without, by hand and by keyboard."""
 
-from itertools import product
-
 import pytest
 from playwright.sync_api import expect
 
 from contracts.browser import chromium
-from contracts.console_site import check_access, console_site, visited
+from contracts.console_site import console_site, visited
 from tarry.console.story.figures import budget, days, delay, gap, laws
 from tarry.gateway.config import Config
 
 PARTS = {each.name: each for each in (delay(), laws(), gap(), budget(), days())}
 LIVE = "html[data-live]"
-LOOKS = list(product(("phone", "desktop"), (False, True), (False, True)))
 #: Everything that a part draws and says.
 SHOWN = """name => {
     const part = document.querySelector(`[data-part=${name}]`);
@@ -185,15 +182,12 @@ def test_without_scripts_there_are_pictures_with_words(browser, site):
         expect(page.locator(".dots .initial").first).to_be_visible()
 
 
-@pytest.mark.parametrize(("size", "dark", "scripts"), LOOKS)
-def test_every_look_is_within_reach_and_nothing_is_cut_off(browser, site, size, dark, scripts):
-    with visited(browser, f"{site.url}/story", size=size, dark=dark, scripts=scripts) as seen:
+def test_on_a_small_phone_nothing_is_cut_off(browser, site):
+    """All looks: test_pages_looks.py."""
+    with visited(browser, f"{site.url}/story", size="phone") as seen:
         page = seen.page
-        if scripts:
-            page.wait_for_selector(LIVE)
-            check_access(page)
-        if size == "phone":
-            page.set_viewport_size({"width": 360, "height": 740})
+        page.wait_for_selector(LIVE)
+        page.set_viewport_size({"width": 360, "height": 740})
         main, body = page.locator("main").bounding_box(), page.locator("html").bounding_box()
         assert main["width"] <= page.viewport_size["width"]
         assert body["width"] <= page.viewport_size["width"]

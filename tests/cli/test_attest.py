@@ -1,13 +1,18 @@
 """`tarry attest`: exit 0 where releases are consistent with a promise, 1 with the stories that break it."""
 
 import json
+import re
+import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from tarry.cli.main import main
 from tarry.core import plugins
+from tarry.core.policy_file import read_policy
 
 SMALL = ["--gap", "30s", "--window", "5s", "--samples", "40000"]
 SOUND = ["--epsilon", "1", *SMALL]
@@ -55,6 +60,7 @@ def test_a_policy_is_consistent_with_its_own_promise(capsys):
     assert "zero-inflated-uniform, epsilon 1: consistent with the promise up to 0." in said
     assert "0.044 in 10,000, 0.014 in 100,000, 0.004 in 1,000,000" in said
     assert "Not decidable from releases: randomness that somebody can predict" in said
+    assert "wrong with a chance of at most 0.05, all looks" in said
 
 
 def test_a_habit_is_broken_with_the_stories_that_show_it(capsys):
@@ -62,7 +68,8 @@ def test_a_habit_is_broken_with_the_stories_that_show_it(capsys):
     said = " ".join(capsys.readouterr().out.split())
 
     assert "jitter:1m, notified: broken" in said
-    assert "what truly happened, person 0 on target 0" in said
+    assert "in ticks of 1s. In truth: person 0 on target 0" in said
+    assert "release is" in said
 
 
 def test_programs_get_a_witness_to_repeat(capsys):
@@ -147,6 +154,23 @@ def test_pairs_of_any_policy_add_up(capsys):
 
     assert (code, found["best"]["promised"]) == (0, 3.0)
     assert 2 < found["best"]["epsilon_at_least"] < 3
+
+
+def test_the_page_shortens_a_policy_of_hours_to_one_of_the_same_law(capsys, tmp_path):
+    """Everything but gap, window and tick stays, and nothing is said against the short one."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "attest.md").read_text(encoding="utf-8")
+    plan, shorten = re.search(r"^tarry (plan .*) > policy.toml\n(sed .*)$", page, re.MULTILINE).groups()
+    assert main(plan.split()) == 0
+    (tmp_path / "policy.toml").write_text(capsys.readouterr().out, encoding="utf-8")
+    subprocess.run(["bash", "-euc", shorten], cwd=tmp_path, check=True)
+    long, short = (
+        read_policy((tmp_path / f"{name}.toml").read_text(encoding="utf-8")) for name in ("policy", "short")
+    )
+
+    assert (short.gap, short.window, 1 / short.tick) == (8, 5, 2)
+    assert replace(short, gap=long.gap, window=long.window, tick=long.tick) == long
+    assert main(["verify", str(tmp_path / "short.toml")]) == 0
+    assert capsys.readouterr().err == ""
 
 
 GATEWAY = ["--gateway", "http://127.0.0.1:9", "--space", "lab", "--token-file", "token"]

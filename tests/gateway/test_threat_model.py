@@ -22,6 +22,7 @@ OBSERVERS = (
     "A backup",
     "An operator",
     "A visitor of the pages",
+    "Another program on your machine",
     "The receiver of a webhook",
     "A wiki, OpenReview or a node behind a space",
     "The app behind the middleware",

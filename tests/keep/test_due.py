@@ -9,6 +9,7 @@ import pytest
 from contracts.keeping import World
 from contracts.rule_contract import insert
 from tarry.keep.postgres import PostgresStore
+from tarry.keep.rows import PARAMETER, queries
 from tarry.keep.sqlite import SqliteStore
 from tarry.keep.store import Store
 
@@ -66,7 +67,8 @@ def test_a_database_reads_rows_of_the_outlet_alone(world_in, postgres_server, na
     world = world_in(lambda: PostgresStore(dsn), SLOW)
     with world.store.transaction("working") as transaction:
         transaction._connection.execute("ANALYZE posts")
-        explain = b"EXPLAIN (ANALYZE, FORMAT JSON) " + world.store.statements[name]
+        looked = PARAMETER.sub(r"%(\1)s", queries("postgres")[name])
+        explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {looked}".encode()
         row = transaction._connection.execute(explain, LOOKS[name]).fetchone()
     plan = row["QUERY PLAN"]
     (whole,) = plan if isinstance(plan, list) else json.loads(plan)

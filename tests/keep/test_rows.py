@@ -3,12 +3,12 @@
 import ast
 import re
 import sqlite3
-from itertools import count
 from pathlib import Path
 
 import psycopg
 import pytest
 
+import tarry.console
 import tarry.gateway
 import tarry.keep
 from tarry.keep.postgres import _QUERIES as POSTGRES
@@ -17,11 +17,13 @@ from tarry.keep.rows import KEEPER, migrations, queries
 from tarry.keep.sqlite import SqliteStore, _in_order
 
 SOURCES = [
-    path for room in (tarry.keep, tarry.gateway) for path in Path(room.__file__).parent.rglob("*.py")
+    path
+    for room in (tarry.keep, tarry.gateway, tarry.console)
+    for path in Path(room.__file__).parent.rglob("*.py")
 ]
 ROOMS = ("tarry.keep", "tarry.gateway")
 CALL = re.compile(
-    r'(?:\.(?:one|all|run|many|tell)\(\s*|(?:read_one|read_all|has_answer)\((?:\s*[\w.]+,)+\s*)"(\w+)"'
+    r'(?:\.(?:one|all|ask|run|many|tell)\(\s*|(?:read_one|read_all|has_answer)\((?:\s*[\w.]+,)+\s*)"(\w+)"'
     r'|(?:_QUERIES|_statements)\["(\w+)"\]'
 )
 
@@ -97,10 +99,8 @@ def test_postgres_understands(postgres_server):
     dsn = postgres_server.new_schema()
     PostgresStore(dsn).close()
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
-        for name, text in POSTGRES.items():
-            numbers = count(1)
-            numbered = re.sub(r"%\(\w+\)s", lambda _, n=numbers: f"${next(n)}", text.decode())
+        for name, statement in POSTGRES.items():
             try:
-                connection.execute(f"PREPARE {name} AS {numbered}".encode())
+                connection.execute(f"PREPARE {name} AS ".encode() + statement.text)
             except psycopg.Error as error:
                 pytest.fail(f"{name}: {error}")

@@ -48,13 +48,15 @@ def test_nothing_is_registered_under_another_name(what):
         ("client", "from . import command"),
         ("outlet", "from .reader import read"),
         ("reader", "from bad_place import command"),
+        ("outlet", "from bad_place.form import FORM"),
+        ("form", "import bad_place.command"),
     ],
 )
 def test_an_import_against_the_order_is_found(tmp_path, monkeypatch, file, line):
     """In whichever way it is written."""
     folder = tmp_path / "bad_place"
     folder.mkdir()
-    for name in ("__init__", "client", "outlet", "reader", "command"):
+    for name in ("__init__", "client", "outlet", "reader", "form", "command"):
         (folder / f"{name}.py").write_text(line if name == file else "")
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -67,4 +69,4 @@ def test_import_linter_knows_the_same_order():
     contracts = settings["tool"]["importlinter"]["contracts"]
     (inside,) = [contract for contract in contracts if contract.get("containers") == ["tarry.places.*"]]
 
-    assert inside["layers"] == ["(command)", "(outlet) | (reader)", "(client)"]
+    assert inside["layers"] == ["(command)", "(form)", "(outlet) | (reader)", "(client)"]

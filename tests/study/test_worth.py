@@ -12,6 +12,11 @@ from tarry.core.errors import BadInput
 from tarry.core.history import History
 from tarry.core.plugins import names
 from tarry.core.policy import Policy
+from tarry.study import worth
+from tarry.study.attest import attest
+from tarry.study.attest.boxes import PracticeBox
+from tarry.study.attest.neighbours import Given
+from tarry.study.attest.regions import RatioTester
 from tarry.study.baselines import baseline, habit
 from tarry.study.practice import observer
 from tarry.study.synth import synthesize
@@ -92,8 +97,43 @@ def test_every_baseline_has_an_answer(name):
 
     assert [each.observer for each in found.to] == ["notified", "poller:10m", "archive"]
     assert all(0 <= each.delta <= 1 for each in found.to)
-    assert found.waits.mean_s <= found.waits.longest_s
+    assert found.waits.longest_s is None or found.waits.mean_s <= found.waits.longest_s
     assert found.verdict
+
+
+KNOWN = ["nothing", "rounding:1d", "hotcrp", "backdated:2d", "mix:6h", "jitter:5m-15m", "poisson:1h*3"]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_delays_that_are_known_are_those_of_what_is_shown(name):
+    """20,000 acts, evenly over a day: the mean is within a fiftieth, and nothing waits longer."""
+    rows = np.arange(20_000)
+    history = History(actor=rows, target=rows % 50, time=rows * 4_320_000)
+    delays = (baseline(name).show(history, Seeded(1)).release - history.times) / 1e6
+    found = waits_of(baseline(name))
+
+    assert found.exact
+    assert found.mean_s == pytest.approx(delays.mean(), rel=0.02)
+    assert found.longest_s is None or delays.max() <= found.longest_s <= 1.02 * delays.max() + 1
+
+
+@pytest.mark.parametrize("who", ["notified", "poller:10m", "archive"])
+@pytest.mark.parametrize("name", [*KNOWN[:3], *KNOWN[4:], "backdated:12h", "jitter:24h", "poisson:60m"])
+def test_what_attest_sees_is_within_the_formula_and_comes_near(name, who):
+    """Its bound is from below: never more, and not less than half."""
+    practice, sees = baseline(name), observer(who)
+    exact = practice.least_delta(sees, USUAL.gap, 1.0)
+    found = attest(
+        PracticeBox(practice=practice, observer=sees, unit=USUAL.tick),
+        Given(stories=worth._moves(USUAL)),
+        samples=60_000,
+        level=1e-3,
+        seed=1,
+        tester=RatioTester(for_delta=True),
+        to_the_end=True,
+    )
+
+    assert 0.5 * exact <= max(test.delta for test in found.tests) <= exact
 
 
 @pytest.mark.parametrize("name", ["pool", "threshold:100", "kloak", "end"])
@@ -111,7 +151,16 @@ def test_what_waits_longer_for_less_is_replaced():
 
     assert found.instead.law_name == "zero-inflated-uniform"
     assert waits_of(found.instead).mean_s < found.waits.mean_s
-    assert found.verdict.startswith("law zero-inflated-uniform, epsilon 1: 1h2m21s on average")
+    assert found.verdict.startswith("law zero-inflated-uniform, labels held, epsilon 1: 1h7m21s on average")
+
+
+def test_labels_that_authors_declare_are_named_only_where_no_others_wait_less():
+    """They wait five minutes less than held ones, and promise nothing to who declares nothing."""
+    found = worth_of("jitter:127m", policy=replace(USUAL, epsilon="1"))
+
+    assert found.waits.mean_s < 1 * 3600 + 7 * 60
+    assert found.instead.labels == "declared"
+    assert "labels declared (authors say that more will come), epsilon 1: 1h2m21s" in found.verdict
 
 
 @pytest.mark.parametrize("name", ["nothing", "rounding:1d", "jitter:5m-15m", "kloak"])

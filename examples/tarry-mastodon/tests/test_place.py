@@ -1,4 +1,4 @@
-"""The package has the shape of a place: descriptions load nothing, command > outlet | reader > client."""
+"""The package has the shape of a place: descriptions load nothing, and its files have one order."""
 
 from tarry.testing.places import PlaceSuite
 

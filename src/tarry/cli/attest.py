@@ -21,13 +21,15 @@ shorter gap and window: that attests the code, and not the policy.
 
 import argparse
 import shlex
+from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tarry.cli.main import Argument, add_all, need_study, read_text
 from tarry.cli.options import add_policy, policy_from, whole_number
-from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal
+from tarry.cli.show import print_json, print_sentences, print_table, progress_on_terminal, rounded
 from tarry.core.errors import BadInput
-from tarry.core.exact import parse_number
+from tarry.core.exact import format_duration, parse_number
 from tarry.core.policy import Policy
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ _MOST_PAIRS = 10_000
 _CELLS = 40_000_000  # releases that are held at once: a season has many for each sample
 _MOST_RATE = 100_000
 _DAY = 86_400  # at its end everything that is rounded changes
+#: For which breaches that power is worked out.
+_WHERE = "where the true story always shows it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.gallery:
         return _gallery(arguments)
     if arguments.gateway is not None:
-        return _answer(arguments, _attest_gateway(arguments))
+        return _answer(arguments, *_attest_gateway(arguments))
     policy = policy_from(arguments)
     samples = whole_number(arguments.samples, "--samples", 1, _MOST_SAMPLES)
     box, generator = _box(arguments, policy), _generator(arguments, policy)
@@ -101,18 +105,19 @@ def run(arguments: argparse.Namespace) -> int:
             seed=_seed(arguments),
             progress=progress,
         )
-    return _answer(arguments, found)
+    return _answer(arguments, found, policy.tick)
 
 
-def _answer(arguments: argparse.Namespace, found: "Attestation") -> int:
+def _answer(arguments: argparse.Namespace, found: "Attestation", tick: Fraction) -> int:
     if arguments.json:
         print_json(found.as_json() | {"sight": _sight(found)})
     else:
-        _print(found)
+        _print(arguments, found, tick)
     return int(found.broken)
 
 
-def _attest_gateway(arguments: argparse.Namespace) -> "Attestation":
+def _attest_gateway(arguments: argparse.Namespace) -> "tuple[Attestation, Fraction]":
+    """What was found, and the tick of the space."""
     for name in ("space", "token_file"):
         if getattr(arguments, name) is None:
             flag = name.replace("_", "-")
@@ -131,7 +136,8 @@ def _attest_gateway(arguments: argparse.Namespace) -> "Attestation":
     )
     seconds = whole_number(arguments.seconds, "--seconds", 1, _DAY)
     with progress_on_terminal("seconds") as progress:
-        return attest_space(space, seconds=seconds, level=_level(arguments), progress=progress)
+        found = attest_space(space, seconds=seconds, level=_level(arguments), progress=progress)
+    return found, space.policy.tick
 
 
 def _box(arguments: argparse.Namespace, policy: Policy) -> "BlackBox":
@@ -189,36 +195,53 @@ def _sight(found: "Attestation") -> dict[str, float]:
     }
 
 
-def _print(found: "Attestation") -> None:
+def _print(arguments: argparse.Namespace, found: "Attestation", tick: Fraction) -> None:
     from tarry.study.attest import NOT_DECIDABLE  # noqa: PLC0415 - loads numpy
+    from tarry.study.attest.regions import in_words  # noqa: PLC0415
 
     best, nats = found.best, f"{float(found.best.pair.nats):g}"
     delta = f" with delta {float(best.pair.delta):g}" if best.pair.delta else ""
     word = "broken" if found.broken else f"consistent with the promise up to {best.sees:.3g} nats"
     stories = (
-        f"Stories ({best.pair.kind}): what truly happened, {best.pair.true}; and instead, "
-        f"{best.pair.other}. Promised are {nats} nats{delta}."
+        f"Two stories ({best.pair.kind}), in ticks of {format_duration(tick)}. In truth: {best.pair.true}. "
+        f"Instead: {best.pair.other}. Promised are {nats} nats between them{delta}."
     )
+    region = in_words(best.region.as_json(), _times(arguments, tick))
     bound = (
-        f"They are at least {best.epsilon:.3f} nats apart: {best.hits[0]:,} against {best.hits[1]:,} hits "
-        f"in {best.samples:,} fresh samples of each story, wrong with a chance of at most {best.level:g}."
+        f"They are at least {best.epsilon:.3f} nats apart: of {best.samples:,} fresh samples of each, "
+        f"{best.hits[0]:,} of the true story and {best.hits[1]:,} of the other are such that {region}."
     )
+    sure = f"That is wrong with a chance of at most {found.level:g}, all looks at samples together."
     more = (
         f"The promised nats would need a delta of at least {best.delta:.3g}."
         if found.broken
-        else f"An excess of {best.sees:.3g} nats is found nine times in ten by so many, at that level."
+        else f"So many samples find an excess of {best.sees:.3g} nats nine times in ten, {_WHERE}."
     )
-    print_sentences(f"{found.name}: {word}", [stories, bound, more])
+    print_sentences(f"{found.name}: {word}", [stories, bound, sure, more])
     seen = ", ".join(f"{excess:.3f} in {int(samples):,}" for samples, excess in _sight(found).items())
-    drawn = "from the secure source" if found.seed is None else f"with seed {found.seed}"
+    power = f"An excess over {nats} nats is found nine times in ten, by fresh samples of each story"
     print_sentences(
         "what can be seen",
         [
-            f"An excess over {nats} nats, nine times in ten, by fresh samples of each story: {seen}.",
+            f"{power}: {seen}; {_WHERE}.",
             f"Not decidable from releases: {'; '.join(NOT_DECIDABLE)}.",
-            f"{found.drawn:,} samples were drawn {drawn}; --json has the region.",
+            f"{found.drawn:,} samples were {_drawn(arguments, found)}; --json has all of the region.",
         ],
     )
+
+
+def _times(arguments: argparse.Namespace, tick: Fraction) -> Callable[[int], str]:
+    """How a time of the mechanism's is written: others' have units of their own."""
+    if arguments.code is not None or arguments.program is not None:
+        return str
+    unit = tick if arguments.baseline is None else Fraction(1, 1_000_000)
+    return lambda time: f"{'-' if time < 0 else ''}{rounded(abs(time) * unit)}"
+
+
+def _drawn(arguments: argparse.Namespace, found: "Attestation") -> str:
+    if arguments.gateway is not None:
+        return "played there"
+    return "drawn from the secure source" if found.seed is None else f"drawn with seed {found.seed}"
 
 
 def _gallery(arguments: argparse.Namespace) -> int:

@@ -335,7 +335,7 @@ def say_how_read(account: "Columns | SourceAccount") -> None:
     if account.unreadable_count:
         print(f"{account.unreadable_count} rows cannot be read and are left out:", file=sys.stderr)
         for row in account.unreadable[:_SHOWN_ROWS]:
-            print(f"  line {row.line}: {row.reason}", file=sys.stderr)
+            print(f"  {row}", file=sys.stderr)
 
 
 def resources_from(arguments: argparse.Namespace) -> "Resources":
@@ -345,8 +345,11 @@ def resources_from(arguments: argparse.Namespace) -> "Resources":
     >>> resources_from(argparse.Namespace(engine="auto", history="votes.csv", **said)).engine
     'memory'
     """
-    from tarry.study.parts.budget import read_size  # noqa: PLC0415 - only where the study is installed
-    from tarry.study.parts.resources import Resources, events_of  # noqa: PLC0415 - likewise
+    from tarry.study.parts.resources import (  # noqa: PLC0415 - likewise
+        Resources,
+        events_of,
+        read_size,
+    )
 
     resources = Resources(
         engine=arguments.engine,

@@ -158,9 +158,9 @@ def _learner(arguments: argparse.Namespace, options: Mapping[str, Any]) -> "Iter
         yield _Learner(partial(advise, table), partial(learn_season, table))
         return
     from tarry.study.parts.advice import advise_by_parts  # noqa: PLC0415 - likewise
-    from tarry.study.parts.opening import opened  # noqa: PLC0415 - likewise
     from tarry.study.parts.report import tried_on  # noqa: PLC0415 - likewise
     from tarry.study.parts.season import season_by_parts  # noqa: PLC0415 - likewise
+    from tarry.study.parts.stream import opened  # noqa: PLC0415 - likewise
     from tarry.study.question import Question  # noqa: PLC0415 - likewise
 
     question = read_as(

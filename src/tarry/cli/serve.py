@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     from tarry.gateway.app import create_app  # noqa: PLC0415 - `--help` does not need it
     from tarry.gateway.database import open_gateway  # noqa: PLC0415 - likewise
     from tarry.gateway.monitoring import Log  # noqa: PLC0415 - likewise
-    from tarry.gateway.processes import check_several, serve_together  # noqa: PLC0415 - likewise
+    from tarry.gateway.processes import Crew, check_several  # noqa: PLC0415 - likewise
     from tarry.gateway.server import ThreadGroup, serve  # noqa: PLC0415 - likewise
 
     config, running = _at_address(config_from(arguments), arguments.host, arguments.port), ThreadGroup()
@@ -77,8 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
             from tarry.console.evening import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
-    run_server = serve if config.processes == 1 else serve_together
-    run_server(gateway, config, Log(), running, announce, make_app=make_app)
+    front = None if config.processes == 1 else Crew
+    serve(gateway, config, Log(), running, announce, make_app=make_app, front=front)
 
 
 def _at_address(config: Config, host: str | None, port: str | None) -> Config:

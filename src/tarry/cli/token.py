@@ -1,7 +1,8 @@
 """Make, list and revoke the tokens of a gateway.
 
 A token is shown once, when it is made: only its hash is kept. Scopes: submit hands posts in, operate looks
-after what is parked, withdraws and pauses, admin does everything.
+after what is parked, withdraws and pauses, spaces (beside operate) makes and changes spaces with a feed on
+the desk, admin does everything.
 
   tarry token add forum --scope submit --space talk
   TOKEN=$(tarry token add forum --scope submit --space talk --bare)

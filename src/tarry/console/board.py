@@ -15,7 +15,6 @@ from starlette.responses import RedirectResponse, Response
 
 from tarry.console.pages import error_page, html, page, read_form, require, texts
 from tarry.console.receipt import content_of
-from tarry.console.threads import Threads
 from tarry.console.workbench.instrument import about
 from tarry.core.exact import exp_upper, format_duration
 from tarry.core.plan import plan
@@ -23,7 +22,7 @@ from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy
 from tarry.core.promise import promise
 from tarry.gateway.catalog import Space
-from tarry.gateway.feed import Feed
+from tarry.gateway.feed import Feed, Threads
 from tarry.gateway.gateway import Submission
 from tarry.gateway.http_service import HttpService, query_number
 from tarry.keep.keys import Keys

@@ -81,20 +81,33 @@ _MOST_FIELDS = 50
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    from tarry.console.said import said  # noqa: PLC0415 - it needs the texts
+
+    environment = Environment(
         loader=PackageLoader("tarry.console"),
         autoescape=True,
         undefined=StrictUndefined,  # a missing text is a mistake, not an empty place
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["said"] = said
+    return environment
 
 
 def page(
     request: Request, template: str, values: dict[str, Any] | None = None, *, status: int = 200
 ) -> Response:
     """A page from a template. Content is always escaped: nobody's post can bring markup along."""
-    names = {"t": texts(), "static": static_url, "here": request.url.path, **(values or {})}
+    config = getattr(request.app.state, "config", None)  # one's own page has none
+    source = "none" if config is None else config.source
+    names = {
+        "t": texts(),
+        "static": static_url,
+        "here": request.url.path,
+        "has_manual": config is not None and bool(_manual(_MANUAL_FOLDER)),
+        "source": "" if source == "none" else source,
+        **(values or {}),
+    }
     return html(_templates().get_template(template).render(names), status)
 
 

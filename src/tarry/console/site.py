@@ -15,7 +15,7 @@ from tarry.console import board, receipt, sessions
 from tarry.console.audit import page as audit
 from tarry.console.desk import page as desk
 from tarry.console.desk.figures import LedgerCount
-from tarry.console.pages import MANUAL, STATIC, error_page
+from tarry.console.pages import MANUAL, STATIC, error_page, texts
 from tarry.console.story import page as story
 from tarry.console.workbench import page as workbench
 from tarry.core.errors import TarryError
@@ -114,7 +114,10 @@ async def _refused(request: Request, error: Exception) -> Response:
         check_host(request, request.app.state.config.own_hosts)
     except TarryError as stranger:
         answer = refuse(stranger)
-    return error_page(request, answer.status_code, msgspec.json.decode(answer.body)["detail"])
+    sentence = msgspec.json.decode(answer.body)["detail"]
+    if answer.status_code == 404:
+        sentence = texts()["common"]["nothing_here"]
+    return error_page(request, answer.status_code, sentence)
 
 
 def _way_back(request: Request, refusal: Response) -> str:

@@ -88,7 +88,7 @@ class LawPair(Final):
         # A law without an end always has a longer delay: the two must not read as one certain delay.
         return shortest, max(*longest, shortest + any(law.maximum is None for law in laws))
 
-    @property
+    @cached_property
     def label_free(self) -> bool:
         """Whether both labels share one law, so that labels do not matter."""
         return self.batched is self.unbatched

@@ -40,8 +40,9 @@ __all__ = [
     "token_hash",
 ]
 
-#: What a token allows: submit posts; look after parked posts, pause and withdraw; everything.
-Scope = Literal["submit", "operate", "admin"]
+#: What a token allows: submit posts; look after parked posts, pause and withdraw; make and change spaces
+#: that have a feed; everything.
+Scope = Literal["submit", "operate", "spaces", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 #: The message for a gateway without any space.
 NO_SPACE = "this gateway has no space yet: make one with tarry space add"

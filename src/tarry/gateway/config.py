@@ -16,6 +16,7 @@ from typing import Any
 
 from tarry.core.errors import BadInput, require
 from tarry.gateway.limits import Limits, read_networks
+from tarry.net.address import read_address
 
 __all__ = ["FORMER_PLACES", "Config", "config_table", "own_places", "read_config"]
 
@@ -59,6 +60,11 @@ def _setting(
 
 def _check_front(value: str) -> None:
     require(value in {"boards", "story"}, f"unknown front {value!r}", "use boards or story")
+
+
+def _check_url(name: str, value: str) -> None:
+    if value != "none":
+        read_address(value, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +154,11 @@ class Config:
         "what the first page, `/`, shows: boards, or story (the page `/story`, which says what delays do)",
         check=_check_front,
     )
+    source: str = _setting(
+        "none",
+        "where the source of what runs here is: a URL that stands at the foot of every page; or none",
+        check=lambda value: _check_url("source", value),
+    )
     hosts: str = _setting(
         "none",
         "names by which browsers reach the pages and the metrics port, separated by commas; or none. "
@@ -162,6 +173,20 @@ class Config:
     audit_memory_bytes: int = _setting(
         4 << 30, "most memory that an audit may use", least=1 << 28, most=1 << 40
     )
+
+    alert_webhook: str = _setting(
+        "none",
+        "a URL that hears, at a full hour, that posts are parked or leave late; or none",
+        check=lambda value: _check_url("alert_webhook", value),
+    )
+    alert_mail_to: str = _setting(
+        "none", "addresses that are written the same, separated by commas; or none"
+    )
+    alert_mail_from: str = _setting("none", "the address that writes it; or none")
+    alert_mail_server: str = _setting(
+        "none", "its mail server: `smtp://USER@HOST:PORT` or `smtps://...`; or none"
+    )
+    alert_mail_password_file: str = _setting("none", "a file with the password there; or none")
 
     @property
     def address(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tarry.core.entropy import Entropy, Secure
 from tarry.core.errors import NotPossible, TarryError
+from tarry.core.policy import Policy
 from tarry.gateway import space_changes
 from tarry.gateway.catalog import (
     NO_SPACE,
@@ -25,8 +26,9 @@ from tarry.gateway.catalog import (
     revoke_token,
 )
 from tarry.gateway.outlets import SpaceOutlets
+from tarry.gateway.policy_changes import change_policy
 from tarry.gateway.upkeep import ParkedPost, parked_posts
-from tarry.keep.admission import CLOSED, Candidate, accept, prepare
+from tarry.keep.admission import CLOSED, Adoption, Candidate, accepting, prepare
 from tarry.keep.errors import NoSuchPost, Paused, TooLate
 from tarry.keep.gate import Gate
 from tarry.keep.keys import Keys
@@ -121,8 +123,9 @@ class Gateway:
             if not ready:
                 return [each for each in prepared if isinstance(each, TarryError)]
             with self.store.transaction("admitting") as transaction:
+                accept_now = accepting(transaction, self.vault, ready)
                 is_fresh = generation_of(transaction) == catalog.generation
-                accepted = iter(accept(transaction, self.vault, ready) if is_fresh else [])
+                accepted = iter(accept_now() if is_fresh else [])
             if is_fresh:
                 outcomes = (each if isinstance(each, TarryError) else next(accepted) for each in prepared)
                 return [_or_ended(catalog, *pair) for pair in zip(submissions, outcomes, strict=True)]
@@ -234,6 +237,29 @@ class Gateway:
     def open_space(self, space: str, *, is_open: bool) -> None:
         """Open a space for posts, or pause it."""
         self._change(lambda transaction: space_changes.open_space(transaction, space, is_open=is_open))
+
+    def add_space(
+        self, name: str, policy: Policy, *, title: str = "", adoption: Adoption = "everyone"
+    ) -> None:
+        """Make a space that releases to its feed."""
+        choices: space_changes.SpaceChoices = {"title": title, "adoption": adoption}
+        self._change(
+            lambda transaction: space_changes.add_space(
+                transaction, self.keys, self.clock, name, policy, **choices
+            )
+        )
+
+    def change_space(self, name: str, *, title: str, policy: Policy) -> None:
+        """Give a space another title, and another policy after a pause, where they are others."""
+
+        def change(transaction: Transaction) -> None:
+            space = read_catalog(transaction).space(name)
+            if title != space.title:
+                space_changes.change_space(transaction, name, title=title)
+            if policy != space.version.policy:
+                change_policy(transaction, self.clock, name, policy)
+
+        self._change(change)
 
     def add_token(self, name: str, scopes: Iterable[Scope], within: Iterable[str] = ()) -> tuple[str, str]:
         """Make a token: its id and its secret."""

@@ -46,6 +46,7 @@ __all__ = [
     "code_location",
     "complete_hours",
     "last_hour",
+    "lateness",
     "metrics",
     "read_status",
 ]
@@ -123,7 +124,7 @@ def read_status(transaction: Transaction, clock: Clock) -> GatewayStatus:
         closed_at=here.closed * tick,
         counted_at=here.closed // hour * hour * tick,
         lag=max(0, last_past_tick(now, tick) - here.closed) * tick,
-        late=_lateness(transaction, here, now),
+        late=lateness(transaction, here, now),
         paused=here.settings.paused,
         encrypted=here.settings.is_encrypted,
         parked=_parked_counts(transaction),
@@ -181,8 +182,14 @@ def _parked_counts(transaction: Transaction) -> dict[str, int]:
     return {row["outlet"]: row["posts"] for row in transaction.all("parked_counts")}
 
 
-def _lateness(transaction: Transaction, here: Snapshot, now: int) -> Fraction:
-    """Seconds since the first release that is due and has not happened."""
+def lateness(transaction: Transaction, here: Snapshot, now: int) -> Fraction:
+    """Seconds since the first release that is due and has not happened.
+
+    >>> from tarry.gateway.testing import small_gateway
+    >>> with small_gateway().store.transaction("reading") as transaction:
+    ...     lateness(transaction, snapshot(transaction), 0)
+    Fraction(0, 1)
+    """
     row = transaction.one("overdue")
     if row is None or row["release"] is None:
         return Fraction(0)
@@ -225,7 +232,7 @@ def metrics(gateway: Gateway) -> str:
     released = {labels[name]: Feed(gateway.store, name).last_position() for name in spaces}
     with gateway.store.transaction("reading") as transaction:
         here, hour, now = snapshot(transaction), last_hour(transaction), gateway.vault.now(transaction)
-        parked, late = _parked_counts(transaction), _lateness(transaction, here, now)
+        parked, late = _parked_counts(transaction), lateness(transaction, here, now)
     waiting = {labels[name]: parked.get(name, 0) for name in spaces}
     lag = now / MICROS - here.closed * float(here.settings.tick)
     # Name, meaning, and a number for each label.
@@ -255,7 +262,7 @@ def metrics(gateway: Gateway) -> str:
 #: mishap     an error: which kind, where in the code, how often in the hour that is over
 #: stopping   it was told to stop, or a part of it broke
 #: stopped    everything that was begun is done
-Event = Literal["started", "keeper", "store", "mishap", "stopping", "stopped"]
+Event = Literal["started", "keeper", "store", "mishap", "alert", "stopping", "stopped"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 _HOUR_S = 3600
 

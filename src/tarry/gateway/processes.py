@@ -19,31 +19,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Self
 
 from tarry.core.errors import BadInput, NotPossible, TarryError
-from tarry.gateway.app import create_app
 from tarry.gateway.config import Config
 from tarry.gateway.database import database_path, open_gateway
 from tarry.gateway.forwarding import Forwarding, answer_forwarded
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.monitoring import ErrorCounter, Log
-from tarry.gateway.server import (
-    Answering,
-    Listener,
-    MakeApp,
-    ThreadGroup,
-    bind,
-    listen,
-    metrics_listeners,
-    releasing,
-    url_of,
-)
+from tarry.gateway.server import Listener, MakeApp, ThreadGroup, bind, listen, releasing, url_of
 from tarry.gateway.shared_memory import SharedMemory
 
-__all__ = ["Crew", "check_several", "main", "serve_together"]
+__all__ = ["Crew", "check_several", "main"]
 
 _PAUSE_S = 1.0  # before one that died is replaced
 _END_S = 60.0  # for what one has begun
@@ -70,36 +59,6 @@ def check_several(config: Config) -> None:
         )
     if not hasattr(os, "memfd_create"):
         raise NotPossible("several processes need Linux, and memory without a name: leave --processes at 1")
-
-
-def serve_together(
-    gateway: Gateway,
-    config: Config,
-    log: Log,
-    group: ThreadGroup,
-    started: Callable[[str], None],
-    *,
-    make_app: MakeApp = create_app,
-) -> None:
-    """Serve with several processes, until told to stop; as `serve` does with one.
-
-    `make_app` is sent to them: it is a function of a module, perhaps with some arguments given.
-
-    >>> import io
-    >>> from tarry.gateway.testing import small_gateway
-    >>> config, log = Config(processes=2, database="forum.db"), Log(io.StringIO())
-    >>> serve_together(small_gateway(), config, log, ThreadGroup(), print)
-    Traceback (most recent call last):
-    tarry.core.errors.BadInput: several processes need PostgreSQL, not the SQLite file 'forum.db': leave \
---processes at 1
-    """
-    check_several(config)
-    errors = ErrorCounter(log)
-    crew = Crew(gateway, config, errors, make_app)
-    with contextlib.closing(crew):
-        listeners: list[Answering] = [crew, *metrics_listeners(gateway, config)]
-        with releasing(gateway, log, group, errors, config.workers_in_server):
-            listen(group, log, listeners, started)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +89,11 @@ def _memory(config: Config, handle: int | None = None) -> SharedMemory:
 class Crew:
     """The processes that answer, as the first one sees them: begun, replaced when they die, and ended.
 
-    >>> from tarry.gateway.testing import small_gateway
+    The app is made in each: `make_app` is a function of a module, perhaps with some arguments given.
+
     >>> import io
+    >>> from tarry.gateway.app import create_app
+    >>> from tarry.gateway.testing import small_gateway
     >>> crew = Crew(small_gateway(), Config(port=0), ErrorCounter(Log(io.StringIO())), create_app)
     >>> crew.url.rpartition(":")[0], crew.started
     ('http://127.0.0.1', False)

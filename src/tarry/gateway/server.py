@@ -19,6 +19,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tarry.core.errors import NotPossible, TarryError
+from tarry.gateway.alerts import Alerts, alert_ways
 from tarry.gateway.app import create_app, create_metrics_app
 from tarry.gateway.config import Config
 from tarry.gateway.connection import BoundedConnection
@@ -31,9 +32,11 @@ from tarry.keep.keeper import Keeper
 
 __all__ = [
     "Answering",
+    "Front",
     "Listener",
     "MakeApp",
     "ThreadGroup",
+    "alerting",
     "bind",
     "listen",
     "metrics_listeners",
@@ -109,10 +112,12 @@ def serve(
     started: Callable[[str], None],
     *,
     make_app: MakeApp = create_app,
+    front: "Front | None" = None,
 ) -> None:
     """Answer requests until told to stop; then finish what was begun, requests first and then deliveries.
 
-    `started` gets the address once requests are answered; `make_app` may put pages beside the API.
+    `started` gets the address once requests are answered; `make_app` may put pages beside the API; `front`
+    answers in place of this process (several ones: `processes.Crew`).
 
     >>> import io
     >>> from tarry.gateway.testing import small_gateway
@@ -120,16 +125,17 @@ def serve(
     >>> config = Config(port=0, workers_in_server=0)
     >>> serve(small_gateway(), config, log, group, lambda address: group.stop())
     """
-    errors = ErrorCounter(log)
-    main = bind(config.host, config.port)
-    try:
-        others = metrics_listeners(gateway, config)
-    except NotPossible:
-        main.close()
-        raise
-    listener = Listener(make_app(gateway, limits=config.limits, tell=errors.count), main)
-    with releasing(gateway, log, group, errors, config.workers_in_server):
-        listen(group, log, [listener, *others], started)
+    errors, alerts = ErrorCounter(log), alerting(gateway, config, log)
+    with contextlib.closing((front or _alone)(gateway, config, errors, make_app)) as main:
+        listeners: list[Answering] = [main, *metrics_listeners(gateway, config)]
+        with releasing(gateway, log, group, errors, workers=config.workers_in_server, alerts=alerts):
+            listen(group, log, listeners, started)
+
+
+def _alone(gateway: Gateway, config: Config, errors: ErrorCounter, make_app: MakeApp) -> "Listener":
+    """What answers where one process is enough."""
+    sock = bind(config.host, config.port)
+    return Listener(make_app(gateway, limits=config.limits, tell=errors.count), sock)
 
 
 class Answering(Protocol):
@@ -150,6 +156,14 @@ class Answering(Protocol):
     def run(self) -> None:
         """Answer until told to exit."""
         ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+#: Makes what answers for a gateway, by its settings and its app.
+Front = Callable[[Gateway, Config, ErrorCounter, MakeApp], Answering]
 
 
 def listen(
@@ -184,7 +198,7 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
     >>> group.stop()
     >>> work(small_gateway(), Log(io.StringIO()), group)
     """
-    with releasing(gateway, log, group, ErrorCounter(log), threads):
+    with releasing(gateway, log, group, ErrorCounter(log), workers=threads):
         log("started", f"releasing with {threads} threads")
         group.wait()
         log("stopping")
@@ -192,7 +206,13 @@ def work(gateway: Gateway, log: Log, group: ThreadGroup, *, threads: int = 4) ->
 
 @contextlib.contextmanager
 def releasing(
-    gateway: Gateway, log: Log, group: ThreadGroup, errors: ErrorCounter, workers: int
+    gateway: Gateway,
+    log: Log,
+    group: ThreadGroup,
+    errors: ErrorCounter,
+    *,
+    workers: int,
+    alerts: Alerts | None = None,
 ) -> Iterator[None]:
     """Keep and refresh beside the block; when it is done, deliveries that have begun are finished.
 
@@ -207,6 +227,8 @@ def releasing(
         group.begin("refresher", lambda: _refresh(gateway, log, errors, ended))
         if workers:
             group.begin("keeper", keeper.run)
+        if alerts is not None:
+            group.begin("alerts", lambda: alerts.run(ended))
         yield
         keeper.stop()
         group.join("keeper")
@@ -216,6 +238,18 @@ def releasing(
         finally:
             gateway.store.close()
             log("stopped")
+
+
+def alerting(gateway: Gateway, config: Config, log: Log) -> Alerts | None:
+    """What alerts an operator, if the settings say how.
+
+    >>> import io
+    >>> from tarry.gateway.testing import small_gateway
+    >>> alerting(small_gateway(), Config(), Log(io.StringIO())) is None
+    True
+    """
+    ways = alert_ways(config)
+    return Alerts(gateway, ways, log) if ways else None
 
 
 def metrics_listeners(gateway: Gateway, config: Config) -> "list[Listener]":
@@ -292,6 +326,12 @@ class Listener(uvicorn.Server):
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Until told to exit."""
         super().run([*(sockets or ()), self._socket])
+
+    def close(self) -> None:
+        """Let go of the socket, and of the service."""
+        self._socket.close()
+        if self._service is not None:
+            self._service.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End streams first: they would stay open for ever."""

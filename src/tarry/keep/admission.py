@@ -5,7 +5,7 @@ posts in wait as briefly as possible.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -20,24 +20,26 @@ from tarry.keep.lockouts import Standstill, clock_of, standstill
 from tarry.keep.outlet import check_delivery
 from tarry.keep.posts import Post, PostRow, Prospect, Receipt, State, Timing, prospect, prospect_of
 from tarry.keep.rows import (
+    ask_posts,
     behind_parents,
     find_heirloom,
     has_answer,
     post_by_key,
     post_by_receipt,
-    posts_by_key,
     status_of,
 )
 from tarry.keep.sharing import Sharing, Snapshot
 from tarry.keep.store import Transaction, Vault, arrival_tick, check_period, snapshot
 
-__all__ = ["CLOSED", "Adoption", "Candidate", "Terms", "accept", "check_post", "prepare"]
+__all__ = ["CLOSED", "Adoption", "Candidate", "Terms", "accept", "accepting", "check_post", "prepare"]
 
 #: What is said while an operator lets nothing in.
 CLOSED = "this space is paused by its operator: try again later"
 _CHANGING = "this space takes no posts while its policy changes: try again in {wait} s"
 _RESTORED = "this store was restored from a backup and is paused: wait until an operator resumes it"
 _MOST_NAME = 4096
+#: The columns of an arrival whose draws may be told.
+_TOLD_BY_DRAWS: dict[str, int | None] = {"earliest": None, "latest": None}
 
 #: Whose posts are delayed: everyone's, those of accounts that did not opt out, or of those that opted in.
 Adoption = Literal["everyone", "opt-out", "opt-in"]
@@ -153,6 +155,8 @@ def accept(
 ) -> list[list[Receipt] | TarryError]:
     """Stamp and store, inside an admitting transaction: each request whole or not at all.
 
+    Whoever has a question of their own first calls `accepting`, and then what that gives.
+
     >>> from tarry.core.entropy import Secure
     >>> from tarry.testing import memory_vault
     >>> policy = Policy(epsilon="1", gap="11m")
@@ -162,19 +166,47 @@ def accept(
     ...     accept(transaction, vault, [[prepare(vault, Terms(policy), Secure(), post)]])[0][0].status.state
     'waiting'
     """
-    now = snapshot(transaction)
-    vault.follow(now.settings)
-    if now.settings.paused:
-        raise Paused(_RESTORED)
-    if now.settings.sharing.admission == "closing":
-        # Ticks missed by now must not move a post that arrives now.
-        close_ticks(transaction, vault.keys, vault.clock)
+    return accepting(transaction, vault, requests)()
+
+
+def accepting(
+    transaction: Transaction, vault: Vault, requests: Sequence[Sequence[Candidate]]
+) -> Callable[[], list[list[Receipt] | TarryError]]:
+    """Keep others waiting who ask for the same, ask which requests have come before, and then accept.
+
+    Between the two a server may be asked something else on the same way: nothing is written yet.
+
+    >>> from tarry.testing import memory_vault
+    >>> vault = memory_vault(Policy(epsilon="1", gap="11m"))
+    >>> with vault.store.transaction("admitting") as transaction:
+    ...     accepting(transaction, vault, [])()
+    []
+    """
+    repeatable = [request for request in requests if request and request[0].body is not None]
+    again = [each for request in repeatable for each in request]
+    known: Callable[[], dict[int, PostRow]] = dict
+    if again:
+        # The first of a request stands for all of them: the same key has the same first receipt.
+        transaction.lock({request[0].receipt for request in repeatable})
+        known = ask_posts(transaction, [each.id for each in again])
+
+    def accept_now() -> list[list[Receipt] | TarryError]:
         now = snapshot(transaction)
-    clerk = _Clerk(transaction, vault, now)
-    clerk.take_turns(requests)
-    answers = list(map(clerk.answer, requests))
-    clerk.end()
-    return answers
+        vault.follow(now.settings)
+        if now.settings.paused:
+            raise Paused(_RESTORED)
+        if now.settings.sharing.admission == "closing":
+            # Ticks missed by now must not move a post that arrives now.
+            close_ticks(transaction, vault.keys, vault.clock)
+            now = snapshot(transaction)
+        clerk = _Clerk(transaction, vault, now)
+        clerk.take_turns(requests)
+        clerk.recall(again, known())
+        answers = list(map(clerk.answer, requests))
+        clerk.end()
+        return answers
+
+    return accept_now
 
 
 class _Clerk:
@@ -193,24 +225,19 @@ class _Clerk:
         self._looks_back = now.heirlooms or not now.settings.waits_for_label
 
     def take_turns(self, requests: Sequence[Sequence[Candidate]]) -> None:
-        """Keep others waiting who ask for the same, and look up which requests have come before."""
-        names: set[bytes] = set()
-        again: list[Candidate] = []
-        for request in requests:
-            if request and request[0].body is not None:
-                # The first of a request stands for all of them: the same key has the same first receipt.
-                names.add(request[0].receipt)
-                again += request
-            if self._looks_back:
-                names |= {each.actor for each in request}
-        if names:
-            self._transaction.lock(names)
+        """Keep others waiting who post for the same actors, where posts of an actor come in turn."""
         if self._looks_back:
+            self._transaction.lock({each.actor for request in requests for each in request})
             # Another post of the actor, which we have waited for, may have got a later tick.
             self._now = snapshot(self._transaction)
             self._tick = arrival_tick(self._now, self._vault.clock)
-        if again:
-            self._recall(again)
+
+    def recall(self, candidates: Sequence[Candidate], posts: Mapping[int, PostRow]) -> None:
+        """Note which of these have come before, and what became of them."""
+        for each in candidates:
+            if post := posts.get(each.id):
+                status = status_of(self._transaction, self._settings, post)
+                self._known[each.id] = post.body or b"", Receipt(each.secret, each.id, status)
 
     def answer(self, request: Sequence[Candidate]) -> list[Receipt] | TarryError:
         """All posts of one request, or why none of them; of one that has come before, its receipts."""
@@ -238,13 +265,6 @@ class _Clerk:
             raise Paused(_CHANGING.format(wait=wait), wait_s=wait)
         check_period(policy, self._tick)
         self._agreed = terms
-
-    def _recall(self, candidates: Sequence[Candidate]) -> None:
-        posts = posts_by_key(self._transaction, [each.id for each in candidates])
-        for each in candidates:
-            if post := posts.get(each.id):
-                status = status_of(self._transaction, self._settings, post)
-                self._known[each.id] = post.body or b"", Receipt(each.secret, each.id, status)
 
     def _seen(self, request: Sequence[Candidate]) -> list[Receipt] | None:
         """The receipts of a request that was accepted before."""
@@ -387,8 +407,7 @@ class _Clerk:
 
 def _instead_of_draws(ticks: Prospect) -> dict[str, int | None]:
     """The columns that are told of an arrival while its label is open, if its draws must not be."""
-    told = ticks if ticks.in_between else Prospect(None, None)
-    return {"earliest": told.earliest, "latest": told.latest}
+    return {"earliest": ticks.earliest, "latest": ticks.latest} if ticks.in_between else _TOLD_BY_DRAWS
 
 
 def _waiting_parent(transaction: Transaction, sharing: Sharing, child: Candidate) -> PostRow | None:

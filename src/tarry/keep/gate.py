@@ -69,7 +69,8 @@ class Gate:
 
     def admit_many(self, posts: Sequence[Post]) -> list[Receipt]:
         """Accept several posts at once, all or none of them."""
-        candidates = [prepare(self.vault, self.terms, self._entropy, post) for post in posts]
+        terms = self.terms
+        candidates = [prepare(self.vault, terms, self._entropy, post) for post in posts]
         receipts: list[Receipt] = []
         try:
             with self.vault.store.transaction(self.vault.settings.sharing.admission) as transaction:

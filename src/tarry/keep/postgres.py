@@ -9,18 +9,21 @@ import select
 import threading
 from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.keep.errors import Unavailable
-from tarry.keep.rows import KEEPER, PARAMETER, migrations, queries
+from tarry.keep.postgres_form import Prepared, statement_of
+from tarry.keep.rows import KEEPER, migrations, queries
 from tarry.keep.sharing import Snapshot
-from tarry.keep.store import Clock, Kind, Row, SystemClock
+from tarry.keep.store import Answer, Clock, Kind, Row, SystemClock
 
 if TYPE_CHECKING:
     import psycopg
+
+    from tarry.keep.postgres_wire import Wire
 
 __all__ = ["PostgresStore", "first_line", "read_dsn", "statements"]
 
@@ -49,13 +52,15 @@ class PostgresStore:
         try:
             import psycopg  # noqa: PLC0415 - an extra
             from psycopg.rows import dict_row  # noqa: PLC0415 - likewise
+
+            from tarry.keep.postgres_wire import Wire  # noqa: PLC0415 - likewise
         except ImportError:
             raise NotPossible(
                 "a store in PostgreSQL needs the psycopg package: pip install 'psycopg[binary]'"
             ) from None
         self.dsn, self._parameters = dsn, read_dsn(dsn)
         self.rooms, self.statements = rooms, statements(rooms)
-        self._psycopg, self._rows = psycopg, dict_row
+        self._psycopg, self._rows, self._new_wire = psycopg, dict_row, Wire
         self._away = (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction)
         self._mine = threading.local()
         self._migrate()
@@ -73,17 +78,19 @@ class PostgresStore:
         """One unit of work, durable when the block ends."""
         try:
             self._let_go_if_cut()
-            connection = self.connection()
+            wire = self._wire()
             try:
                 # What asks for no answer is sent along with what comes next: few trips to the server.
-                with connection.pipeline() as pipeline:
-                    blind = connection.cursor()  # for all that is not asked for an answer: making one costs
-                    for statement in _BEGIN[kind]:
-                        blind.execute(statement)
-                    yield PostgresTransaction(connection, pipeline, blind, self.statements)
-                    blind.execute(b"COMMIT")
+                for statement in _BEGIN[kind]:
+                    wire.send(statement, {})
+                transaction = PostgresTransaction(wire, self.statements)
+                if kind == "admitting":
+                    transaction.foresee()
+                yield transaction
+                wire.send(_COMMIT, {})
+                wire.settle()
             except BaseException:
-                self._roll_back(connection)
+                self._roll_back(wire)
                 raise
         except self._away as error:
             self.close()
@@ -95,36 +102,48 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        connection = getattr(self._mine, "connection", None)
-        self._mine.connection = None
-        if connection is not None and self._mine.process == os.getpid():
-            connection.close()
+        wire: Wire | None = getattr(self._mine, "wire", None)
+        self._mine.wire = None
+        if wire is not None and self._mine.process == os.getpid():
+            wire.connection.close()
 
     def connection(self) -> "psycopg.Connection[dict[str, Any]]":
-        """This thread's connection."""
-        connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._mine, "connection", None)
-        if connection is None or connection.closed or self._mine.process != os.getpid():
+        """This thread's connection; what was sent on it is done."""
+        wire = self._wire()
+        wire.settle()
+        return wire.connection
+
+    def _wire(self) -> "Wire":
+        wire: Wire | None = getattr(self._mine, "wire", None)
+        if wire is None or wire.connection.closed or self._mine.process != os.getpid():
             where = self._psycopg.conninfo.make_conninfo(**{**_NETWORK, **self._parameters})
-            connection = self._psycopg.connect(where, autocommit=True, row_factory=self._rows)
-            self._mine.connection, self._mine.process = connection, os.getpid()
+            # psycopg itself prepares nothing: at times it would forget what the wire has prepared.
+            connection = self._psycopg.connect(
+                where, autocommit=True, row_factory=self._rows, prepare_threshold=None
+            )
+            wire = self._mine.wire = self._new_wire(connection)
+            self._mine.process = os.getpid()
             # What is acknowledged is on the disk, whatever the server's default is.
             connection.execute("SET synchronous_commit = on")
-        return connection
+        return wire
 
     def _let_go_if_cut(self) -> None:
         """Between transactions a server says nothing, unless it ends: then the next one finds it back."""
-        connection = getattr(self._mine, "connection", None)
-        if connection is not None and not connection.closed and self._mine.process == os.getpid():
+        wire: Wire | None = getattr(self._mine, "wire", None)
+        if wire is not None and not wire.connection.closed and self._mine.process == os.getpid():
             waiting = select.poll()
-            waiting.register(connection.fileno(), select.POLLIN)
+            waiting.register(wire.connection.fileno(), select.POLLIN)
             if waiting.poll(0):
                 self.close()
 
-    def _roll_back(self, connection: "psycopg.Connection[dict[str, Any]]") -> None:
+    def _roll_back(self, wire: "Wire") -> None:
+        """Undo what was begun; what was cut off between question and answer needs a new connection."""
+        with suppress(self._psycopg.Error):  # the error that led here is the one to tell
+            wire.settle()
         try:
-            if not connection.closed:
-                connection.execute("ROLLBACK")
-        except self._psycopg.Error:  # the error that led here is the one to tell
+            if not wire.connection.closed:
+                wire.connection.execute("ROLLBACK")
+        except self._psycopg.Error:
             self.close()
 
     def _migrate(self) -> None:
@@ -147,61 +166,72 @@ class PostgresStore:
 class PostgresTransaction:
     """Statements by name on an open connection."""
 
-    def __init__(
-        self,
-        connection: "psycopg.Connection[dict[str, Any]]",
-        pipeline: "psycopg.Pipeline",
-        blind: "psycopg.Cursor[dict[str, Any]]",
-        statements: Mapping[str, bytes],
-    ) -> None:
-        self._connection, self._pipeline, self._statements = connection, pipeline, statements
-        self._blind = blind
+    def __init__(self, wire: "Wire", statements: Mapping[str, Prepared]) -> None:
+        self._wire, self._statements = wire, statements
+        self._foreseen: Answer | None = None  # the snapshot, asked for ahead of time
+
+    @property
+    def _connection(self) -> "psycopg.Connection[dict[str, Any]]":
+        """For statements that have no name."""
+        self._wire.settle()
+        return self._wire.connection
 
     def one(self, name: str, /, **values: object) -> Row | None:
         """The first row of an answer, if there is one."""
-        return self._connection.execute(self._statements[name], values).fetchone()
+        rows = self.all(name, **values)
+        return rows[0] if rows else None
 
     def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
-        return list(self._connection.execute(self._statements[name], values).fetchall())
+        return self.ask(name, **values)()
+
+    def ask(self, name: str, /, **values: object) -> Answer:
+        """The same, where the rows can wait."""
+        asked = self._wire.send(self._statements[name], values)
+        return lambda: list(self._wire.rows(asked))
 
     def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""
-        cursor = self._connection.execute(self._statements[name], values)
-        self._pipeline.sync()
-        return cursor.rowcount
+        return self._wire.count(self._wire.send(self._statements[name], values))
+
+    def foresee(self) -> None:
+        """Ask for the snapshot along with the beginning: it will be wanted at once."""
+        self._foreseen = self.ask("snapshot")
 
     def snapshot(self) -> Snapshot | None:
         """The current tick and settings; None before the store is founded."""
-        row = self.one("snapshot")
-        return None if row is None else Snapshot.of(row)
+        answer, self._foreseen = self._foreseen or self.ask("snapshot"), None
+        rows = answer()
+        return Snapshot.of(rows[0]) if rows else None
 
     def remember(self, snapshot: Snapshot) -> None:
         """Nothing: others write here all the time, and nobody could say whether they have."""
 
     def tell(self, name: str, /, **values: object) -> None:
         """Change something, without waiting for the answer."""
-        self._blind.execute(self._statements[name], values)
+        self._wire.send(self._statements[name], values)
 
     def lock(self, names: Iterable[bytes]) -> None:
         """Wait for other transactions that hold one of these names."""
-        self._blind.execute(
-            self._statements["lock"], {"numbers": [int.from_bytes(name[:8], signed=True) for name in names]}
-        )
+        numbers = [int.from_bytes(name[:8], signed=True) for name in names]
+        self._wire.send(self._statements["lock"], {"numbers": numbers})
 
     def many(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         """One change for each of many rows, without waiting for the answers.
 
-        What is inserted often has a statement for several rows: to send one costs as much as to insert one.
+        What is plainly inserted is copied; of the rest, what is written often has a statement for several
+        rows: to send one costs as much as to insert one.
         """
+        plain = None if len(rows) < _SEVERAL else self._statements[name].copy
         several = self._statements.get(f"{name}_rows")
-        for lot in [rows] if several is None else _lots(rows):
-            if several is not None and len(lot) >= _SEVERAL:
-                self._blind.execute(several, {"rows": json.dumps(lot, default=_as_text)})
-            elif len(lot) == 1:
-                self._blind.execute(self._statements[name], lot[0])
-            elif lot:
-                self._connection.cursor().executemany(self._statements[name], lot)
+        for lot in _lots(rows) if plain or several else [rows]:
+            if plain:
+                self._wire.copy(plain, lot)
+            elif several and len(lot) >= _SEVERAL:
+                self._wire.send(several, {"rows": json.dumps(lot, default=_as_text)})
+            else:
+                for row in lot:
+                    self._wire.send(self._statements[name], row)
 
 
 def _lots(rows: Sequence[Mapping[str, object]]) -> Iterator[Sequence[Mapping[str, object]]]:
@@ -241,27 +271,25 @@ def read_dsn(dsn: str) -> dict[str, Any]:
 
 
 @cache
-def statements(rooms: tuple[str, ...] = KEEPER) -> dict[str, bytes]:
-    """The statements in psycopg's own way.
+def statements(rooms: tuple[str, ...] = KEEPER) -> dict[str, Prepared]:
+    """The statements in the server's own way.
 
-    >>> statements()["by_id"].endswith(b"%(id)s")
+    >>> statements()["by_id"].text.endswith(b"$1")
     True
     """
-    return {
-        name: PARAMETER.sub(r"%(\1)s", text.replace("%", "%%")).encode()  # bytes: taken as they are
-        for name, text in queries("postgres", rooms).items()
-    }
+    return {name: statement_of(text) for name, text in queries("postgres", rooms).items()}
 
 
 _QUERIES = statements()
 # Whatever the server's defaults: a snapshot taken before a lock was granted would miss what it waited for.
-_WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_WRITE = statement_of("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 _BEGIN = {
-    "reading": (b"BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",),
+    "reading": (statement_of("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"),),
     "working": (_WRITE, _QUERIES["lock_working"]),
     "admitting": (_WRITE, _QUERIES["lock_admission"]),
     "closing": (_WRITE, _QUERIES["lock_closing"]),
 }
+_COMMIT = statement_of("COMMIT")
 
 
 def first_line(error: Exception) -> str:

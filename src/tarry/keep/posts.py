@@ -355,8 +355,9 @@ class Prospect(NamedTuple):
 
     def status(self, state: State, tick: Fraction, problem: str | None = None) -> Status:
         """What the author of a post in this state is told."""
-        why = IN_DOUBT if state.in_doubt and state.is_on_its_way else problem
-        return Status(state.public, self.earliest, self.latest, tick, why, state.in_doubt, self.in_between)
+        in_doubt = state.in_doubt
+        why = IN_DOUBT if in_doubt and state.is_on_its_way else problem
+        return Status(state.public, self.earliest, self.latest, tick, why, in_doubt, self.in_between)
 
 
 def prospect(timing: Timing, settings: "StoreSettings") -> Prospect:

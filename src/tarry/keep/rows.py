@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from tarry.keep.keys import post_key, receipt_hash
 from tarry.keep.posts import GROUPS, PostRow, Prospect, Status, Timing, prospect, timing_of
 from tarry.keep.sharing import StoreSettings
-from tarry.keep.store import Transaction
+from tarry.keep.store import Answer, Transaction
 
 __all__ = [
     "KEEPER",
@@ -26,13 +26,13 @@ __all__ = [
     "LegacyAccount",
     "Payload",
     "WaitingPost",
+    "ask_posts",
     "behind_parents",
     "find_heirloom",
     "has_answer",
     "migrations",
     "post_by_key",
     "post_by_receipt",
-    "posts_by_key",
     "queries",
     "read_all",
     "read_one",
@@ -147,16 +147,16 @@ def post_by_receipt(transaction: Transaction, receipt: str) -> PostRow | None:
     return read_one(transaction, PostRow.of, "by_receipt", id=post_key(hashed), receipt=hashed)
 
 
-def posts_by_key(transaction: Transaction, posts: Iterable[int]) -> dict[int, PostRow]:
-    """Those of these posts that there are.
+def ask_posts(transaction: Transaction, posts: Iterable[int]) -> Callable[[], dict[int, PostRow]]:
+    """Those of these posts that there are, by their keys, once they are wanted.
 
     >>> from tarry.testing import memory_store
     >>> with memory_store().transaction("reading") as transaction:
-    ...     posts_by_key(transaction, [7, 8])
+    ...     ask_posts(transaction, [7, 8])()
     {}
     """
-    found = read_all(transaction, PostRow.of, "by_ids", ids=json.dumps(list(posts)))
-    return {post.id: post for post in found}
+    answer: Answer = transaction.ask("by_ids", ids=json.dumps(list(posts)))
+    return lambda: {row["id"]: PostRow.of(**row) for row in answer()}
 
 
 def unfinished_posts(transaction: Transaction) -> list[PostRow]:

@@ -18,7 +18,7 @@ keeps a mark that only its key gives, and from which nobody learns the key.
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MICROS",
     "Anchor",
+    "Answer",
     "Clock",
     "Kind",
     "Reading",
@@ -70,6 +71,8 @@ _ANOTHER = (
 
 Kind = Literal["admitting", "closing", "working", "reading"]
 Row = Mapping[str, Any]
+#: The rows of an answer, once they are wanted.
+Answer = Callable[[], list[Row]]
 
 
 class Transaction(Protocol):
@@ -80,6 +83,9 @@ class Transaction(Protocol):
 
     def all(self, name: str, /, **values: object) -> list[Row]:
         """Every row of an answer."""
+
+    def ask(self, name: str, /, **values: object) -> Answer:
+        """The same, where the rows can wait: to a server it goes along with what comes next."""
 
     def run(self, name: str, /, **values: object) -> int:
         """How many rows a change has touched."""

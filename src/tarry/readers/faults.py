@@ -19,15 +19,18 @@ _PLAIN = re.compile(r"[0-9 .,:+\-TZ/]+")  # digits and the marks of dates, which
 
 @dataclass(frozen=True)
 class Unreadable:
-    """One row that could not be read.
+    """One row that could not be read, or all that have one fault.
 
     >>> print(Unreadable(7, "time is missing"))
     line 7: time is missing
+    >>> print(Unreadable(0, "time is missing", rows=12))
+    12 rows: time is missing
     """
 
     line: int  # in a text file (the header is line 1); in a table the row, from 1
     reason: str  # what is wrong with it
     file: str = field(default="", repr=False)  # where there are several
+    rows: int = field(default=0, repr=False)  # how many are like it, where rows have no places
 
     @property
     def place(self) -> str:
@@ -35,6 +38,8 @@ class Unreadable:
         return f"{self.line} of {self.file}" if self.file else str(self.line)
 
     def __str__(self) -> str:
+        if self.rows:
+            return f"{self.rows:,} row{'' if self.rows == 1 else 's'}: {self.reason}"
         return f"line {self.place}: {self.reason}"
 
 

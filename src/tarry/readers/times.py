@@ -43,7 +43,7 @@ HINT = (
 )
 WHOLE_DAYS = "all times are whole days: nothing can be said about minutes"
 FINE, MISSING, NO_MOMENT, NOT_FINITE, FAR, SKIPPED = range(6)  # what can be wrong with a time
-_REASONS = (
+REASONS = (
     "",
     "is missing",
     "is not a moment",
@@ -73,7 +73,7 @@ class Moments(NamedTuple):
         """What is wrong with the time of one row."""
         fault = int(self.fault[row])
         hidden = fault == MISSING or (fault == FAR and _is_beyond_python(self.source, row))
-        return f"time {_REASONS[fault]}" + ("" if hidden else shown(self.source[row]))
+        return f"time {REASONS[fault]}" + ("" if hidden else shown(self.source[row]))
 
 
 def _is_beyond_python(column: pl.Series, row: int) -> bool:

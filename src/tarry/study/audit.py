@@ -274,7 +274,7 @@ def _by_engine(
 
         master, remote = resources.spark_master, resources.spark_remote
         return audit_on_spark(source, question, master=master, remote=remote, progress=progress)
-    from tarry.study.parts.streamed import audit_streamed  # noqa: PLC0415 - likewise
+    from tarry.study.parts.stream import audit_streamed  # noqa: PLC0415 - likewise
 
     return audit_streamed(source, question, resources, progress)
 

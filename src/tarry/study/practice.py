@@ -15,7 +15,7 @@ from tarry.core.policy import Policy
 from tarry.core.season import TWO_STORIES, Season
 from tarry.study.table import EventTable
 
-__all__ = ["MICROSECONDS", "OBSERVERS", "Observer", "Practice", "Shown", "Spent", "observer"]
+__all__ = ["MICROSECONDS", "OBSERVERS", "Observer", "Practice", "Shown", "Spent", "Waits", "observer"]
 
 MICROSECONDS = 1_000_000  # the study's one unit of time is the microsecond
 
@@ -63,6 +63,19 @@ class Spent:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Waits:
+    """Delays in seconds.
+
+    >>> Waits(mean_s=1.0, longest_s=None).longest_s is None
+    True
+    """
+
+    mean_s: float
+    longest_s: float | None  # None: no end
+    exact: bool = True  # of the law itself; else measured in some traffic
+
+
 class Practice(ABC):
     """A way of showing events. Times in the history are microseconds.
 
@@ -80,6 +93,7 @@ class Practice(ABC):
 
     draws: ClassVar[bool] = True  # whether there is chance in it: one without is the same every time
     alone: ClassVar[bool] = False  # whether each event is shown by itself, whatever others there are
+    at_once: ClassVar[bool] = False  # whether each event is visible when it arrives
 
     @property
     @abstractmethod
@@ -131,6 +145,15 @@ class Practice(ABC):
         if not self.alone:
             return None
         return self.failing_share(gap) if self.draws else 1.0
+
+    def waits(self) -> Waits | None:
+        """The delays that are known before any traffic; None where they depend on it.
+
+        >>> from tarry.study.baselines import baseline
+        >>> baseline("jitter:24h").waits().mean_s, baseline("pool").waits()
+        (43200.0, None)
+        """
+        return Waits(mean_s=0.0, longest_s=0.0) if self.at_once else None
 
     def looks(self) -> int | None:
         """How far around an event its release depends on others, in microseconds; None: on all of them.

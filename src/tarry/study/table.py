@@ -115,6 +115,8 @@ class EventTable:
         >>> table.keep(table.time > 0).time.tolist()
         [5]
         """
+        if which.all():
+            return self
         columns: dict[str, Any] = {column.name: getattr(self, column.name) for column in fields(self)}
         kept: dict[str, Any] = {name: c[which] for name, c in columns.items() if isinstance(c, np.ndarray)}
         return replace(self, **kept)

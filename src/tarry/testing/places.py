@@ -26,7 +26,7 @@ from tarry.readers.kind import ReaderKind
 __all__ = ["PlaceSuite", "descriptors", "imports_upwards"]
 
 #: Who stands above whom. What is not named here may be used by everybody.
-_ORDER = {"client": 0, "outlet": 1, "reader": 1, "command": 2}
+_ORDER = {"client": 0, "outlet": 1, "reader": 1, "form": 2, "command": 3}
 _OFTEN_LEFT_OUT = {"wait"}  # an argument of a reader that is for tests
 
 
@@ -44,7 +44,7 @@ def descriptors(package: str) -> list[OutletKind | ReaderKind]:
 
 
 def imports_upwards(package: str) -> list[str]:
-    """Imports inside a package that go against command > outlet | reader > client.
+    """Imports inside a package that go against command > form > outlet | reader > client.
 
     >>> imports_upwards("tarry.places.mediawiki")
     []
@@ -90,7 +90,7 @@ class PlaceSuite:
         assert descriptors(self.package)
 
     def test_a_descriptor_loads_nothing(self) -> None:
-        """Whoever lists the places imports no outlet, reader, client or command."""
+        """Whoever lists the places imports no outlet, reader, form, client or command."""
         code = f"import sys, {self.package}; print(*sys.modules)"
         ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         loaded = set(ran.stdout.split())
@@ -129,7 +129,7 @@ class PlaceSuite:
             assert {option.key for option in kind.options if option.required} == needed
 
     def test_the_files_have_one_order(self) -> None:
-        """Inside: command > outlet | reader > client."""
+        """Inside: command > form > outlet | reader > client."""
         upwards = imports_upwards(self.package)
         if upwards:
             pytest.fail("; ".join(upwards))

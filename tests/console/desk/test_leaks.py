@@ -6,9 +6,11 @@ import pytest
 
 from contracts.at_desk import AtDesk
 from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
 
+OTHER = Policy(epsilon="1", gap="9m", window="2m", tick="1m")
 MINUTES = Policy(epsilon="2", gap="4m", window="2m", tick="1m")
-PAGES = ("/desk", "/desk/health", "/desk/promise/talk/1")
+PAGES = ("/desk", "/desk/health", "/desk/promise/talk/1", "/desk/space", "/desk/space/talk", "/audit")
 
 
 def seen(desk) -> dict[str, tuple[object, ...]]:
@@ -22,6 +24,15 @@ def seen(desk) -> dict[str, tuple[object, ...]]:
         )
         for path, answer in answers.items()
     }
+
+
+def preview(desk):
+    """What a change of policy would cost, as it is shown now."""
+    csrf = re.search(r'name="csrf" value="(\w+)"', desk.http.get("/desk/space/talk").text)[1]
+    sent = {"csrf": csrf, "act": "preview", "title": "Talk", "policy": write_policy(OTHER)}
+    answer = desk.http.post("/desk/space/talk", data=sent)
+    assert answer.status_code == 200
+    return re.sub(r'name="csrf" value="\w+"', "", answer.text)
 
 
 @pytest.fixture
@@ -48,6 +59,8 @@ def test_until_the_hour_is_over_no_byte_tells_of_posts(desks):
         for desk in desks:
             assert seen(desk) == desk.pages, minute
             desk.pass_ticks(1, seconds=60)
+        if minute % 10 == 0:
+            assert preview(busy) == preview(quiet), minute  # it moves with the clock alone
     assert len(busy.http.get("/v1/spaces/talk/feed").json()["items"]) > 20
 
     for _ in range(10):

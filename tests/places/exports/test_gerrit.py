@@ -238,7 +238,7 @@ def test_what_the_server_says_itself_is_a_program_s(read):
     ("found", "reason"),
     [
         ({"type": "error", "message": "no such operator"}, "an error that Gerrit answered"),
-        ({"branch": "master"}, "no change: neither its project nor its number is told"),
+        ({"branch": "master"}, "no change: it has neither a project nor a number"),
         (QUERY | {"owner": {}}, "the account has no number, name or address"),
         (QUERY | {"createdOn": "soon"}, "time is not a number (a text of 4 characters)"),
         (QUERY | {"createdOn": None}, "time is missing"),

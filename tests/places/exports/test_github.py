@@ -152,10 +152,10 @@ def test_programs_are_told_apart(read):
         (REVIEW | {"user": {"login": "ghost"}}, "the user is deleted"),
         (REVIEW | {"user": {}}, "the user has no login"),
         (PUBLIC | {"actor": "ann"}, "the user has no login"),
-        (PUBLIC | {"repo": {}}, "neither its repository nor its number is told"),
+        (PUBLIC | {"repo": {}}, "it has neither a repository nor a number"),
         (
             {"user": ANN, "submitted_at": "2024-05-01T10:00:00Z"},
-            "neither its repository nor its number is told",
+            "it has neither a repository nor a number",
         ),
         (
             {key: value for key, value in REVIEW.items() if key != "submitted_at"} | {"state": "PENDING"},

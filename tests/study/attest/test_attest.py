@@ -1,8 +1,9 @@
 """Broken mechanisms are found within their budgets, and sound ones rejected no more often than declared."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from tarry.core.policy import Policy
 from tarry.core.season import Season
 from tarry.core.verify.streams import Act
 from tarry.study.attest import attest
+from tarry.study.attest.bounds import detectable
 from tarry.study.attest.boxes import PolicyBox, PracticeBox, RuleBox
 from tarry.study.attest.gallery import GALLERY, SOUND, excess_of
 from tarry.study.attest.interfaces import Story, StoryPair
 from tarry.study.attest.neighbours import Given, Promised, Scenes, SeasonScene
-from tarry.study.attest.regions import RatioTester
+from tarry.study.attest.regions import RatioTester, in_words
 from tarry.study.baselines import baseline
 from tarry.study.practice import observer
 
@@ -112,6 +114,34 @@ def test_searching_among_many_stories_does_not_raise_the_rate(exhibit):
     )
 
     assert broken <= level * 30
+
+
+class Shows:
+    """What is always seen of one story, and of the other with this chance."""
+
+    name = "shows"
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def releases(self, story, samples, source):
+        chance = 1 if story == TOGETHER else self.chance
+        seen = np.random.default_rng(source.offset).random((samples, 1)) < chance
+        return np.repeat(seen.astype(np.int64), 2, axis=1)
+
+
+@pytest.mark.parametrize("nats", ["0.5", "1", "2"])
+def test_what_a_verdict_says_it_would_have_found_is_found_nine_times_in_ten(nats):
+    """A breach as large as the one that a look at the last samples sees, in a hundred seeded runs."""
+    pair = Given(stories=(replace(PAIR, nats=Fraction(nats)),))
+    sees = detectable(float(nats), 2_000, 0.05 / 8)  # of 8,000 samples, a quarter of each story comes last
+    found, wrong = (
+        sum(attest(Shows(exp(-x)), pair, samples=8_000, seed=seed).broken for seed in range(100))
+        for x in (float(nats) + sees, float(nats))
+    )
+
+    assert found >= 90
+    assert wrong <= 5, "and one that keeps the promise with nothing to spare is rejected as rarely as ever"
 
 
 def test_what_the_tester_says_is_not_believed():
@@ -318,3 +348,28 @@ def test_regions_can_be_told_again():
                 values <= (inf if high is None else high)
             )
         assert (inside == region.contains(true)).all()
+
+
+WORDS = {
+    "the second release is 7": {"release": 1, "minus": None, "ranges": [[7, 7]]},
+    "the first release is 4 or less or 9 or more": {
+        "release": 0,
+        "minus": None,
+        "ranges": [[None, 4], [9, None]],
+    },
+    "the third release less the first is 0 or 2 or 4, or in one of 2 more ranges": {
+        "release": 2,
+        "minus": 0,
+        "ranges": [[at, at] for at in (0, 2, 4, 6, 8)],
+    },
+    "the first and the 4th release together lie in one of 2 areas": {
+        "any": [{"all": [{"release": 0}, {"release": 3}]}] * 2
+    },
+    "the releases, weighed and added up, point to it": {"sum": []},
+    "they are in its region": {"mine": 1},
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_regions_are_told_in_words(words):
+    assert in_words(WORDS[words]) == words

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tarry.core.policy import Policy
 from tarry.study.audit import Question, audit
-from tarry.study.parts import tally
+from tarry.study.parts import tally, view
 from tarry.study.parts.engine import InMemory, part_of
 from tarry.study.parts.partial import Partial
 from tarry.study.parts.report import audit_by_parts
@@ -137,6 +137,18 @@ def test_slices_add_up_to_the_whole(data):
     """Tables, cuts, labels, practices, observers and attacks of all kinds."""
     table = data.draw(tables())
     agree(table, data.draw(questions()), data.draw(cuts(table)))
+
+
+@settings(max_examples=12)
+@given(st.data())
+def test_who_looks_less_far_may_be_given_what_others_look_at(data):
+    """However much more that is: what lies further away cancels out."""
+    table = data.draw(tables())
+    kept, view._LITTLE = view._LITTLE, 1e-3
+    try:
+        agree(table, data.draw(questions()), data.draw(cuts(table)))
+    finally:
+        view._LITTLE = kept
 
 
 @settings(max_examples=12)

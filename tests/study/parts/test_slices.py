@@ -3,6 +3,8 @@
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,3 +79,18 @@ def test_what_was_kept_of_an_event_comes_back_with_it(rows, size, before, after)
                 assert part.kept("0/0")["one"].tolist() == number_of(part).tolist()
                 assert part.kept("0/0")["odd"].tolist() == (number_of(part) % 2 == 1).tolist()
             assert part.kept("1/0") is None  # there was no room for it
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "jobs", "slices"), [(90, 40, 2, 4), (90, 40, 1, 3), (40, 40, 2, 1)]
+)
+def test_every_process_has_as_many_slices_of_one_size(count, size, jobs, slices):
+    """None waits for another at the end; a short history is not cut at all."""
+    table = event_table(actor=[1] * count, target=[2] * count, time=range(count))
+    with tempfile.TemporaryDirectory() as folder:
+        frame_of(table).write_parquet(Path(folder) / SORTED)
+        cuts = Slices.cut(Path(folder), size, jobs).cuts
+    sizes = np.diff([0, *cuts, count])
+
+    assert len(sizes) == slices
+    assert max(sizes) <= min(sizes) + 1

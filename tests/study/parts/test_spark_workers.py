@@ -17,7 +17,7 @@ from tarry.study.parts.partial import Partial, merged
 from tarry.study.parts.report import audit_by_parts
 from tarry.study.parts.spark import workers
 from tarry.study.parts.spark.rows import Roles, is_text, names, numbered, surveyed
-from tarry.study.parts.spark.source import roles_of
+from tarry.study.parts.spark.source import _unreadable, roles_of
 from tarry.study.question import Question
 from tarry.study.source import SourceAccount, read_source
 
@@ -125,6 +125,32 @@ def test_a_survey_counts_what_is_wrong():
     strange = HISTORY.with_columns(more=pl.lit("perhaps"), bot=pl.lit("maybe"))
     [odd] = surveyed(iter([strange]), ROLES)
     assert odd["strange_marks"].to_list() == odd["strange_declared"].to_list() == [1]
+
+
+def test_rows_that_cannot_be_read_are_told_by_what_is_wrong():
+    """As a file's are told one by one: of several faults of a row the first counts."""
+    frame = pl.DataFrame(
+        {
+            "user": ["a", None, "b\0", None, "c", ""],
+            "page": [1, None, 2, 3, None, 4],
+            "created_at": pl.Series([0, 0, 0, 5, 0, None]).cast(pl.Datetime("us", "UTC")),
+        }
+    )
+    roles = Roles(actor="user", target="page", time="created_at")
+    survey = pl.concat(surveyed(batches(frame, 2), roles)).sum().to_dicts()[0]
+
+    assert [str(each) for each in _unreadable(survey)] == [
+        "3 rows: actor is missing",
+        "1 row: actor ends in NUL",
+        "1 row: target is missing",
+    ]
+    late = frame.with_columns(user=pl.lit(7), page=pl.lit(8))
+    late = pl.concat([late, late.with_columns(created_at=pl.datetime(2300, 1, 1, time_zone="UTC"))])
+    survey = next(surveyed(iter([late]), roles)).to_dicts()[0]
+    assert [str(each) for each in _unreadable(survey)] == [
+        "6 rows: time is outside the years 1900 to 2200",
+        "1 row: time is missing",
+    ]
 
 
 def test_one_text_makes_all_names_of_a_column_texts():

@@ -16,7 +16,8 @@ import pytest
 
 from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import Question, audit
-from tarry.study.parts.refusals import NO_DIFFERENT
+from tarry.study.parts import stream
+from tarry.study.parts.report import NO_DIFFERENT
 from tarry.study.parts.resources import Resources
 from tarry.study.parts.scratch import scratch_for
 
@@ -48,11 +49,10 @@ def figures(report):
 
 def small_parts(monkeypatch, rows=700):
     """As if so little memory were given that there are several slices."""
-    from tarry.study.parts import streamed
 
-    whole = streamed.budget_for
+    whole = stream.budget_for
     monkeypatch.setattr(
-        streamed, "budget_for", lambda events, **limits: replace(whole(events, **limits), rows=rows)
+        stream, "budget_for", lambda events, **limits: replace(whole(events, **limits), rows=rows)
     )
 
 
@@ -101,11 +101,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tarry.study.audit import Question, audit
-from tarry.study.parts import streamed
+from tarry.study.parts import stream
 from tarry.study.parts.resources import Resources
 from tarry.study.parts.scratch import Scratch
-whole, whole_file = streamed.budget_for, Scratch.whole
-streamed.budget_for = lambda events, **limits: replace(whole(events, **limits), rows=700)
+whole, whole_file = stream.budget_for, Scratch.whole
+stream.budget_for = lambda events, **limits: replace(whole(events, **limits), rows=700)
 path, scratch, written, at, named = sys.argv[1:]
 
 def one_more(draft=None):
@@ -264,11 +264,10 @@ def test_times_must_say_what_they_are(tmp_path):
 
 def test_parts_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     """Delays so long that a part would be the whole history."""
-    from tarry.study.parts import streamed
 
-    whole = streamed.budget_for
+    whole = stream.budget_for
     monkeypatch.setattr(
-        streamed,
+        stream,
         "budget_for",
         lambda events, **limits: replace(whole(events, **limits), rows=50, most_rows=90),
     )

@@ -4,7 +4,7 @@ What is chosen goes from a form to the plain values that a child process gets.
 """
 
 import asyncio
-import re
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -16,6 +16,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tarry.console.audit.jobs import Audits, Job
 from tarry.console.audit.process import ChildLimits
+from tarry.console.audit.samples import ROUTES as SAMPLE_ROUTES
+from tarry.console.audit.samples import SAMPLES
+from tarry.console.audit.shown import FILES, chosen_policy_file, for_pages, result_values, sent_file
 from tarry.console.audit.upload import drain, receive
 from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import NotSignedIn, Session, check_csrf, signed_in
@@ -26,22 +29,10 @@ from tarry.core.policy_file import chosen_policy, read_policy, write_policy
 from tarry.gateway.http_service import HttpService
 from tarry.keep.store import moment
 
-__all__ = ["HABITS", "ROUTES", "UNITS", "USUAL", "add_audits", "for_pages", "read_choices"]
+__all__ = ["HABITS", "ROUTES", "UNITS", "USUAL", "add_audits", "read_choices"]
 
 
 _NEEDED = ("polars", "numba", "altair", "vl_convert")
-# What the report allows itself, and no more: its style is inside it, and nothing in it runs.
-_REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; sandbox"
-)
-#: By the name in its address: how a file is stored, its kind, and how a browser saves it.
-_FILES = {
-    "report": ("report.html", "text/html; charset=utf-8", "tarry-audit.html"),
-    "comparison": ("comparison.html", "text/html; charset=utf-8", "tarry-comparison.html"),
-    "figures": ("figures.json", "application/json", "tarry-figures.json"),
-    "policy": ("policy.toml", "application/toml", "policy.toml"),
-}
 
 
 def add_audits(app: Starlette) -> None:
@@ -64,6 +55,25 @@ def add_audits(app: Starlette) -> None:
     app.state.service.closers.append(audits.close)
 
 
+async def _read(_: HttpService, request: Request) -> Response:
+    """The samples for everybody, and beside them what is one's own, or where to sign in."""
+    values: dict[str, Any] = {
+        "samples": SAMPLES,
+        "session": None,
+        "is_possible": _is_possible(),
+        "most": request.app.state.config.audit_bytes,
+        "jobs": [],
+        "is_deleted": False,
+        "then": "/audit",
+        "problem": "",
+    }
+    with contextlib.suppress(NotSignedIn):
+        values["session"] = session = signed_in(request)
+        values["jobs"] = request.app.state.audits.of(session.csrf)
+        values["is_deleted"] = "deleted" in request.query_params
+    return page(request, "audit.html", values)
+
+
 async def _for_operators(
     handler: Callable[[Request, Session, Audits], Awaitable[Response]], _: HttpService, request: Request
 ) -> Response:
@@ -76,20 +86,6 @@ async def _for_operators(
         if request.method == "POST":
             await drain(request)
         raise
-
-
-async def _read(request: Request, session: Session, audits: Audits) -> Response:
-    return page(
-        request,
-        "audit.html",
-        {
-            "session": session,
-            "is_possible": _is_possible(),
-            "most": request.app.state.config.audit_bytes,
-            "jobs": audits.of(session.csrf),
-            "is_deleted": "deleted" in request.query_params,
-        },
-    )
 
 
 async def _upload(request: Request, session: Session, audits: Audits) -> Response:
@@ -145,14 +141,12 @@ async def _form_of_job(request: Request, session: Session, audits: Audits) -> tu
 async def _file(request: Request, session: Session, audits: Audits) -> Response:
     """A report to read, or a file to save."""
     job = audits.find(session.csrf, request.path_params["job"])
-    name, kind, saved_as = _FILES.get(request.path_params["file"], ("", "", ""))
+    if request.path_params["file"] == "policy" and "choice" in request.query_params:
+        return chosen_policy_file(request, job.answer)
+    name, kind, saved_as = FILES.get(request.path_params["file"], ("", "", ""))
     require(job.state == "done" and (job.folder / name).is_file(), 404, "audit", "no_such_file")
-    is_page = kind.startswith("text/html")
-    headers = {"Content-Security-Policy": _REPORT_POLICY} if is_page else {}
-    if not is_page or "save" in request.query_params:
-        headers["Content-Disposition"] = f'attachment; filename="{saved_as}"'
     content = await asyncio.to_thread((job.folder / name).read_bytes)
-    return Response(content, media_type=kind, headers=headers)
+    return sent_file(request, content, kind, saved_as, f"/audit/jobs/{job.id}")
 
 
 def _spaces(request: Request, session: Session) -> dict[str, str]:
@@ -177,8 +171,11 @@ def _job_page(request: Request, session: Session, audits: Audits, job: Job, prob
         "habits": HABITS,
         "units": UNITS,
         "spaces": _spaces(request, session) if job.state == "ready" else {},
-        "files": [name for name, (stored, _, _) in _FILES.items() if (job.folder / stored).is_file()],
+        "files": [name for name, (stored, _, _) in FILES.items() if (job.folder / stored).is_file()],
     }
+    if job.state == "done":
+        values |= result_values(request, job.answer, f"/audit/jobs/{job.id}")
+        values["may_use"] = session.may("spaces")
     return page(request, "audit_job.html", values, status=422 if problem else 200)
 
 
@@ -186,27 +183,9 @@ def _is_possible() -> bool:
     return all(find_spec(name) is not None for name in _NEEDED)
 
 
-# --- sentences made of parts ----------------------------------------------------------------------------
+# --- how far a job is -----------------------------------------------------------------------------------
 
 _STAGES = ("reading", "measuring", "advising", "comparing", "writing")
-_OPTIONS = (
-    (re.compile(r" with --(?:actor|target|time) NAME"), ""),
-    (re.compile(r"\bgive --time (?!unit)"), "choose "),
-    (re.compile(r"--time-unit"), "the unit of times"),
-    (re.compile(r" \(--track\)"), ""),
-    (re.compile(r" \(--with-bots keeps them\)"), ""),
-)
-
-
-def for_pages(sentence: str) -> str:
-    """A sentence without the options of a shell, for somebody who has a form.
-
-    >>> for_pages("no column for the actor: name one with --actor NAME")
-    'no column for the actor: name one'
-    """
-    for pattern, instead in _OPTIONS:
-        sentence = pattern.sub(instead, sentence)
-    return sentence
 
 
 def _stage_of(job: Job, place: int) -> tuple[str, float | None]:
@@ -350,10 +329,9 @@ def _policy(line: str) -> Policy:
     return chosen_policy(chosen)
 
 
-ROUTES = [
+ROUTES = [("GET", "/audit", _read), *SAMPLE_ROUTES] + [
     (method, path, partial(_for_operators, handler))
     for method, path, handler in (
-        ("GET", "/audit", _read),
         ("POST", "/audit", _upload),
         ("GET", "/audit/jobs/{job}", _job),
         ("GET", "/audit/jobs/{job}/state", _state),

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from urllib.parse import urlencode
 
 from tarry.console.audit.look import check_unpacked
-from tarry.core.exact import json_number
+from tarry.core.exact import format_duration, json_number
+from tarry.core.policy import Policy
 from tarry.core.policy_file import read_policy, write_policy
 from tarry.core.promise import promise
 from tarry.readers.files import read_history
@@ -139,15 +141,20 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "learned_on": number(advice.learned_on),
         "measured_on": number(advice.measured_on),
         "before": advice.right_words,
+        "before_share": advice.right_before,
         "replies_before": "-" if advice.reply_before_s is None else seconds(advice.reply_before_s),
         "is_policy": best is not None,
         "choices": [
             {
                 "epsilon": f"{float(choice.policy.epsilon):g}",
                 "gap": seconds(float(choice.policy.gap)),
+                "policy": write_policy(choice.policy),
+                "query": _query(choice.policy),
                 "mean": seconds(choice.mean_s),
+                "mean_s": choice.mean_s,
                 "longest": seconds(choice.longest_s),
                 "right": choice.right_words,
+                "share": choice.right_person,
                 "reference": percent(choice.reference),
                 "excess": points(choice.excess),
                 "reordered": percent(choice.reordered),
@@ -164,9 +171,17 @@ def _advice(advice: Advice) -> dict[str, Any]:
     }
 
 
+def _query(policy: Policy) -> str:
+    """The policy as the workbench's address has it."""
+    lengths = {name: format_duration(getattr(policy, name)) for name in ("gap", "window")}
+    numbers = {name: f"{float(getattr(policy, name)):g}" for name in ("epsilon", "weight")}
+    return urlencode({"law": "pair", **numbers, **lengths})
+
+
 def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
     """One row for each practice: its costs, what it buys against each observer, and its promise."""
     observers = [one.name for one in sides.question.observers]
+    policies = {each.name for each in sides.question.practices if each.policy is not None}
     rows = []
     for name, words in sides.promises.items():
         seen = {line.observer: line for line in sides.lines if line.policy == name}
@@ -176,9 +191,12 @@ def _compared(sides: Report, choices: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "name": name,
                 "is_habit": name in choices["habits"],
-                "mean": seconds(fmean(cost.mean_s for cost in costs)),
+                "mean": seconds(mean_s := fmean(cost.mean_s for cost in costs)),
+                "mean_s": mean_s,
                 "longest": seconds(max(cost.longest_s for cost in costs)),
                 "right": [seen[one].right_words if one in seen else "-" for one in observers],
+                "share": None if first is None or first.right_person is None else first.right_person.mean,
+                "is_policy": name in policies,
                 "reference": "-" if first is None else percent(first.reference),
                 "excess": "-" if first is None else points(first.excess),
                 "lift": "-" if first is None else factor(first.lift),

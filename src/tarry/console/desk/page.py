@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tarry.console.desk.figures import LedgerCount, Standing, card, health, look, overall
+from tarry.console.desk.spaces import ROUTES as SPACE_ROUTES
 from tarry.console.pages import check_origin, page, read_form, require, texts
 from tarry.console.sessions import Session, check_csrf, signed_in
 from tarry.core.errors import BadInput
@@ -27,7 +28,8 @@ __all__ = ["ROUTES"]
 
 
 _MOST_PARKED = 100  # that are shown
-_DONE = {"paused", "opened", "retried", "withdrawn", "revoked"}  # beside withdrawn_on, which has a count
+#: Beside withdrawn_on, which has a count.
+_DONE = {"paused", "opened", "retried", "withdrawn", "revoked", "made_space", "changed_space"}
 
 
 async def _read(service: HttpService, request: Request) -> Response:
@@ -49,6 +51,12 @@ async def _read(service: HttpService, request: Request) -> Response:
         "titles": {name: space.title for name, space in spaces.items()},
         "cards": [card(standing, space) for space in spaces.values()],
         "counted_at": None if standing is None else moment(standing.counted_at),
+        "may_make": session.may_everywhere("spaces"),
+        "may_edit": [
+            name
+            for name, space in spaces.items()
+            if session.may("spaces", name) and space.outlet["kind"] == "feed" and not space.has_ended
+        ],
         "tokens": sorted(catalog.tokens.values(), key=lambda t: (t.name, t.id)) if is_admin else None,
         "scopes": SCOPES,
         "all_spaces": list(catalog.spaces.values()) if is_admin else [],
@@ -228,6 +236,7 @@ _ON_TOKENS: Mapping[str, Callable[[HttpService, Request, _Fields], Awaitable[Res
 }
 
 ROUTES = [
+    *SPACE_ROUTES,
     ("GET", "/desk", _read),
     ("POST", "/desk", _act),
     ("GET", "/desk/health", _health),

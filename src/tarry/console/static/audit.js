@@ -4,6 +4,7 @@ import { localTimes } from "./times.js";
 localTimes(document);
 const form = document.querySelector("[data-upload]");
 const watched = document.querySelector("[data-watch]");
+const trade = document.querySelector("[data-frontier]");
 const LOOK_MS = 700;
 
 function prepare() {
@@ -67,5 +68,37 @@ async function look() {
   setTimeout(look, LOOK_MS);
 }
 
+// What is under the pointer is said below the picture; a policy can be chosen in it.
+function explore() {
+  const svg = trade.querySelector("svg");
+  const says = trade.parentElement.querySelector("p[data-says]");
+  const marks = [...svg.querySelectorAll("[data-says]")];
+  const reach = 26; // units of the picture
+
+  function nearest(event) {
+    const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const away = (mark) => Math.hypot(mark.dataset.x - place.x, mark.dataset.y - place.y);
+    const near = marks.reduce((one, other) => (away(other) < away(one) ? other : one));
+    return away(near) <= reach ? near : null;
+  }
+
+  function show(mark) {
+    for (const each of marks) each.classList.toggle("near", each === mark);
+    svg.classList.toggle("choice", mark !== null && "to" in mark.dataset);
+    const words = mark === null ? says.dataset.still : mark.dataset.says;
+    if (says.textContent !== words) says.textContent = words;
+  }
+
+  svg.addEventListener("pointermove", (event) => show(nearest(event)));
+  svg.addEventListener("pointerleave", () => show(null));
+  svg.addEventListener("click", (event) => {
+    const mark = nearest(event);
+    if (mark !== null && "to" in mark.dataset) location.href = mark.dataset.to;
+  });
+  const choice = trade.closest(".trade").querySelector("select");
+  choice.addEventListener("change", () => choice.form.requestSubmit());
+}
+
+if (trade) explore();
 if (form) prepare();
 if (watched) setTimeout(look, LOOK_MS);

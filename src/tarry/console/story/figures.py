@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tarry.console.drawing import Axis, Frame, Picture
 from tarry.console.pages import texts
 from tarry.console.story.moving import Moving, Stop, moving
-from tarry.console.workbench.drawing import Axis, Frame, Picture
 from tarry.console.workbench.evening import delays_at, fixed_numbers
 from tarry.console.workbench.figures import (
     START,

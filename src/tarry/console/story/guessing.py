@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tarry.console.drawing import Axis, Frame, Picture, tag
 from tarry.console.pages import texts
-from tarry.console.workbench.drawing import Axis, Frame, Picture, tag
 from tarry.console.workbench.evening import (
     DRAWS,
     PEOPLE,

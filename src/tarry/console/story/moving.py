@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tarry.console.workbench.drawing import Picture
+from tarry.console.drawing import Picture
 
 __all__ = ["Moving", "Stop", "moving"]
 
@@ -75,7 +75,7 @@ def moving(
 ) -> Moving:
     """Draw the marks, each as (name, element, class), as they are at the start; the last one lies on top.
 
-    >>> from tarry.console.workbench.drawing import Axis, Frame
+    >>> from tarry.console.drawing import Axis, Frame
     >>> picture = Picture("gap", Frame(10, 10, 0, 0, 10, 10), Axis("linear", 0, 1), Axis("linear", 0, 1))
     >>> "cx=" in moving(
     ...     picture, [("here", "circle", "here")], [Stop("1", "", {"here": {"cx": 3.0}})], 0

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from tarry.console.pages import texts
-from tarry.console.workbench.drawing import (
+from tarry.console.drawing import (
     SHARES,
     Axis,
     Frame,
@@ -16,6 +15,7 @@ from tarry.console.workbench.drawing import (
     tag,
     tick_marks,
 )
+from tarry.console.pages import texts
 from tarry.console.workbench.evening import PEOPLE, Evening, Guess, watch
 from tarry.console.workbench.figures import Figures
 from tarry.console.workbench.instrument import Facts, facts

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tarry.console.pages import page, require, texts
+from tarry.console.said import said
 from tarry.console.workbench.charts import RANGES, START_S, Ranges, charts
 from tarry.console.workbench.evening import DRAWS, PEOPLE, Evening, watch
 from tarry.console.workbench.figures import (
@@ -234,7 +235,10 @@ def figure_texts(numbers: Figures) -> PageTexts:
                 for one in numbers.suspicions
             ],
         },
-        lists={"promised": numbers.promise.promised, "not_promised": numbers.promise.not_promised},
+        lists={
+            "promised": tuple(map(said, numbers.promise.promised)),
+            "not_promised": tuple(map(said, numbers.promise.not_promised)),
+        },
     )
 
 

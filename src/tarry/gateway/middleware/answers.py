@@ -161,7 +161,7 @@ def _when(status: Status) -> str:
     if status.release_at is not None:
         return f"at {latest}"
     if status.in_between:
-        return f"between {earliest} and {latest}; your other posts decide, and then the moment is told"
+        return f"between {earliest} and {latest}; your other posts decide, then you see the moment"
     return f"at {earliest} or at {latest}; which of them, your other posts decide"
 
 

@@ -93,22 +93,3 @@ SELECT p.id, p.state, p.target, p.outlet, p.release, p.parent, p.pseudonym, p.pr
        a.arrival, a.unbatched, a.batched, a.deadline, a.shift, a.label, a.earliest, a.latest
 FROM posts p LEFT JOIN arrivals a ON a.id = p.id
 WHERE p.id IN (SELECT CAST(post AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS post)
-
--- name: insert_post_rows
--- Several posts at once, as insert_post: one statement and one parameter, whatever columns are empty.
-INSERT INTO posts (id, state, target, outlet, options, content, release, parent, receipt, pseudonym, body)
-SELECT id, 'waiting', target, outlet, decode(options, 'base64'), decode(content, 'base64'), release, parent,
-       decode(receipt, 'base64'), decode(pseudonym, 'base64'), decode(body, 'base64')
-FROM json_to_recordset(CAST(:rows AS json)) AS new (
-    id bigint, target text, outlet text, options text, content text, release bigint, parent bigint, receipt text,
-    pseudonym text, body text)
-
--- name: insert_arrival_rows
--- Likewise.
-INSERT INTO arrivals (id, actor, pseudonym, arrival, declared, unbatched, batched, deadline, shift, label, period,
-                      earliest, latest)
-SELECT id, decode(actor, 'base64'), decode(pseudonym, 'base64'), arrival, declared, unbatched, batched, deadline,
-       shift, label, period, earliest, latest
-FROM json_to_recordset(CAST(:rows AS json)) AS new (
-    id bigint, actor text, pseudonym text, arrival bigint, declared bigint, unbatched bigint, batched bigint,
-    deadline bigint, shift bigint, label bigint, period text, earliest bigint, latest bigint)

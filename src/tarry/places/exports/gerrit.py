@@ -97,7 +97,7 @@ def _events(answer: Fields, change: str | None) -> Iterable[Event | str]:
         return _distinct(_of_comments(answer), change, change.rpartition("~")[0], _rest_us)
     if answer.get("type") == "error":
         return ("an error that Gerrit answered",)
-    return (_NO_NAME if _is_comments(answer) else "no change: neither its project nor its number is told",)
+    return (_NO_NAME if _is_comments(answer) else "no change: it has neither a project nor a number",)
 
 
 def _distinct(

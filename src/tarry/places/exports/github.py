@@ -77,7 +77,7 @@ def _event(item: Fields) -> Event | str:
         return "the user has no login"
     place = _public_place(item) if is_public_event else _place(item)
     if place is None:
-        return "neither its repository nor its number is told"
+        return "it has neither a repository nor a number"
     # A review has a time of its own, which it lacks as long as it is pending.
     time = item.get("submitted_at", item.get("created_at"))
     is_bot = read_fields(user, "type") == "Bot" or is_bot_name(login)

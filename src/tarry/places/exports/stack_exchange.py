@@ -14,9 +14,7 @@ from tarry.readers.sources import Packed, Paths, Pieces
 
 __all__ = ["read_stack_exchange"]
 
-_NOTES = (
-    "accounts are told by number; a deleted one by the display name that is left, which two may share",
-)
+_NOTES = ("accounts are numbers; a deleted one by the display name that is left, which two may share",)
 _utc = partial(moment_us, bare_is_utc=True)
 
 

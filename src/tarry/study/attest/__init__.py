@@ -183,12 +183,14 @@ def attest(
     level: float = 0.05,
     seed: int | None = None,
     tester: Tester | None = None,
+    to_the_end: bool = False,
     progress: Progress | None = None,
 ) -> Attestation:
     """Look for a breach of a promise, with at most so many samples in all.
 
     Every look goes on with the most suspicious pairs, and with as many samples as all before it had; the
-    first breach ends it. With a seed the same call finds the same; without, the secure source draws.
+    first breach ends it, unless one wants `to_the_end` to know how large it is. With a seed the same call
+    finds the same; without, the secure source draws.
 
     >>> from tarry.core.policy import Policy
     >>> from tarry.study.attest.boxes import PolicyBox
@@ -211,7 +213,14 @@ def attest(
         return seen
 
     return attest_played(
-        play, generator, name=box.name, samples=samples, level=level, seed=seed, tester=tester
+        play,
+        generator,
+        name=box.name,
+        samples=samples,
+        level=level,
+        seed=seed,
+        tester=tester,
+        to_the_end=to_the_end,
     )
 
 
@@ -224,6 +233,7 @@ def attest_played(
     level: float = 0.05,
     seed: int | None = None,
     tester: Tester | None = None,
+    to_the_end: bool = False,
     rounds: Sequence[float] = ROUNDS,
 ) -> Attestation:
     """The same of what plays many stories at once: on a real clock one waits for all of them together.
@@ -256,7 +266,7 @@ def attest_played(
         drawn += each * len(stories)
         if (before := tried[0].region) is not None:
             tests.append(_count(tried[0], before, level / 2**look))
-            if tests[-1].broken:
+            if tests[-1].broken and not to_the_end:
                 break
         for one in tried:
             one.choose(tester)

@@ -15,7 +15,9 @@ from tarry.core.entropy import Secure, Seeded
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.core.verify.streams import Stream
 
-__all__ = ["BlackBox", "NeighbourGenerator", "Region", "Story", "StoryPair", "Tester"]
+__all__ = ["BlackBox", "NeighbourGenerator", "Region", "Story", "StoryPair", "Tester", "ordinal"]
+
+_ORDINALS = ("first", "second", "third")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Story:
             + (" (more to come)" if act.declared else "")
             for act in self.acts
         )
-        again = [f"; act {act} withdrawn and posted again at {at}" for act, at in self.reposts]
+        again = [f"; the {ordinal(act)} act withdrawn and posted again at {at}" for act, at in self.reposts]
         stopped = [f"; a restart at {at}" for at in self.restarts]
         parts = [] if self.moments == 1 else [f"; {self.moments} moments in a tick"]
         return "".join([acts, *again, *stopped, *parts])
@@ -79,6 +81,15 @@ class StoryPair:
     def watched(self) -> tuple[int, ...]:
         """The acts whose releases are looked at."""
         return tuple(range(len(self.true.acts))) if self.looks_at is None else self.looks_at
+
+
+def ordinal(act: int) -> str:
+    """Which act of a story that is, in words.
+
+    >>> ordinal(0), ordinal(3)
+    ('first', '4th')
+    """
+    return _ORDINALS[act] if act < len(_ORDINALS) else f"{act + 1}th"
 
 
 class BlackBox(Protocol):

@@ -6,7 +6,7 @@ story, on one half of the samples; how many of the first ones to take is decided
 Nothing here needs to be right for an attestation to be right: its bounds count fresh samples.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tarry.core.lanes import BoolArray, IntArray
-from tarry.study.attest.interfaces import Region, StoryPair
+from tarry.study.attest.interfaces import Region, StoryPair, ordinal
 
-__all__ = ["Cells", "Lens", "RatioTester", "Scores", "Together", "Values"]
+__all__ = ["Cells", "Lens", "RatioTester", "Scores", "Together", "Values", "in_words"]
 
 FloatArray = npt.NDArray[np.float64]
 _WIDE = 1 << 20  # a longer span of times is searched for, a shorter one looked up
@@ -26,6 +26,7 @@ _SIZES = (16, 64, 256, 4096)  # cells of a histogram, at most
 _SHARES = (8, 24)  # cells of each of two releases that are looked at together
 _FEW = 6  # releases that are looked at two by two
 _SCORES = 256
+_TOLD = 3  # ranges that are told in words
 
 
 class Lens(Protocol):
@@ -189,6 +190,8 @@ class Cells:
 class RatioTester:
     """Cells sorted by their ratio, in every way of looking that is known here.
 
+    It goes for the largest epsilon, or `for_delta` for the largest delta at the promised epsilon.
+
     >>> from fractions import Fraction
     >>> from tarry.core.verify.streams import Act
     >>> from tarry.study.attest.interfaces import Story
@@ -200,16 +203,43 @@ class RatioTester:
     (True, [True, False])
     """
 
+    for_delta: bool = False
+
     def choose(self, true: IntArray, other: IntArray, pair: StoryPair) -> tuple[float, Region]:
-        """How far the region is thought to be beyond the promise, in nats, and the region."""
+        """How far the region is thought to be beyond the promise, and the region."""
         sorting = true[::2], other[::2]
         deciding = true[1::2], other[1::2]
         best = (-np.inf, Cells(Values(0, None, np.zeros(0, dtype=np.int64)), np.array([True])))
         for lens in _lenses(*sorting, pair):
-            beyond, kept = _prefix(lens, sorting, deciding, pair)
+            beyond, kept = self._prefix(lens, sorting, deciding, pair)
             if beyond > best[0]:
                 best = beyond, Cells(lens, kept)
         return best
+
+    def _prefix(
+        self,
+        lens: Lens,
+        sorting: tuple[IntArray, IntArray],
+        deciding: tuple[IntArray, IntArray],
+        pair: StoryPair,
+    ) -> tuple[float, BoolArray]:
+        """How many of the sorted cells to take, by bounds that are good enough to choose with."""
+        order = np.argsort(-_log_ratios(lens, *sorting), kind="stable")
+        p, q = (
+            np.cumsum(np.bincount(lens.cells(each), minlength=lens.count)[order]) / len(each)
+            for each in deciding
+        )
+        least = _towards(p, len(deciding[0]), -1) - float(pair.delta)
+        most = _towards(q, len(deciding[1]), 1)
+        if self.for_delta:
+            beyond = least - np.exp(float(pair.nats)) * most
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                beyond = np.where(least > 0, np.log(least / most), -np.inf) - float(pair.nats)
+        taken = int(np.argmax(beyond))
+        kept = np.zeros(lens.count, dtype=np.bool_)
+        kept[order[: taken + 1]] = True
+        return float(beyond[taken]), kept
 
 
 def _lenses(true: IntArray, other: IntArray, pair: StoryPair) -> Iterator[Lens]:
@@ -288,25 +318,6 @@ def _log_ratios(lens: Lens, true: IntArray, other: IntArray) -> FloatArray:
     return np.log(p / len(true)) - np.log(q / len(other))
 
 
-def _prefix(
-    lens: Lens, sorting: tuple[IntArray, IntArray], deciding: tuple[IntArray, IntArray], pair: StoryPair
-) -> tuple[float, BoolArray]:
-    """How many of the sorted cells to take, by bounds that are good enough to choose with."""
-    order = np.argsort(-_log_ratios(lens, *sorting), kind="stable")
-    p, q = (
-        np.cumsum(np.bincount(lens.cells(each), minlength=lens.count)[order]) / len(each)
-        for each in deciding
-    )
-    least = _towards(p, len(deciding[0]), -1) - float(pair.delta)
-    most = _towards(q, len(deciding[1]), 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        beyond = np.where(least > 0, np.log(least / most), -np.inf) - float(pair.nats)
-    taken = int(np.argmax(beyond))
-    kept = np.zeros(lens.count, dtype=np.bool_)
-    kept[order[: taken + 1]] = True
-    return float(beyond[taken]), kept
-
-
 def _towards(share: FloatArray, samples: int, sign: int) -> FloatArray:
     """An end of Wilson's interval around each share.
 
@@ -317,3 +328,37 @@ def _towards(share: FloatArray, samples: int, sign: int) -> FloatArray:
     spread = np.sqrt(share * (1 - share) / samples + z * z / (4 * samples * samples))
     end: FloatArray = (share + z * z / (2 * samples) + z * spread) / (1 + z * z / samples)
     return end
+
+
+def in_words(region: Mapping[str, Any], time: Callable[[int], str] = str) -> str:
+    """What the releases in a region are like, from its plain values; `time` writes a time of theirs.
+
+    >>> difference = Cells(Values(1, 0, np.array([-3, 5])), np.array([False, True, False]))
+    >>> in_words(difference.as_json(), lambda ticks: f"{ticks}s")
+    'the second release less the first is -3s to 4s'
+    >>> in_words(Cells(Values(0, None, np.array([9])), np.array([False, True])).as_json())
+    'the first release is 9 or more'
+    """
+    if "ranges" in region:
+        less = "" if region["minus"] is None else f" less the {ordinal(region['minus'])}"
+        return f"the {ordinal(region['release'])} release{less} is {_ranges(region['ranges'], time)}"
+    if "any" in region:
+        one, two = (ordinal(part["release"]) for part in region["any"][0]["all"])
+        return f"the {one} and the {two} release together lie in one of {len(region['any'])} areas"
+    if "sum" in region:
+        return "the releases, weighed and added up, point to it"
+    return "they are in its region"
+
+
+def _ranges(ranges: list[list[int | None]], time: Callable[[int], str]) -> str:
+    told = [_range(low, high, time) for low, high in ranges[:_TOLD]]
+    more = len(ranges) - _TOLD
+    return " or ".join(told) + (f", or in one of {more} more ranges" if more > 0 else "")
+
+
+def _range(low: int | None, high: int | None, time: Callable[[int], str]) -> str:
+    if low is None:
+        return "anything" if high is None else f"{time(high)} or less"
+    if high is None:
+        return f"{time(low)} or more"
+    return time(low) if low == high else f"{time(low)} to {time(high)}"

@@ -24,7 +24,7 @@ from tarry.study.baselines import (
     shown_at,
     write_span,
 )
-from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Observer, Practice, Shown, Waits
 
 __all__ = ["MIX", "POISSON", "POOL", "THRESHOLD", "CottrellPool", "PoissonMix", "ThresholdMix", "TimedMix"]
 
@@ -56,6 +56,10 @@ class TimedMix(OneSpan):
         """Replay a history."""
         times = arrivals(history)
         return shown_at(times + -times % self.span)
+
+    def waits(self) -> Waits:
+        """Half an interval on average, over all moments of one."""
+        return Waits(mean_s=self.span / 2 / MICROSECONDS, longest_s=self.span / MICROSECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +187,10 @@ class PoissonMix(Practice):
         ratio = exp((epsilon + move) / (self.hops - 1))
         until = move * ratio / (ratio - 1)
         return self._out_by(until) - exp(epsilon) * self._out_by(until - move)
+
+    def waits(self) -> Waits:
+        """The sum of the means; there is no longest."""
+        return Waits(mean_s=self.hops * self.mean / MICROSECONDS, longest_s=None)
 
     def _out_by(self, means: float) -> float:
         """The chance that all hops together take at most so many means of one."""

@@ -21,7 +21,7 @@ from tarry.study.baselines import (
     shown_at,
     write_span,
 )
-from tarry.study.practice import MICROSECONDS, Practice, Shown
+from tarry.study.practice import MICROSECONDS, Practice, Shown, Waits
 
 __all__ = ["END", "JITTER", "KLOAK", "NOTHING", "AllAtEnd", "KloakJitter", "Nothing", "UniformJitter"]
 
@@ -40,6 +40,7 @@ class Nothing(Practice):
     """
 
     alone: ClassVar[bool] = True  # each event by itself
+    at_once: ClassVar[bool] = True
     draws: ClassVar[bool] = False  # the same every time
 
     @classmethod
@@ -179,6 +180,10 @@ class UniformJitter(Practice):
         """
         spread = Fraction(self.high - self.low, MICROSECONDS)
         return float(min(Fraction(1), gap / spread)) if spread else 1.0
+
+    def waits(self) -> Waits:
+        """Half way between the bounds on average."""
+        return Waits(mean_s=(self.low + self.high) / 2 / MICROSECONDS, longest_s=self.high / MICROSECONDS)
 
 
 @dataclass(frozen=True, kw_only=True)

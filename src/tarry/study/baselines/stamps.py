@@ -51,6 +51,7 @@ class HotcrpNoon(Practice):
     """
 
     alone: ClassVar[bool] = True  # each event by itself
+    at_once: ClassVar[bool] = True  # only what is printed differs
     draws: ClassVar[bool] = False  # the same every time
     zone: str = "UTC"  # UTC, an offset such as +02:00, or a name such as Europe/Berlin
 
@@ -85,6 +86,7 @@ class Rounding(OneSpan):
     """
 
     alone: ClassVar[bool] = True  # each event by itself
+    at_once: ClassVar[bool] = True  # only what is printed differs
     draws: ClassVar[bool] = False  # the same every time
     habit: ClassVar[str] = "rounding"
     of_what: ClassVar[str] = "the unit of rounding"
@@ -106,6 +108,7 @@ class Backdated(OneSpan):
     """
 
     alone: ClassVar[bool] = True  # each event by itself
+    at_once: ClassVar[bool] = True  # only what is printed differs
     habit: ClassVar[str] = "backdated"
     of_what: ClassVar[str] = "the span of backdating"
     usual: ClassVar[int] = 2 * _DAY * MICROSECONDS

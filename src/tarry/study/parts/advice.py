@@ -257,7 +257,7 @@ class Around(Tallied):
 
     def look(self, view: View) -> Looked:
         """One row for each stretch and person: how many acts."""
-        own = view.table.keep(view.own)
+        own = view.mine
         stretch = own.time // self.span
         order = np.lexsort((own.actor, stretch))
         begin = firsts(stretch[order], own.actor[order])

@@ -96,7 +96,8 @@ class Asked:
 
     def look(self, part: SlicePart) -> Looked:
         """Every answer, with the number of its question in front of its names."""
-        view = View(part, self.setting)
+        looks = max((practice.looks() or 0 for practice in self.setting.practices), default=0)
+        view = View(part, self.setting, sure=self.before - looks)
         found = [(f"{number}/", ask.look(view)) for number, ask in enumerate(self.asks)]
         partial = merged(one.partial.under(prefix) for prefix, one in found)
         rows = {prefix + family: rows for prefix, one in found for family, rows in one.rows.items()}

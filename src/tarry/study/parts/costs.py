@@ -44,14 +44,12 @@ class DelayCounts(Tallied, BothWays):
         if not view.own.any():
             return Looked(partial=Partial())
         shown, own = view.shown(self.practice, self.draw), view.own
-        table, release = view.table.keep(own), shown.release[own]
-        waits = release - table.time
-        order = row_order(table.target, table.time, table.actor)
-        follows = (np.diff(table.target[order]) == 0) & (np.diff(table.actor[order]) != 0)
-        replies = (release[order][1:] - table.time[order][:-1])[follows]
-        tallies = tallied("wait", waits, self.opened) | tallied("reply", replies, self.opened)
-        moments = firsts(table.target[order], table.time[order])
-        rows = {"target": _target_rows(table.target, table.time, table.actor, release, order, moments)}
+        table, release = view.mine, shown.release[own]
+        waits, rows = release - table.time, dict[str, IntArray]()
+        tallies = tallied("wait", waits, self.opened)
+        if self.opened is None or any(name == "reply" for name, _, _ in self.opened):
+            tallies |= tallied("reply", _replies(view, release), self.opened)
+            rows["target"] = _target_rows(view, release)
         if self.opened is not None:  # all but the tallies is known
             return Looked(partial=Partial(tallies=tallies), rows=rows)
         least, most = _seen(view, shown)
@@ -92,10 +90,19 @@ class DelayCounts(Tallied, BothWays):
         )
 
 
-def _target_rows(  # noqa: PLR0917 - columns of one table
-    target: IntArray, time: IntArray, actor: IntArray, release: IntArray, order: IntArray, moments: IntArray
-) -> IntArray:
+def _replies(view: View, release: IntArray) -> IntArray:
+    """Of each act on a target that follows another's: from when that arrived until this appears."""
+    table, order = view.mine, view.by_target
+    follows = (np.diff(table.target[order]) == 0) & (np.diff(table.actor[order]) != 0)
+    replies: IntArray = (release[order][1:] - table.time[order][:-1])[follows]
+    return replies
+
+
+def _target_rows(view: View, release: IntArray) -> IntArray:
     """Target, its first moment, who acted, when that appeared; its last moment, who acted; its moments."""
+    order = view.by_target
+    target, time, actor = (getattr(view.mine, name) for name in ("target", "time", "actor"))
+    moments = firsts(target[order], time[order])
     begin = firsts(target[order])
     first, last = order[begin], order[np.append(begin[1:], len(order)) - 1]
     many = np.diff(np.append(np.searchsorted(moments, begin), len(moments)))

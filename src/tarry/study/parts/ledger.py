@@ -38,12 +38,10 @@ def slice_counts(view: View, before: int, count: Counting) -> dict[str, int]:
     >>> slice_counts(view, 9, lambda table, rows: {"pairs": pair_sum([len(table)])})
     {'pairs': 3}
     """
-    rows = view.since(before) & view.looked_at
-    halo = rows & view.halo
-    both = count(view.table.keep(rows), rows)
-    if not halo.any():
+    both, halo = count(*view.about(before)), view.about(before, halo=True)
+    if not len(halo.table):
         return dict(both)
-    earlier = count(view.table.keep(halo), halo)
+    earlier = count(*halo)
     return {name: both[name] - earlier[name] for name in both}
 
 

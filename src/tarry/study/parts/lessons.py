@@ -49,8 +49,8 @@ class PairLessons(Tallied):
         def pairs(table: EventTable, rows: BoolArray) -> Mapping[str, int]:
             return self.case.method.pair_lessons(self.case.observed(view, table, rows))
 
-        rows = view.since(self.window) & view.looked_at
-        observed = self.case.observed(view, view.table.keep(rows), rows)
+        events = view.about(self.window)
+        observed, rows = self.case.observed(view, *events), events.rows
         lessons = self.case.method.lessons(observed, view.own[rows])
         return Looked(
             partial=Partial(

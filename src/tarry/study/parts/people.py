@@ -12,7 +12,7 @@ from tarry.study.parts.attempt import Attempt, OfCase
 from tarry.study.parts.engine import Looked
 from tarry.study.parts.ledger import LedgerSums, slice_counts
 from tarry.study.parts.partial import TOP, Partial
-from tarry.study.parts.view import View, firsts
+from tarry.study.parts.view import PartEvents, View, firsts
 from tarry.study.person import (
     CONFIDENCES,
     LEAST_CLAIMED,
@@ -41,9 +41,13 @@ class Called(OfCase):
 
     def look(self, view: View) -> Looked:
         """One row for each person of a part: acts, own pairs, and other claims about their acts."""
-        rows = view.since(self.case.reach(self.farthest)) & view.looked_at
-        halo = rows & view.halo
-        people = np.concatenate([self._people(view, rows, 1), self._people(view, halo, -1)])
+        reach = self.case.reach(self.farthest)
+        people = np.concatenate(
+            [
+                self._people(view, view.about(reach), 1),
+                self._people(view, view.about(reach, halo=True), -1),
+            ]
+        )
         return Looked(partial=Partial(), rows={"people": people})
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
@@ -90,9 +94,9 @@ class Called(OfCase):
             ),
         )
 
-    def _people(self, view: View, which: BoolArray, sign: int) -> IntArray:
-        table = view.table.keep(which)
-        seen = self.case.observed(view, table, which).seen
+    def _people(self, view: View, events: PartEvents, sign: int) -> IntArray:
+        table = events.table
+        seen = self.case.observed(view, *events).seen
         begin = firsts(table.actor)
         if not len(begin):
             return np.zeros((0, 4), dtype=np.int64)
@@ -123,8 +127,9 @@ class Resampled(OfCase):
                 for sample, count in enumerate(claims_drawn(table, seen, self.farthest, self.samples))
             }
 
-        rows = view.since(reach) & view.looked_at
-        people = np.concatenate([self._own(view, rows, 1), self._own(view, rows & view.halo, -1)])
+        people = np.concatenate(
+            [self._own(view, view.about(reach), 1), self._own(view, view.about(reach, halo=True), -1)]
+        )
         return Looked(partial=Partial(sums=slice_counts(view, reach, claims)), rows={"people": people})
 
     def reduce(self, family: str, rows: IntArray) -> Partial:  # noqa: ARG002 - there is one
@@ -151,11 +156,11 @@ class Resampled(OfCase):
         ]
         return interval_over(drawn, sums["people"])
 
-    def _own(self, view: View, which: BoolArray, sign: int) -> IntArray:
-        table = view.table.keep(which)
+    def _own(self, view: View, events: PartEvents, sign: int) -> IntArray:
+        table = events.table
         if not len(table):
             return np.zeros((0, 2), dtype=np.int64)
-        own = own_pairs(table, self.case.observed(view, table, which).seen, self.farthest)
+        own = own_pairs(table, self.case.observed(view, *events).seen, self.farthest)
         return np.stack([table.people, sign * own], axis=1)
 
 

@@ -1,4 +1,4 @@
-"""An audit by parts, from the first pass to the report."""
+"""An audit by parts, from the first pass to the report, and what cannot be done by parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 from typing import TypeVar
 
-from tarry.core.errors import NotPossible
+from tarry.core.errors import BadInput, NotPossible
 from tarry.study.audit import Report, Stages
 from tarry.study.further import advising_options, with_more
 from tarry.study.parts.advice import AFTER_ALL, BEFORE_ALL, advise_by_parts, split_moments
@@ -17,7 +17,6 @@ from tarry.study.parts.costs import Replayed, replayed
 from tarry.study.parts.crop import Cropped
 from tarry.study.parts.engine import Engine
 from tarry.study.parts.ledger import LedgerSums, ledger
-from tarry.study.parts.refusals import NO_DIFFERENT, NO_WATCH, check_by_parts
 from tarry.study.parts.survey import Surveyed, survey
 from tarry.study.parts.view import Setting
 from tarry.study.practice import MICROSECONDS, Practice
@@ -25,7 +24,7 @@ from tarry.study.question import Question
 from tarry.study.runs import AttackRun, reaching
 from tarry.study.source import SourceAccount
 
-__all__ = ["audit_by_parts", "setting_of", "tried_on"]
+__all__ = ["NO_DIFFERENT", "NO_WATCH", "audit_by_parts", "check_by_parts", "setting_of", "tried_on"]
 
 T = TypeVar("T")
 
@@ -227,3 +226,35 @@ def _passes(progress: Stages | None) -> Callable[[], None]:
             progress("measuring", done, done + 1)
 
     return passed
+
+
+_MEMORY = "use the engine memory, on a shorter history if need be"
+#: Of what is left out, beside which the audit stands.
+NO_WATCH = f"the long watch cannot be done by parts of a history: {_MEMORY}"
+NO_DIFFERENT = (
+    "how often different people act close together cannot be counted by parts, and is left out: "
+    "the engine memory counts it"
+)
+
+
+def check_by_parts(question: Question) -> None:
+    """Refuse a question that cannot be answered by parts.
+
+    >>> check_by_parts(Question(practices=["pool"]))
+    Traceback (most recent call last):
+    tarry.core.errors.BadInput: the practice pool looks at a whole history, and cannot be replayed by ...
+    """
+    if question.different:
+        raise BadInput(
+            "how often different people act close together (--different) cannot be counted by parts",
+            _MEMORY,
+        )
+    for practice in (*question.practices, *question.compared):
+        if practice.looks() is None:
+            raise BadInput(
+                f"the practice {practice.name} looks at a whole history, and cannot be replayed by parts",
+                _MEMORY,
+            )
+    for method in question.attacks:
+        if not method.by_parts:
+            raise BadInput(f"the attack {method.name} cannot be done by parts of a history", _MEMORY)

@@ -15,10 +15,9 @@ from tarry.core.entropy import Seeded
 from tarry.core.errors import BadInput, NotPossible
 from tarry.core.policy import Policy
 from tarry.study.exact_sums import total
-from tarry.study.parts.budget import budget_for
 from tarry.study.parts.ordering import Ordered, open_batches, ordered, sort_database
 from tarry.study.parts.partial import Partial, merged
-from tarry.study.parts.resources import Resources, events_of
+from tarry.study.parts.resources import Resources, budget_for, events_of
 from tarry.study.parts.scratch import Scratch, scratch_for
 from tarry.study.practice import MICROSECONDS
 from tarry.study.question import Question

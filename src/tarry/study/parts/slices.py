@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,11 @@ class Slices:
         return inside * self.step + self.step - 1
 
     @classmethod
-    def cut(cls, folder: Path, rows: int) -> "Slices":
-        """Cut what is sorted there into slices of about so many rows; a moment is never parted."""
+    def cut(cls, folder: Path, rows: int, jobs: int = 1) -> "Slices":
+        """Cut what is sorted there into slices of at most about so many rows; a moment is never parted.
+
+        Each of so many jobs gets as many slices as the others: none has to wait for the last one.
+        """
         scan = pl.scan_parquet(folder / SORTED)
         count = int(scan.select(pl.len()).collect().item())
         step = max(rows // _MARKS, 1)
@@ -82,7 +86,8 @@ class Slices:
         for first in range(0, count, _AT_ONCE // step * step or step):
             some = scan.select("time").slice(first, _AT_ONCE // step * step or step).collect()
             marks.extend(some["time"].gather_every(step).to_list())
-        cuts = sorted({marks[place] for place in range(rows // step, len(marks), max(rows // step, 1))})
+        pieces = ceil(count / (rows * jobs)) * jobs if count > rows else 1
+        cuts = sorted({marks[piece * len(marks) // pieces] for piece in range(1, pieces)})
         columns = scan.collect_schema().names()
         return cls(folder=folder, cuts=tuple(cuts), marks=tuple(marks), step=step, columns=tuple(columns))
 

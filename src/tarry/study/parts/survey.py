@@ -36,7 +36,7 @@ class Survey(Tallied, BothWays):
 
     def look(self, view: View) -> Looked:
         """Count one part; what reaches over its edges is left to the rows."""
-        own = view.table.keep(view.own)
+        own = view.mine
         if not len(own):
             return Looked(partial=Partial())
         before, after = partner_distance(view.table.history, view.table.time)

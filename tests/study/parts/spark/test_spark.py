@@ -219,7 +219,9 @@ def test_a_frame_of_spark_is_a_source_and_its_session_stays(session, tmp_path):
     history, question = named_history(), QUESTIONS["held labels, filters"]
     found = audit_on_spark(stored(session, history, tmp_path), question)
 
+    missing = history["user"].null_count()
     assert figures(found) == figures(audit(history, question))
+    assert [str(each) for each in found.reading.unreadable] == [f"{missing} rows: actor is missing"]
     assert session.range(3).count() == 3
 
 

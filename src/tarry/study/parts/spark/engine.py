@@ -16,8 +16,7 @@ from tarry.study.audit import Report, Stages
 from tarry.study.parts.cuts import slice_numbers
 from tarry.study.parts.engine import Task
 from tarry.study.parts.partial import Partial, merged
-from tarry.study.parts.refusals import check_by_parts
-from tarry.study.parts.report import audit_by_parts
+from tarry.study.parts.report import audit_by_parts, check_by_parts
 from tarry.study.parts.spark import workers
 from tarry.study.parts.spark.session import check_version, check_workers, spark_session, spoken
 from tarry.study.parts.spark.source import Events, check_source, mapped, open_frame, read_spark, stated_unit

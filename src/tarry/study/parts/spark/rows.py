@@ -14,15 +14,24 @@ from tarry.core.entropy import stable_code
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.columns import Columns, faults_of_names, name_column
-from tarry.readers.times import moments
+from tarry.readers.times import REASONS, moments
 from tarry.study.table import is_bot_row, says_yes
 
-__all__ = ["NAMES", "SURVEY", "Roles", "is_text", "name_codes", "names", "numbered", "surveyed"]
+__all__ = ["FAULTS", "NAMES", "SURVEY", "Roles", "is_text", "name_codes", "names", "numbered", "surveyed"]
 
+#: What may be wrong with a row. Workers count how often each is, since rows of a table have no places.
+FAULTS = (
+    *(f"{role} {what}" for role in ("actor", "target") for what in ("is missing", "ends in NUL")),
+    *(f"time {what}" for what in REASONS if what),
+)
 #: What `surveyed` and `names` give, in Spark's words.
-SURVEY = (
-    "rows long, unreadable long, clock long, bots long, strange_marks long, strange_declared long, "
-    "actor long, target long, track long"
+SURVEY = ", ".join(
+    f"{name} long"
+    for name in (
+        *("rows", "unreadable", "clock", "bots", "strange_marks", "strange_declared"),
+        *("actor", "target", "track"),
+        *(f"fault{number}" for number in range(len(FAULTS))),
+    )
 )
 NAMES = "role string, code long, name string"
 _DAY = 86_400_000_000
@@ -70,7 +79,7 @@ def surveyed(frames: Frames, roles: Roles) -> Frames:
     (3, 1, 1, 0)
     """
     for frame in frames:
-        columns = _readable(frame, roles)
+        columns, faults = _read(frame, roles)
         marks, declared = (_words(columns, name) for name in (roles.marks, roles.declared))
         yield pl.DataFrame(
             {
@@ -84,6 +93,7 @@ def surveyed(frames: Frames, roles: Roles) -> Frames:
                     role: int(role in roles.named and is_text(columns.frame[roles.named[role]]))
                     for role in ("actor", "target", "track")
                 },
+                **{f"fault{number}": int((faults == number).sum()) for number in range(len(FAULTS))},
             }
         )
 
@@ -165,19 +175,28 @@ def _as_texts(column: pl.Series) -> pl.Series:
 
 def _readable(frame: pl.DataFrame, roles: Roles) -> Columns:
     """The rows that can be read, as `take_columns` reads them."""
+    return _read(frame, roles)[0]
+
+
+def _read(frame: pl.DataFrame, roles: Roles) -> tuple[Columns, IntArray]:
+    """These, and of all rows what is wrong with each: its place in `FAULTS`, or -1."""
     pair = [name_column(role, frame[roles.named[role]]) for role in ("actor", "target")]
     when = moments(frame[roles.time], roles.unit)
-    bad = when.fault > 0
-    for role, column in zip(("actor", "target"), pair, strict=True):
-        for mask, _ in faults_of_names(role, column):
-            bad |= mask
-    return Columns(
+    # Of several faults of a row the first one counts.
+    of_time = when.fault.astype(np.int64)
+    faults = np.where(of_time > 0, len(FAULTS) - len(REASONS) + of_time, -1)
+    for role, column in (("target", pair[1]), ("actor", pair[0])):
+        for mask, reason in faults_of_names(role, column)[::-1]:
+            faults[mask] = FAULTS.index(reason)
+    bad = faults >= 0
+    columns = Columns(
         frame=frame.with_columns(pair).filter(~bad),
         actor=roles.actor,
         target=roles.target,
         time=roles.time,
         arrival=when.arrival[~bad],
     )
+    return columns, faults
 
 
 def _words(columns: Columns, name: str | None) -> BoolArray | None:

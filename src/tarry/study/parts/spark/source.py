@@ -17,7 +17,7 @@ from tarry.core.errors import BadInput, NotPossible
 from tarry.core.lanes import IntArray
 from tarry.readers.clocks import wall_clock
 from tarry.readers.columns import Columns, Wanted, choose_columns
-from tarry.readers.faults import clip
+from tarry.readers.faults import Unreadable, clip
 from tarry.readers.files import stated_unit as unit_of_file
 from tarry.study.parts.cuts import Rhythm
 from tarry.study.parts.spark import rows, workers
@@ -151,6 +151,7 @@ def read_spark(frame: Frame, question: Question, unit: str | None = None, *, blo
         )
     reading = SourceAccount(
         rows=found["rows"],
+        unreadable=_unreadable(found),
         unreadable_count=found["unreadable"],
         notes=_reader_notes(roles, kinds, found, question),
     )
@@ -279,6 +280,13 @@ def _survey(raw: Frame, roles: Roles) -> dict[str, int]:
     """What `surveyed` counts, of all rows."""
     counted = mapped(raw, partial(rows.surveyed, roles=roles), rows.SURVEY)
     return _only(counted.selectExpr(*(f"sum({name}) as {name}" for name in counted.columns)))
+
+
+def _unreadable(found: Mapping[str, int]) -> tuple[Unreadable, ...]:
+    """The rows that could not be read, by what is wrong with them: the most first."""
+    counts = [(found[f"fault{number}"], reason) for number, reason in enumerate(rows.FAULTS)]
+    told = sorted((count for count in counts if count[0]), key=lambda count: -count[0])
+    return tuple(Unreadable(0, reason, rows=count) for count, reason in told)
 
 
 def _schema(roles: Roles) -> str:

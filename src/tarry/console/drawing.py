@@ -1,4 +1,4 @@
-"""The pictures of the workbench: small SVG in the page itself, with or without scripts.
+"""Pictures on pages: small SVG in the page itself, with or without scripts.
 
 What moves with a slider carries the name of its mark, so that `static/drawing.js` can move it inside axes
 that stay as they are. Axes come from a few round ranges: a longer gap looks longer.
