@@ -179,7 +179,7 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return STOPPED
     except BaseException as error:  # a panic of a library is not even an Exception
-        from tarry.readers.memory import is_short  # noqa: PLC0415 - hardly ever needed
+        from tarry.readers.free_memory import is_short  # noqa: PLC0415 - hardly ever needed
 
         if not (isinstance(error, MemoryError) or is_short()):
             raise

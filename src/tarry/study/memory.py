@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tarry.core.errors import NotPossible
-from tarry.readers.memory import Room, gigabytes, rooms
+from tarry.readers.free_memory import Room, gigabytes, rooms
 
 if TYPE_CHECKING:  # this is loaded before anything heavy
     from tarry.study.question import Question
