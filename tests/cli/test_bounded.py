@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_mapped_for_want_of_memory_is_no_answer_that_canno
     folder, trouble
 ):
     """With the system's number, or without one where a limit has nearly been reached."""
-    body = f"import tarry.readers.memory as r; r.is_short = lambda: True; raise {trouble}"
+    body = f"import tarry.readers.free_memory as r; r.is_short = lambda: True; raise {trouble}"
 
     assert is_one_sentence(gives(folder, body)).startswith("tarry: there is too little memory for this:")
 

@@ -164,7 +164,7 @@ def _main(words: list[str]) -> int:
     except BrokenPipeError:  # nothing left to say, and nobody to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        from tarry.readers.memory import is_short  # noqa: PLC0415 - hardly ever needed
+        from tarry.readers.free_memory import is_short  # noqa: PLC0415 - hardly ever needed
 
         if error.errno == ENOMEM or (error.errno is None and is_short()):  # libraries give no number
             print(f"tarry: {TOO_LITTLE}", file=sys.stderr)
