@@ -58,7 +58,8 @@ every post is on the disk before it is answered. The base is our own application
 (token, limits, reading, answer), except that the post is neither prepared nor stored. Limits do no
 work. Peers hand a job to a queue behind the same route: they check no token, draw no delay, seal
 nothing, and know no second post under the same key. Load and database share the processors with the
-server. In the last two figures `tarry serve` answers by one process and by two, with 32 requests on
+server: the second figure counts the processor time of the server's process alone, which is what a core
+takes. In the last two figures `tarry serve` answers by one process and by two, with 32 requests on
 their way for each: what a post costs all of them in processor time, and how many they take together.
 """,
     "release": """\

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PATIENCE_S = 120
+PATIENCE_S = 300
 MOST_WORDS = 950
 
 
@@ -175,3 +175,20 @@ def test_an_operators_drill_between_postgresql_and_sqlite(shell, tmp_path, postg
 
     assert out.count("paused since it was restored from a backup") == 2
     assert not list(tmp_path.glob("*.db"))
+
+
+def test_a_second_name_on_a_wiki(shell, tmp_path):
+    """Two accounts, a policy, two changes that wait: the wiki hears nothing before they leave."""
+    page = page_of("tutorial-second-name.md")
+    names = "1. A password for each name"
+    (accounts,) = blocks_of(names, page, "toml")
+    write = f"cat > ~/.config/tarry/accounts.toml <<'ACCOUNTS'\n{accounts}ACCOUNTS"
+    (look,) = blocks_of("4. Look, and change your mind", page)
+    lines = [*blocks_of(names, page), write, *blocks_of("2. How long things wait", page)]
+    lines += [*blocks_of("3. Two changes", page), look.splitlines()[0], "tarry keeper stop"]
+
+    out = shell(*lines)
+
+    assert out.count("leaves  ") >= 2
+    assert "https://wiki.example/w/api.php Nym" in out
+    assert "https://wiki.example/w/api.php Owl" in out
