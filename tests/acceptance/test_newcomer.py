@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PATIENCE_S = 120
+PATIENCE_S = 300
 MOST_WORDS = 950
 
 

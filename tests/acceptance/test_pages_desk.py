@@ -3,6 +3,7 @@
 import gzip
 import re
 import time
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from contracts.browser import chromium
 from contracts.console_site import check_access, console_site, visited
 from tarry.core.policy import Policy
+from tarry.core.policy_file import write_policy
 from tarry.gateway.policy_changes import change_policy
-from tarry.gateway.space_changes import add_space
+from tarry.gateway.space_changes import add_space, end_space
 from tarry.gateway.testing import new_token
 from tarry.keep.closing import hour_ticks
 from tarry.keep.errors import Refused
@@ -351,6 +353,35 @@ def full(site, api, browser):
         change_policy(transaction, gateway.clock, "reviews", longer)
     gateway.refresh()
     return site
+
+
+def test_a_policy_of_an_audit_goes_to_a_space_that_is_made_and_changed(at_desk, site):
+    """What it costs comes first, and nothing is done before somebody has seen it."""
+    page = at_desk.page
+    page.goto(f"{site.url}/audit/samples/forum?choice=0")
+    page.click("text=Use for a space")
+    page.wait_for_url("**/desk/space?policy=*")
+    assert page.input_value("#policy").startswith("epsilon = 0.5")
+    page.fill("#name", "made")
+    page.fill("#title", "Made here")
+    page.fill("#policy", write_policy(LONG))
+    page.click("button:text-is('Show what it costs')")
+    page.wait_for_selector("[data-preview]")
+    assert "made" not in site.gateway.catalog.spaces
+    page.click("button:text-is('Make this space')")
+    page.wait_for_url("**/desk?done=made_space")
+    assert told(page) == "The space is made."
+
+    page.click("[aria-label='Change Made here']")
+    page.fill("#policy", write_policy(replace(LONG, epsilon="1")))
+    page.click("button:text-is('Show what it costs')")
+    assert "takes nothing in for 2h" in page.inner_text("[data-preview]")
+    page.click("button:text-is('Change it so')")
+    page.wait_for_url("**/desk?done=changed_space")
+    assert page.locator("article:has-text('Made here') .pill.shut").first.inner_text() == "changes"
+    with site.gateway.store.transaction("closing") as transaction:
+        end_space(transaction, site.gateway.clock, "made")
+    site.gateway.refresh()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -8,12 +8,14 @@ import threading
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from contracts.browser import chromium
 from contracts.console_site import SIZES, check_access, console_site
 from contracts.own_page import LETTER
+from tarry.console.demonstration import EVENING, fill_with_an_evening
 from tarry.console.own.door import OwnDoor
 from tarry.console.own.page import OwnPages, create_own_page
 from tarry.console.own.store import Declared, OwnStore
@@ -33,7 +35,9 @@ PAGES = {
     "story": "/story",
     "boards": "/board",
     "board": "/board/talk",
-    "thread": "/board/talk/thread?of=cats",
+    "board-full": "/board/wiki",
+    "thread": f"/board/wiki/thread?of={quote(EVENING[0][1])}",
+    "thread-of-nobody": "/board/talk/thread?of=cats",
     "promise": "/board/talk/promise",
     "workbench": "/workbench",
     "workbench-season": "/workbench?law=season",
@@ -67,9 +71,10 @@ def browser():
 
 @pytest.fixture(scope="module")
 def site():
-    """Posts that wait for hours, and one that has appeared."""
+    """Posts that wait for hours, and a board with a made-up evening."""
     config = Config(boards="talk, wiki", front="story")
     with console_site(SLOW, config=config, spaces=("talk", "wiki"), keep=False) as served:
+        fill_with_an_evening(served.gateway, "wiki")
         yield served
 
 

@@ -1,7 +1,7 @@
 """Draw one delay now: the seconds from this moment to the release, from the secure source.
 
-The wait goes to the next tick of the clock first, and then on for the drawn number of ticks: whole ticks
-added to this very moment would keep its fraction of a tick, which two acts at one moment share.
+The wait goes to the next tick of the clock, and then on for the drawn number of ticks. Without the first
+step two acts of one moment would share their fraction of a tick.
 
   sleep "$(tarry delay --epsilon 1 --gap 11m --window 5m --batched)" && git push
 """

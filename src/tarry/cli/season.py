@@ -5,9 +5,9 @@ BLOCKS:PAIRS: PAIRS are batched pairs of one person, and BLOCKS times gap + wind
 BLOCKS:PAIRS:ORDER states the order of the cosine law too; order "sine" is the law with the least mean loss,
 which no policy can have. With --epsilon a season is PAIRS, under the zero-inflated uniform law alone.
 
-Variation and epsilon are upper bounds. Posteriors are numeric, and no bounds: how likely the batched story
-is to somebody who knows the arrivals, at most, in half of all seasons and in nine of ten, if nothing was
-shifted.
+Variation and epsilon are upper bounds. Posteriors are computed with floats and are no bounds. They say how
+likely the batched story becomes to somebody who knows the arrivals, if nothing was shifted: at most so much
+in half of all seasons, and in nine of ten.
 
   tarry season --gap 11m --window 5m
   tarry season --gap 11m --window 5m 7:12:6 7:12:sine 59:200

@@ -2,10 +2,11 @@
 
 HABIT is a phrase ("round to day", "jitter 5m-15m", "exponential 1h x 3", "timed mix 6h"), the name of
 a baseline, or a policy file. Delta is the least with which --epsilon holds for acts that might have come
-up to --gap later: exactly where a formula is known, else at least so much, seen from releases. The policy
-that is named instead promises as much to each observer, and waits less on average. With --history the same
-is attacked on real acts, and with that policy no more claims may be right, whoever watches, than with the
-habit, or than are right of pairs that nobody batched.
+up to --gap later. It is exact where a formula is known; else it is a lower bound, from releases. tarry also
+names a policy that promises as much to each observer and waits less on average.
+
+With --history both are attacked on real acts. The policy must be at least as good there too: no more claims
+may be right than with the habit, or than are right of pairs that nobody batched.
 
   tarry worth jitter 5m-15m --gap 11m
   tarry worth "exponential 1h x 3" --gap 11m --epsilon 0.5

@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 from tarry.console.audit.shown import FILES, chosen_policy_file, result_values, sent_file
 from tarry.console.pages import page, require
+from tarry.console.sessions import signed_in
+from tarry.core.errors import TarryError
 from tarry.gateway.http_service import HttpService
 
 __all__ = ["ROUTES", "SAMPLES", "sample_answer", "sample_file"]
@@ -49,7 +51,7 @@ async def _read(_: HttpService, request: Request) -> Response:
     values = result_values(request, sample_answer(name), f"/audit/samples/{name}") | {
         "name": name,
         "files": [each for each, (stored, *_) in _FILES.items() if sample_file(name, stored)],
-        "may_use": False,
+        "may_use": _may_use(request),
     }
     return page(request, "audit_sample.html", values)
 
@@ -62,6 +64,14 @@ async def _file(_: HttpService, request: Request) -> Response:
     content = sample_file(name, stored)
     require(content is not None, 404, "audit", "no_such_file")
     return sent_file(request, content or b"", kind, saved_as, f"/audit/samples/{name}")
+
+
+def _may_use(request: Request) -> bool:
+    """Whether somebody is signed in who may give a policy of it to a space."""
+    try:
+        return signed_in(request).may("spaces")
+    except TarryError:
+        return False
 
 
 def _name(request: Request) -> str:

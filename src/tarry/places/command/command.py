@@ -1,9 +1,11 @@
 """Run a command after its random delay: nothing is lost in between, nothing runs early or twice.
 
-It returns at once and says when the command will run: at one moment, or at one of two moments, between
-which your other acts decide. Words, directory, umask and the named variables are kept, and of the others
-PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_ALL and TMPDIR; what the command prints goes to a private file. A
-command whose run was cut off is never repeated, but parked for you to look at.
+It returns at once and says when the command will run: at one moment, or at one of two, between which your
+other acts decide. What the command prints goes to a private file.
+
+It runs with the same words, directory and umask. Of the environment it gets the variables that you name,
+and PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_ALL and TMPDIR. A command that was cut off is never run
+again: it is parked, for you to look at.
 
   tarry run --target paper-3 -- ./submit-review.sh paper-3.txt
   tarry run --target bob@example.org --env SSH_AUTH_SOCK -- git push

@@ -1,11 +1,12 @@
 """Push commits after their random delay, with no server in between.
 
-The commit that the branch stands at now is the one that will be pushed, whatever happens to the branch
-meanwhile. With --redate the commits that nobody has seen yet are dated to the release when they leave:
-otherwise their own dates tell when they were made. They get new names by it, and at the release the local
-branch moves to them, checked out or not, if it still stands where it stood now (its reflog says "tarry:
-redated"); no file changes. A push waits for earlier waiting pushes of its branch. While commits wait with
---redate, a push that would publish them without it is refused; the same commit waits once.
+The commit that the branch stands at now will be pushed, whatever happens to the branch meanwhile. A push
+waits for earlier waiting pushes of its branch. The same commit waits once.
+
+The dates of commits show when they were made. With --redate, commits that nobody has seen yet get the
+moment of their release as date, and so new names. The local branch then moves to them if it still stands
+where it stood; no file changes, and the reflog says "tarry: redated". While commits wait with --redate, a
+push that would publish them without it is refused.
 
   tarry git push --redate origin main
 """

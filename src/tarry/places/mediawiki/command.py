@@ -1,12 +1,11 @@
 """Change a page of a MediaWiki after its random delay. The text is read from standard input.
 
-edit puts the text in the place of the revision that it was made from (--base), and is parked if somebody
-has changed the page meanwhile; create makes a page that is not there; append adds a section with a heading.
+edit replaces the text of the revision that it was made from (--base). It is parked if somebody has changed
+the page meanwhile. create makes a page that is not there. append adds a section with a heading.
 
 An account is a table of the accounts file: a pseudonym's login with a bot password, and where its wiki is.
-Unless you name one, the target is the wiki with the account's name there, for that is the pseudonym: two
-accounts on one page must count as two that nobody should link, and one account on two pages as one that
-everybody links. What table and file are called does not matter.
+Unless you name another target, it is the wiki with the account's name there, because that is the pseudonym.
+Two accounts on one page count as two that nobody should link. One account on two pages counts as one.
 
   tarry wiki append "Talk:Owls" --account nym --heading "What they eat" < section.txt
 """
