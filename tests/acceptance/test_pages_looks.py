@@ -15,7 +15,7 @@ import pytest
 from contracts.browser import chromium
 from contracts.console_site import SIZES, check_access, console_site
 from contracts.own_page import LETTER
-from tarry.console.evening import EVENING, fill_with_an_evening
+from tarry.console.demonstration import EVENING, fill_with_an_evening
 from tarry.console.own.door import OwnDoor
 from tarry.console.own.page import OwnPages, create_own_page
 from tarry.console.own.store import Declared, OwnStore

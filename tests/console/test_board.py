@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from contracts.at_board import FIELDS, OURS, board_visitor, hand_in, pass_ticks, plain
 from tarry.console.board import name_on
-from tarry.console.evening import EVENING, fill_with_an_evening
+from tarry.console.demonstration import EVENING, fill_with_an_evening
 from tarry.console.site import create_site
 from tarry.console.workbench.instrument import about
 from tarry.core.plan import plan

@@ -6,7 +6,7 @@ import pytest
 from tarry.cli.outputs import write_frame
 from tarry.core.errors import NotPossible
 from tarry.readers.files import weigh
-from tarry.readers.memory import ASSIGNED, Room
+from tarry.readers.free_memory import ASSIGNED, Room
 from tarry.study.audit import audit
 from tarry.study.memory import ADVISE, ATTACK, SIMULATE, check_file, check_memory, watching, work_of
 from tarry.study.question import Question

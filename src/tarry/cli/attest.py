@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tarry.study.attest import attest  # noqa: PLC0415 - loads numpy
 
     with progress_on_terminal("samples") as progress:
-        found = attest(
+        attestation = attest(
             box,
             generator,
             samples=samples,
@@ -105,15 +105,15 @@ def run(arguments: argparse.Namespace) -> int:
             seed=_seed(arguments),
             progress=progress,
         )
-    return _answer(arguments, found, policy.tick)
+    return _answer(arguments, attestation, policy.tick)
 
 
-def _answer(arguments: argparse.Namespace, found: "Attestation", tick: Fraction) -> int:
+def _answer(arguments: argparse.Namespace, attestation: "Attestation", tick: Fraction) -> int:
     if arguments.json:
-        print_json(found.as_json() | {"sight": _sight(found)})
+        print_json(attestation.as_json() | {"sight": _sight(attestation)})
     else:
-        _print(arguments, found, tick)
-    return int(found.broken)
+        _print(arguments, attestation, tick)
+    return int(attestation.broken)
 
 
 def _attest_gateway(arguments: argparse.Namespace) -> "tuple[Attestation, Fraction]":
@@ -136,8 +136,8 @@ def _attest_gateway(arguments: argparse.Namespace) -> "tuple[Attestation, Fracti
     )
     seconds = whole_number(arguments.seconds, "--seconds", 1, _DAY)
     with progress_on_terminal("seconds") as progress:
-        found = attest_space(space, seconds=seconds, level=_level(arguments), progress=progress)
-    return found, space.policy.tick
+        attestation = attest_space(space, seconds=seconds, level=_level(arguments), progress=progress)
+    return attestation, space.policy.tick
 
 
 def _box(arguments: argparse.Namespace, policy: Policy) -> "BlackBox":
@@ -187,21 +187,22 @@ def _level(arguments: argparse.Namespace) -> float:
     return float(parse_number(arguments.level, "the level"))
 
 
-def _sight(found: "Attestation") -> dict[str, float]:
+def _sight(attestation: "Attestation") -> dict[str, float]:
     from tarry.study.attest import sight  # noqa: PLC0415 - loads numpy
 
     return {
-        str(samples): excess for samples, excess in sight(float(found.best.pair.nats), found.level).items()
+        str(samples): excess
+        for samples, excess in sight(float(attestation.best.pair.nats), attestation.level).items()
     }
 
 
-def _print(arguments: argparse.Namespace, found: "Attestation", tick: Fraction) -> None:
+def _print(arguments: argparse.Namespace, attestation: "Attestation", tick: Fraction) -> None:
     from tarry.study.attest import NOT_DECIDABLE  # noqa: PLC0415 - loads numpy
     from tarry.study.attest.regions import in_words  # noqa: PLC0415
 
-    best, nats = found.best, f"{float(found.best.pair.nats):g}"
+    best, nats = attestation.best, f"{float(attestation.best.pair.nats):g}"
     delta = f" with delta {float(best.pair.delta):g}" if best.pair.delta else ""
-    word = "broken" if found.broken else f"consistent with the promise up to {best.sees:.3g} nats"
+    word = "broken" if attestation.broken else f"consistent with the promise up to {best.sees:.3g} nats"
     stories = (
         f"Two stories ({best.pair.kind}), in ticks of {format_duration(tick)}. In truth: {best.pair.true}. "
         f"Instead: {best.pair.other}. Promised are {nats} nats between them{delta}."
@@ -211,21 +212,22 @@ def _print(arguments: argparse.Namespace, found: "Attestation", tick: Fraction) 
         f"They are at least {best.epsilon:.3f} nats apart: of {best.samples:,} fresh samples of each, "
         f"{best.hits[0]:,} of the true story and {best.hits[1]:,} of the other are such that {region}."
     )
-    sure = f"That is wrong with a chance of at most {found.level:g}, all looks at samples together."
+    sure = f"That is wrong with a chance of at most {attestation.level:g}, all looks at samples together."
     more = (
         f"The promised nats would need a delta of at least {best.delta:.3g}."
-        if found.broken
+        if attestation.broken
         else f"So many samples find an excess of {best.sees:.3g} nats nine times in ten, {_WHERE}."
     )
-    print_sentences(f"{found.name}: {word}", [stories, bound, sure, more])
-    seen = ", ".join(f"{excess:.3f} in {int(samples):,}" for samples, excess in _sight(found).items())
+    print_sentences(f"{attestation.name}: {word}", [stories, bound, sure, more])
+    seen = ", ".join(f"{excess:.3f} in {int(samples):,}" for samples, excess in _sight(attestation).items())
+    drawn = _drawn(arguments, attestation)
     power = f"An excess over {nats} nats is found nine times in ten, by fresh samples of each story"
     print_sentences(
         "what can be seen",
         [
             f"{power}: {seen}; {_WHERE}.",
             f"Not decidable from releases: {'; '.join(NOT_DECIDABLE)}.",
-            f"{found.drawn:,} samples were {_drawn(arguments, found)}; --json has all of the region.",
+            f"{attestation.drawn:,} samples were {drawn}; --json has all of the region.",
         ],
     )
 
@@ -238,10 +240,14 @@ def _times(arguments: argparse.Namespace, tick: Fraction) -> Callable[[int], str
     return lambda time: f"{'-' if time < 0 else ''}{rounded(abs(time) * unit)}"
 
 
-def _drawn(arguments: argparse.Namespace, found: "Attestation") -> str:
+def _drawn(arguments: argparse.Namespace, attestation: "Attestation") -> str:
     if arguments.gateway is not None:
         return "played there"
-    return "drawn from the secure source" if found.seed is None else f"drawn with seed {found.seed}"
+    return (
+        "drawn from the secure source"
+        if attestation.seed is None
+        else f"drawn with seed {attestation.seed}"
+    )
 
 
 def _gallery(arguments: argparse.Namespace) -> int:
@@ -255,7 +261,7 @@ def _gallery(arguments: argparse.Namespace) -> int:
         for done, exhibit in enumerate(exhibits):
             if progress is not None:
                 progress(done, len(exhibits))
-            found = attest(
+            attestation = attest(
                 RuleBox(exhibit.rule),
                 exhibit.scenes,
                 samples=exhibit.budget,
@@ -266,10 +272,10 @@ def _gallery(arguments: argparse.Namespace) -> int:
                 {
                     "mechanism": exhibit.rule.name,
                     "excess": excess_of(exhibit),
-                    "found": max(0.0, found.best.epsilon - float(found.best.pair.nats)),
-                    "verdict": found.word,
-                    "right": found.broken == (exhibit in GALLERY),
-                    "drawn": found.drawn,
+                    "found": max(0.0, attestation.best.epsilon - float(attestation.best.pair.nats)),
+                    "verdict": attestation.word,
+                    "right": attestation.broken == (exhibit in GALLERY),
+                    "drawn": attestation.drawn,
                     "budget": exhibit.budget,
                 }
             )

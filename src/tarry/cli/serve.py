@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         make_app = with_pages(config)
         if arguments.demo:
-            from tarry.console.evening import fill_with_an_evening  # noqa: PLC0415 - likewise
+            from tarry.console.demonstration import fill_with_an_evening  # noqa: PLC0415 - likewise
 
             fill_with_an_evening(gateway, arguments.demo)
     front = None if config.processes == 1 else Crew

@@ -74,24 +74,24 @@ def run(arguments: argparse.Namespace) -> None:
     replays = len(question.practices) * question.draws + question.splits + 1
     table = open_table(arguments, open_columns(arguments, watching(replays)))
     with progress_on_terminal("searches") as progress:
-        found = watch(table, question, progress)
-    for note in (*table.notes, *found.notes):
+        long_watch = watch(table, question, progress)
+    for note in (*table.notes, *long_watch.notes):
         print(f"note: {note}", file=sys.stderr)
     if arguments.json:
-        print_json(found.as_dict())
+        print_json(long_watch.as_dict())
     else:
-        _print(watch_section(found))
-    _write(arguments, found, table.notes)
+        _print(watch_section(long_watch))
+    _write(arguments, long_watch, table.notes)
 
 
-def _write(arguments: argparse.Namespace, found: "Watch", notes: Sequence[str]) -> None:
+def _write(arguments: argparse.Namespace, long_watch: "Watch", notes: Sequence[str]) -> None:
     """The page and the pictures, where asked for: charts are slow to load."""
     if arguments.html is None and arguments.charts is None:
         return
     from tarry.study.charts import watch_charts  # noqa: PLC0415 - as said above
     from tarry.study.report.long_watch import watch_html  # noqa: PLC0415 - likewise
 
-    write_pages(arguments, lambda: watch_html(found, notes), lambda: watch_charts(found))
+    write_pages(arguments, lambda: watch_html(long_watch, notes), lambda: watch_charts(long_watch))
 
 
 def _question(arguments: argparse.Namespace) -> "WatchQuestion":

@@ -25,7 +25,7 @@ from tarry.gateway.counters import Counters
 from tarry.gateway.gateway import Gateway
 from tarry.gateway.http_service import HttpService, check_host
 from tarry.gateway.limits import Limits
-from tarry.gateway.problems import HANDLERS, NOTHING_HERE, refuse
+from tarry.gateway.problems import HANDLERS, refuse
 
 __all__ = ["create_site", "with_pages"]
 
@@ -115,7 +115,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     except TarryError as stranger:
         answer = refuse(stranger)
     sentence = msgspec.json.decode(answer.body)["detail"]
-    if sentence == NOTHING_HERE:
+    if answer.status_code == 404:
         sentence = texts()["common"]["nothing_here"]
     return error_page(request, answer.status_code, sentence)
 

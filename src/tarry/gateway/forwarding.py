@@ -120,13 +120,13 @@ async def answer_forwarded(app: ASGIApp, near: socket.socket) -> None:
     """
     reader, writer = await asyncio.open_connection(sock=near)
     try:
-        if (told := await _read(reader)) is None:
+        if (described := await _read(reader)) is None:
             return
         scope = {
-            **told,
+            **described,
             "asgi": {"version": "3.0"},
-            "headers": [tuple(pair) for pair in told["headers"]],
-            "client": told.get("client") and tuple(told["client"]),
+            "headers": [tuple(pair) for pair in described["headers"]],
+            "client": described.get("client") and tuple(described["client"]),
         }
 
         async def receive() -> Message:

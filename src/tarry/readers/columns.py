@@ -16,7 +16,7 @@ import polars as pl
 from tarry.core.errors import BadInput
 from tarry.core.lanes import BoolArray, IntArray
 from tarry.readers.faults import Faults, Unreadable, clip
-from tarry.readers.memory import is_short
+from tarry.readers.free_memory import is_short
 
 __all__ = [
     "TROUBLE",

@@ -85,10 +85,10 @@ class XmlStream:
             if trouble:
                 raise trouble
 
-    def refuse(self, rule: str, found: str, fix: str = "", *, line: int | None = None) -> BadInput:
+    def refuse(self, rule: str, value: str, fix: str = "", *, line: int | None = None) -> BadInput:
         """What is wrong with the whole file, found in this line, or in the one that is being read."""
         return BadInput(
-            f"{self.what} {rule}, and has {found} in line {line or self._parser.CurrentLineNumber}", fix
+            f"{self.what} {rule}, and has {value} in line {line or self._parser.CurrentLineNumber}", fix
         )
 
     def _parse(self, block: bytes | None) -> BadInput | None:

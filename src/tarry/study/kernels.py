@@ -71,22 +71,57 @@ def _inner(loop: Callable[P, R]) -> Callable[P, R]:
 
 
 @_inner
-def _add_inside(times: IntArray, limits: IntArray, totals: IntArray) -> None:
-    """Pairs of sorted times at most each limit apart; limits rise.
+def _levels(limits: IntArray, most: int) -> IntArray:
+    """For each distance up to the last limit the first limit that holds it; empty if they are too many."""
+    levels = np.zeros(limits[-1] + 1 if limits[-1] < most else 0, dtype=np.int64)
+    level = 0
+    for apart in range(len(levels)):
+        while limits[level] < apart:
+            level += 1
+        levels[apart] = level
+    return levels
 
-    Most times have no other one within the last limit: then nothing is looked at but that.
+
+@_inner
+def _add_levels(pairs: IntArray, totals: IntArray) -> None:
+    """Pairs by the first limit that holds them, as pairs within each limit."""
+    within = 0
+    for k in range(len(pairs)):
+        within += pairs[k]
+        totals[k] += within
+
+
+@_inner
+def _add_inside(times: IntArray, limits: IntArray, totals: IntArray) -> None:
+    """Pairs of sorted times at most each limit apart; limits rise, and there is one at least.
+
+    Most times have no other one within the last limit: then nothing is looked at but that. Where they
+    have few, each pair is looked at once; where many, each limit has a pointer that moves forward.
     """
-    lows = np.zeros(len(limits), dtype=np.int64)
+    most, levels = limits[-1], _levels(limits, len(times))
+    few = len(limits) if len(levels) else 0
+    lows, pairs = np.zeros(len(limits), dtype=np.int64), np.zeros(len(limits), dtype=np.int64)
+    far = 0
     for i in range(1, len(times)):
-        low = 0
+        now = times[i]
+        if now - times[i - 1] > most:
+            continue
+        while now - times[far] > most:
+            far += 1
+        if i - far <= few:
+            for j in range(far, i):
+                pairs[levels[now - times[j]]] += 1
+            continue
+        low = far
         for k in range(len(limits) - 1, -1, -1):
             low = max(low, lows[k])
-            while times[i] - times[low] > limits[k]:
+            while now - times[low] > limits[k]:
                 low += 1
             lows[k] = low
             if low == i:
                 break
             totals[k] += i - low
+    _add_levels(pairs, totals)
 
 
 @_inner
@@ -200,16 +235,19 @@ def add_near(  # noqa: PLR0917 - compiled loops take their arguments by place
 ) -> None:
     """Pairs of rows i < j < ends[i] in first..last on different targets, shown within each limit.
 
-    One look at each pair inside the window. `limits` is sorted.
+    One look at each pair inside the window. `limits` is sorted; a pair counts at the first that holds it.
     """
-    most = limits[-1]
+    most, levels = limits[-1], _levels(limits, last - first)
     for i in range(first, last):
         for j in range(i + 1, ends[i]):
             apart = abs(shown[j] - shown[i])
             if apart <= most and targets[j] != targets[i]:
-                k = len(limits) - 1
-                while k > 0 and limits[k - 1] >= apart:
-                    k -= 1
+                if len(levels):
+                    k = levels[apart]
+                else:
+                    k = len(limits) - 1
+                    while k > 0 and limits[k - 1] >= apart:
+                        k -= 1
                 totals[k] += 1
 
 

@@ -135,7 +135,7 @@ def candidates_within(table: EventTable, seen: IntArray, cutoffs: Sequence[int])
     [2, 5]
     """
     everywhere, on_one = side_by_side(
-        lambda: pairs_within(seen, cutoffs), lambda: pairs_within_groups(table.target_rank, seen, cutoffs)
+        lambda: pairs_within(seen, cutoffs), lambda: pairs_within_groups(table.target_group, seen, cutoffs)
     )
     return [every - same for every, same in zip(everywhere, on_one, strict=True)]
 

@@ -30,6 +30,7 @@ __all__ = [
 #: Fewer have no pair.
 LEAST_EVENTS = 2
 FARTHEST = 1 << 60
+_DENSE = 16  # numbers for each event
 _BOT_COLUMNS = ("is_bot", "bot")
 _YES = ("true", "t", "yes", "y", "1", "1.0")
 _NO = ("false", "f", "no", "n", "0", "0.0", "")
@@ -77,6 +78,15 @@ class EventTable:
     def target_rank(self) -> IntArray:
         """0, 1, 2, ... for the targets, by size of their number."""
         return _ranked(self.target)
+
+    @cached_property
+    def target_group(self) -> IntArray:
+        """A number from 0 on for each target; no sort is needed where numbers are dense already."""
+        if len(self):
+            least, most = int(self.target.min()), int(self.target.max())
+            if most - least < _DENSE * len(self):
+                return self.target - least
+        return self.target_rank
 
     @property
     def actors(self) -> int:

@@ -58,8 +58,8 @@ def work(path: Path, choices: Mapping[str, Any], tell: Callable[[dict[str, Any]]
     def hear(stage: str, done: int, total: int) -> None:
         path.unlink(missing_ok=True)  # all of it is read now
         # Charts of before and after are made while the report is written.
-        told = {"stage": "writing" if stage == "replaying" else stage}
-        tell(told | ({"done": done, "all": total} if done else {}))
+        message = {"stage": "writing" if stage == "replaying" else stage}
+        tell(message | ({"done": done, "all": total} if done else {}))
 
     policies = [replay(read_policy(text), name) for name, text in choices["policies"].items()]
     question = Question(

@@ -207,10 +207,10 @@ def _key(request: Request) -> int:
 
 
 async def _read_act(own: OwnPages, request: Request, *, ask: str = "", problem: str = "") -> Response:
-    found = await run_in_threadpool(own.store.act, _key(request))
-    if found is None:
+    details = await run_in_threadpool(own.store.act, _key(request))
+    if details is None:
         return own.shown(request, "own_gone.html", {}, 404)
-    act, content, behind = found
+    act, content, behind = details
     values = {
         "act": _described(act),
         "options": [
@@ -228,7 +228,7 @@ async def _read_act(own: OwnPages, request: Request, *, ask: str = "", problem: 
     return own.shown(request, "own_act.html", values)
 
 
-async def _ask(own: OwnPages, request: Request) -> Response:
+async def _confirmation(own: OwnPages, request: Request) -> Response:
     ask = request.url.path.rpartition("/")[2]
     return await _read_act(own, request, ask=ask)
 
@@ -364,9 +364,9 @@ def _field(place: str, field: FormField, said: Mapping[str, str]) -> dict[str, A
 ROUTES: list[tuple[str, str, _Handler]] = [
     ("GET", "/", _look),
     ("GET", "/act/{id}", _read_act),
-    ("GET", "/act/{id}/withdraw", _ask),
+    ("GET", "/act/{id}/withdraw", _confirmation),
     ("POST", "/act/{id}/withdraw", _withdraw),
-    ("GET", "/act/{id}/repeat", _ask),
+    ("GET", "/act/{id}/repeat", _confirmation),
     ("POST", "/act/{id}/repeat", _repeat),
     ("POST", "/act/{id}/edit", _edit),
     ("GET", "/hand-in/{place}", _read_form),

@@ -126,11 +126,11 @@ class OwnStore:
         """An act, what it says, and what was to leave after it; None once it is not here any more."""
         with self._gate() as gate:
             acts = [] if gate is None else own_acts(gate)
-            found = next((act for act in acts if act.row["id"] == post), None)
-            if gate is None or found is None:
+            matching = next((act for act in acts if act.row["id"] == post), None)
+            if gate is None or matching is None:
                 return None
             behind = [act for act in acts if act.row["parent"] == post and act.status.state == "waiting"]
-            return found, _content_of(gate, post), behind
+            return matching, _content_of(gate, post), behind
 
     def policy(self) -> Policy:
         """What acts are admitted under."""

@@ -64,19 +64,20 @@ def _close(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     """Pairs seen at most each cutoff apart: of all, on one target, of one person, of both, and linked."""
     table, spaced = truth.table, Spaced.of(seen, cutoffs)
     counted = side_by_side(
-        lambda: spaced.inside(table.target_rank),
+        lambda: spaced.inside(table.target_group),
         lambda: spaced.inside(table.actor_rank),
         spaced.everywhere,
-        lambda: truth.near.shown_within(seen, cutoffs),
+        lambda: truth.near.shown_within(spaced.times, spaced.limits.tolist()),
         lambda: spaced.inside(_pseudonyms(table, spaced)),
     )
     return dict(zip(("on_one", "own", "every", "linked", "twice"), counted, strict=True))
 
 
 def _pseudonyms(table: EventTable, spaced: Spaced) -> IntArray:
-    """A number for each pseudonym: its two ranks side by side where they fit, which spares a sort."""
-    if spaced.has_room(table.actors * table.targets):
-        return table.actor_rank * table.targets + table.target_rank
+    """A number for each pseudonym: its two numbers side by side where they fit, which spares a sort."""
+    targets = int(table.target_group.max(initial=0)) + 1
+    if spaced.has_room(table.actors * targets):
+        return table.actor_rank * targets + table.target_group
     return table.pseudonym_rank
 
 
@@ -107,7 +108,7 @@ def _paid(truth: Truth, seen: IntArray, cutoffs: Sequence[int]) -> PairTally:
     return {
         "own": spaced.inside(truth.table.actor_rank),
         "twice": spaced.inside(_pseudonyms(truth.table, spaced)),
-        "linked": truth.near.shown_within(seen, cutoffs),
+        "linked": truth.near.shown_within(spaced.times, spaced.limits.tolist()),
     }
 
 

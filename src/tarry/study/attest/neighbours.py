@@ -111,11 +111,11 @@ class Scenes:
         seen: set[tuple[Story, Story]] = set()
         for start in self.starts:
             for kind, scene, thorough in self._scenes(start):
-                found = 0
+                kept = 0
                 for pair in self._moved(kind, scene, thorough=thorough):
-                    if (pair.true, pair.other) not in seen and (thorough or found < self.most):
+                    if (pair.true, pair.other) not in seen and (thorough or kept < self.most):
                         seen.add((pair.true, pair.other))
-                        found += 1
+                        kept += 1
                         yield pair
 
     def _scenes(self, start: int) -> Iterator[tuple[str, Story, bool]]:

@@ -351,9 +351,9 @@ def in_words(region: Mapping[str, Any], time: Callable[[int], str] = str) -> str
 
 
 def _ranges(ranges: list[list[int | None]], time: Callable[[int], str]) -> str:
-    told = [_range(low, high, time) for low, high in ranges[:_TOLD]]
+    shown = [_range(low, high, time) for low, high in ranges[:_TOLD]]
     more = len(ranges) - _TOLD
-    return " or ".join(told) + (f", or in one of {more} more ranges" if more > 0 else "")
+    return " or ".join(shown) + (f", or in one of {more} more ranges" if more > 0 else "")
 
 
 def _range(low: int | None, high: int | None, time: Callable[[int], str]) -> str:

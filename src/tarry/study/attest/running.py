@@ -85,7 +85,7 @@ class RunningSpace:
     @cached_property
     def policy(self) -> Policy:
         """The policy that the space says it follows."""
-        return read_policy(self._ask("GET", "policy")["policy"])
+        return read_policy(self._request("GET", "policy")["policy"])
 
     @property
     def waits_s(self) -> float:
@@ -101,7 +101,7 @@ class RunningSpace:
         order = np.random.default_rng(secrets.randbits(64)).permutation(len(todo))
         played: list[_Played] = []
         due: dict[int, list[_Act]] = {}
-        after = self._ask("GET", "feed?limit=1")["next"]
+        after = self._request("GET", "feed?limit=1")["next"]
         rest = iter([todo[place] for place in order.tolist()])
         tick, more = self._tick() + 1, True
         while more or due:
@@ -175,7 +175,7 @@ class RunningSpace:
 
     def _read(self, after: int) -> int:
         """What the feed shows beyond a position; the position to go on from."""
-        while items := (page := self._ask("GET", f"feed?after={after}&limit={_PAGE}"))["items"]:
+        while items := (page := self._request("GET", f"feed?after={after}&limit={_PAGE}"))["items"]:
             after = page["next"]
             for item in items:
                 if (known := self._known.pop(str(item.get("content")), None)) is not None:
@@ -195,7 +195,7 @@ class RunningSpace:
             after = self._read(after)
         self._known.clear()
 
-    def _ask(self, method: str, what: str) -> dict[str, Any]:
+    def _request(self, method: str, what: str) -> dict[str, Any]:
         answer = self._call(method, what)
         if answer.status != 200 or (fields := answer.fields) is None:
             raise self._refusal(answer)
@@ -288,12 +288,12 @@ def playable(promised: Promised) -> Given:
     [('a pair', 0), ('a pair', 25), ('a pair', 12)]
     """
     scenes = Scenes(promised=replace(promised, reach=promised.reach - 1), busy=0)
-    found: dict[int, StoryPair] = {}
+    by_moment: dict[int, StoryPair] = {}
     for pair in scenes.pairs():
         if _is_plain(pair):
-            found.setdefault(pair.other.acts[1].at, pair)
-    wanted = (0, promised.reach - 1, (promised.reach - 1) // 2)
-    return Given(stories=tuple(found[later] for later in wanted if later in found))
+            by_moment.setdefault(pair.other.acts[1].at, pair)
+    moments = (0, promised.reach - 1, (promised.reach - 1) // 2)
+    return Given(stories=tuple(by_moment[later] for later in moments if later in by_moment))
 
 
 def _is_plain(pair: StoryPair) -> bool:

@@ -17,18 +17,18 @@ _WIDE = 0.4  # of the distance between two steps: the lines stand beside each ot
 _Row = dict[str, Any]
 
 
-def watch_charts(found: Watch) -> dict[str, alt.LayerChart]:
+def watch_charts(watch: Watch) -> dict[str, alt.LayerChart]:
     """Both charts, by names that are fit for files; none where nothing was found.
 
     >>> watch_charts(Watch(people=2, candidates=4.0, queries=4, window_s=300.0, findings=(), notes=()))
     {}
     """
-    if not _findings(found):
+    if not _findings(watch):
         return {}
-    return {"watch-sessions": watch_chart(found, "sessions"), "watch-weeks": watch_chart(found, "weeks")}
+    return {"watch-sessions": watch_chart(watch, "sessions"), "watch-weeks": watch_chart(watch, "weeks")}
 
 
-def watch_chart(found: Watch, shared: Literal["sessions", "weeks"]) -> alt.LayerChart:
+def watch_chart(watch: Watch, shared: Literal["sessions", "weeks"]) -> alt.LayerChart:
     """How often the other name comes first, over the sessions or weeks that both names share.
 
     A line for each practice, with its 95 % intervals; dates only and tenure only are dashed lines beside
@@ -44,7 +44,7 @@ def watch_chart(found: Watch, shared: Literal["sessions", "weeks"]) -> alt.Layer
     >>> chart.layer[0].data.values[0]["line"]
     'nothing'
     """
-    findings = _findings(found)
+    findings = _findings(watch)
     names = shown_names([finding.practice for finding in findings])
     steps = {finding.practice: _steps(finding, shared) for finding in findings}
     own = [practice for practice in steps if practice not in _DASHES]
@@ -68,8 +68,8 @@ def watch_chart(found: Watch, shared: Literal["sessions", "weeks"]) -> alt.Layer
     return styled(*drawn, rows_of_legend=len(lines))
 
 
-def _findings(found: Watch) -> list[WatchFinding]:
-    return [one for one in found.findings if (one.split, one.attack) == ("random", "likelihood")]
+def _findings(watch: Watch) -> list[WatchFinding]:
+    return [one for one in watch.findings if (one.split, one.attack) == ("random", "likelihood")]
 
 
 def _steps(finding: WatchFinding, shared: str) -> Sequence[Growth]:

@@ -114,31 +114,31 @@ def split_moments(engine: Engine, share: Fraction = Fraction(1, 4)) -> list[tupl
 
 def _places(share: Fraction) -> Program[tuple[int, list[tuple[int, int]]]]:
     ask = ArrivalMoments()
-    [found] = yield [ask]
-    events = found.tallies["time"].total if found.tallies else 0
+    [counts] = yield [ask]
+    events = counts.tallies["time"].total if counts.tallies else 0
     ranks = split_ranks(events, share)
     check_split(events, ranks[0][1], events - ranks[0][1])
-    wanted = sorted({rank for pair in ranks for rank in pair})
-    values = yield from select(ask, found, {"time": wanted})
+    places = sorted({rank for pair in ranks for rank in pair})
+    values = yield from select(ask, counts, {"time": places})
     return events, [(values["time"][start], values["time"][cut]) for start, cut in ranks]
 
 
 def _counts(stretches: Sequence[tuple[int, int]]) -> Program[list[int]]:
-    [found] = yield [EventsBetween(stretches=tuple(stretches))]
-    return [found.sums[str(number)] for number in range(len(stretches))]
+    [counts] = yield [EventsBetween(stretches=tuple(stretches))]
+    return [counts.sums[str(number)] for number in range(len(stretches))]
 
 
 def _gaps(window: int, percentiles: Sequence[int]) -> Program[Gaps]:
     """What policies are learned from, as `candidates` has it."""
     ask = Survey(window=window)
-    [found] = yield [ask]
-    count = found.tallies["null"].total
+    [counts] = yield [ask]
+    count = counts.tallies["null"].total
     ranks = {percent: observed_rank(count, percent) for percent in percentiles if count}
-    values = yield from select(ask, found, {"null": sorted(set(ranks.values()))})
+    values = yield from select(ask, counts, {"null": sorted(set(ranks.values()))})
     return Gaps(
         count=count,
         at={percent: values["null"][rank] for percent, rank in ranks.items()},
-        batched_share=found.sums["partners"] / found.sums["events"],
+        batched_share=counts.sums["partners"] / counts.sums["events"],
     )
 
 
@@ -161,17 +161,17 @@ class SlicedSplit:
 
     def measured(self, question: Question, progress: Progress | None) -> SplitMeasures:
         """What the question's practices did on the second part."""
-        found = self.measure(self.late_part, question)
+        report = self.measure(self.late_part, question)
         if progress is not None:
             runs = 1 + (len(question.practices) - 1) * question.draws
             progress(runs, runs)
         return SplitMeasures(
-            events=found.measures.events,
-            actors=found.measures.actors,
-            linked_pairs=found.linked_pairs,
-            runs=found.runs,
-            costs=found.costs,
-            references={name: one.reference.share for name, one in found.yardsticks.items()},
+            events=report.measures.events,
+            actors=report.measures.actors,
+            linked_pairs=report.linked_pairs,
+            runs=report.runs,
+            costs=report.costs,
+            references={name: one.reference.share for name, one in report.yardsticks.items()},
         )
 
     def late(self, practice: Replay, seed: int, deadline: int) -> int:
@@ -205,8 +205,8 @@ def _interval(setting: Setting, cutoff: int) -> Program[tuple[float, float] | No
     spread = 0 if moved is None else moved.spread
     case = Attempt(practice=0, draw=0, observer=0, method=attack("cutoff"), looks=0, spread=spread)
     ask = Resampled(case=case, farthest=cutoff, samples=_SAMPLES)
-    [found] = yield [ask]
-    return ask.interval(found)
+    [counts] = yield [ask]
+    return ask.interval(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,8 +239,8 @@ class Late(BothWays):
 
 
 def _late(ask: Late) -> Program[int]:
-    [found] = yield [ask]
-    return found.sums["late"]
+    [counts] = yield [ask]
+    return counts.sums["late"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,10 +278,10 @@ class Around(Tallied):
 
 
 def _around(ask: Around) -> Program[int]:
-    [found] = yield [ask]
-    count = found.tallies["people"].total
+    [counts] = yield [ask]
+    count = counts.tallies["people"].total
     if not count:
         return 0
     rank = observed_rank(count, 50)
-    values = yield from select(ask, found, {"people": [rank]})
+    values = yield from select(ask, counts, {"people": [rank]})
     return values["people"][rank]

@@ -98,10 +98,10 @@ class Asked:
         """Every answer, with the number of its question in front of its names."""
         looks = max((practice.looks() or 0 for practice in self.setting.practices), default=0)
         view = View(part, self.setting, sure=self.before - looks)
-        found = [(f"{number}/", ask.look(view)) for number, ask in enumerate(self.asks)]
-        partial = merged(one.partial.under(prefix) for prefix, one in found)
-        rows = {prefix + family: rows for prefix, one in found for family, rows in one.rows.items()}
-        columns = {name: each for _, one in found for name, each in one.columns.items()}
+        answers = [(f"{number}/", ask.look(view)) for number, ask in enumerate(self.asks)]
+        partial = merged(one.partial.under(prefix) for prefix, one in answers)
+        rows = {prefix + family: rows for prefix, one in answers for family, rows in one.rows.items()}
+        columns = {name: each for _, one in answers for name, each in one.columns.items()}
         return Looked(partial=partial, rows=rows, columns=columns)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
@@ -234,14 +234,14 @@ def select(
     ...     print(end.value)
     {'gaps': {1: 9}}
     """
-    found: dict[str, dict[int, int]] = {name: {} for name in wanted}
+    values: dict[str, dict[int, int]] = {name: {} for name in wanted}
     places = [(name, rank, partial.tallies[name], rank) for name, ranks in wanted.items() for rank in ranks]
     while places:
         inside = []
         for name, rank, tally, place in places:
             bin_ = tally.at(place)
             if bin_.exact:
-                found[name][rank] = bin_.low
+                values[name][rank] = bin_.low
             else:
                 inside.append((name, rank, bin_, place - bin_.before))
         bins = tuple(sorted({(name, bin_.low, bin_.high) for name, _, bin_, _ in inside}))
@@ -251,4 +251,4 @@ def select(
         places = [
             (name, rank, again.tallies[f"{name}@{bin_.low}"], place) for name, rank, bin_, place in inside
         ]
-    return found
+    return values

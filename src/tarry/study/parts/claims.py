@@ -129,7 +129,7 @@ def attacked(
     case: Attempt,
     setting: Setting,
     cutoffs: Sequence[int],
-    found: LedgerSums,
+    sums: LedgerSums,
     *,
     unit: int,
     farthest: int | None,
@@ -138,21 +138,21 @@ def attacked(
 
     >>> from tarry.study.attack import attack
     >>> case = Attempt(practice=0, draw=0, observer=0, method=attack("cutoff"), looks=0, spread=0)
-    >>> found = LedgerSums(sums={"linked": 1, "events": 3})
-    >>> [counts] = next(attacked(case, Setting(practices=()), [60], found, unit=1, farthest=None))
+    >>> sums = LedgerSums(sums={"linked": 1, "events": 3})
+    >>> [counts] = next(attacked(case, Setting(practices=()), [60], sums, unit=1, farthest=None))
     >>> counts.cutoffs
     [60]
     """
     if case.method.learns:
         case = replace(case, method=(yield from taught(case, setting)))
     if farthest is None:
-        scores = yield from _scored(case, setting, found.totals, cutoffs)
+        scores = yield from _scored(case, setting, sums.totals, cutoffs)
         return scores, best_of(scores)
     searches: list[Seeking] = [seek_best(unit, farthest)]
     if case.draw == 0:
         searches.extend(seek_longest(unit, farthest, right) for right in CONFIDENCES)
-    scores, *answers = yield from _together(case, setting, found.totals, [_given(cutoffs), *searches])
-    people = yield from people_called(case, found, answers[0], answers[1:])
+    scores, *answers = yield from _together(case, setting, sums.totals, [_given(cutoffs), *searches])
+    people = yield from people_called(case, sums, answers[0], answers[1:])
     return scores, people
 
 
@@ -169,17 +169,17 @@ def _together(
 ) -> Program[list[Any]]:
     """Searches side by side: all cutoffs that they want at one time are counted at once."""
     answers: list[Any] = [None] * len(searches)
-    wanted = {number: next(search) for number, search in enumerate(searches)}
-    while wanted:
-        cutoffs = tuple(sorted({cutoff for each in wanted.values() for cutoff in each}))
+    cutoffs_of = {number: next(search) for number, search in enumerate(searches)}
+    while cutoffs_of:
+        cutoffs = tuple(sorted({cutoff for each in cutoffs_of.values() for cutoff in each}))
         scored = yield from _scored(case, setting, totals, cutoffs)
         scores = dict(zip(cutoffs, scored, strict=True))
-        for number, mine in list(wanted.items()):
+        for number, mine in list(cutoffs_of.items()):
             try:
-                wanted[number] = searches[number].send([scores[cutoff] for cutoff in mine])
+                cutoffs_of[number] = searches[number].send([scores[cutoff] for cutoff in mine])
             except StopIteration as end:
                 answers[number] = end.value
-                del wanted[number]
+                del cutoffs_of[number]
     return answers
 
 

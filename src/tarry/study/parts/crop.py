@@ -69,8 +69,8 @@ class _CroppedTask:
         if start >= end:
             return Looked(partial=Partial())
         table = part.table.between(self.start, self.end)
-        found = self.task.look(SlicePart(table=table, start=start, end=end))
-        return Looked(partial=found.partial, rows=found.rows)
+        looked = self.task.look(SlicePart(table=table, start=start, end=end))
+        return Looked(partial=looked.partial, rows=looked.rows)
 
     def reduce(self, family: str, rows: IntArray) -> Partial:
         return self.task.reduce(family, rows)

@@ -192,16 +192,16 @@ class InMemory:
     def run(self, task: Task) -> Partial:
         """One slice after the other."""
         edges = [_FIRST, *sorted(set(self.cuts)), _LAST]
-        found = [
+        looks = [
             task.look(part_of(self.table, start, end, before=task.before, after=task.after))
             for start, end in pairwise(edges)
         ]
-        return merged([*(each.partial for each in found), *self._reduced(task, found)])
+        return merged([*(each.partial for each in looks), *self._reduced(task, looks)])
 
-    def _reduced(self, task: Task, found: Sequence[Looked]) -> list[Partial]:
+    def _reduced(self, task: Task, looks: Sequence[Looked]) -> list[Partial]:
         partials: list[Partial] = []
-        for family in dict.fromkeys(family for each in found for family in each.rows):
-            rows = np.concatenate([each.rows[family] for each in found if family in each.rows])
+        for family in dict.fromkeys(family for each in looks for family in each.rows):
+            rows = np.concatenate([each.rows[family] for each in looks if family in each.rows])
             bucket = bucket_of(rows[:, 0], self.buckets)
             partials.extend(task.reduce(family, rows[bucket == one]) for one in range(self.buckets))
         return partials

@@ -135,11 +135,11 @@ class PeopleLessons(Tallied, ByPerson):
 
 
 def _tallies(lessons: Lessons, opened: Opened) -> dict[str, ValueTally]:
-    found: dict[str, ValueTally] = {}
+    tallies: dict[str, ValueTally] = {}
     for kind, columns in (("values", lessons.values), ("middles", lessons.middles)):
         for name, column in columns.items():
-            found |= tallied(f"{kind}/{name}", column, opened)
-    return found
+            tallies |= tallied(f"{kind}/{name}", column, opened)
+    return tallies
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def taught(case: Attempt, setting: Setting) -> Program[Attack]:
     }
     values = {name: _every(case.method, name, tally) for name, tally in tallies["values/"].items()}
     ranks = {f"middles/{name}": _middle(tally.total) for name, tally in tallies["middles/"].items()}
-    found = yield from select(ask, partial, ranks)
+    middle_ranks = yield from select(ask, partial, ranks)
     middles = {
-        name: None if not tally.total else _both(found[f"middles/{name}"])
+        name: None if not tally.total else _both(middle_ranks[f"middles/{name}"])
         for name, tally in tallies["middles/"].items()
     }
     learned = Learned(values=values, middles=middles, pairs=partial.sums)
@@ -190,5 +190,5 @@ def _middle(count: int) -> list[int]:
     return sorted({(count - 1) // 2, count // 2}) if count else []
 
 
-def _both(found: Mapping[int, int]) -> tuple[int, int]:
-    return found[min(found)], found[max(found)]
+def _both(counts: Mapping[int, int]) -> tuple[int, int]:
+    return counts[min(counts)], counts[max(counts)]

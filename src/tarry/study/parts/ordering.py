@@ -245,7 +245,7 @@ def _sort(
         with scratch.whole("sorted.parquet") as draft:
             base.execute(
                 f"copy (select {order} from {kept} order by {order}) to {_quoted(draft)} "
-                "(format parquet, compression lz4_raw, row_group_size 122880)"
+                "(format parquet, compression uncompressed, row_group_size 122880)"
             )
         return [*notes, *more, *once]
 

@@ -100,11 +100,11 @@ def merged(partials: Iterable[Partial]) -> Partial:
 
 
 def _joined(parts: Iterable[Mapping[str, T]], join: Callable[[list[T]], T]) -> dict[str, T]:
-    found: dict[str, list[T]] = {}
+    by_name: dict[str, list[T]] = {}
     for part in parts:
         for name, value in part.items():
-            found.setdefault(name, []).append(value)
-    return {name: join(values) if len(values) > 1 else values[0] for name, values in found.items()}
+            by_name.setdefault(name, []).append(value)
+    return {name: join(values) if len(values) > 1 else values[0] for name, values in by_name.items()}
 
 
 def _largest(parts: Iterable[Sequence[int]]) -> Sequence[int]:

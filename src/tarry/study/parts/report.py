@@ -80,12 +80,12 @@ def _measured(engine: Engine, question: Question, passed: Callable[[], None], *,
     reaches = {practice.name: _reach(question, practice) for practice in question.practices}
     draws = _draws(question)
     programs: list[Program[Replayed]] = [replayed(setting, practice, draw) for practice, draw in draws]
-    found, *answers = drive(
+    sums, *answers = drive(
         engine, setting, [ledger(question.window, [*reaches.values()]), *programs], passed
     )
     seen = dict(zip(draws, answers, strict=True))
-    runs, notes = _attacked(engine, question, found, seen, passed, search=search)
-    report = _report(question, surveyed, found, runs, reaches)
+    runs, notes = _attacked(engine, question, sums, seen, passed, search=search)
+    report = _report(question, surveyed, sums, runs, reaches)
     return replace(
         report,
         costs=tuple(each.cost for each in seen.values()),
@@ -127,7 +127,7 @@ def _reach(question: Question, practice: Practice) -> int:
 def _attacked(
     engine: Engine,
     question: Question,
-    found: LedgerSums,
+    sums: LedgerSums,
     seen: Mapping[tuple[int, int], Replayed],
     passed: Callable[[], None],
     *,
@@ -153,7 +153,7 @@ def _attacked(
         cutoffs = question.cutoffs if first is None else reaching(question, first.spread)
         unit = 1 if moved is None else moved.unit
         farthest = method.farthest(question.window, spread) if search else None
-        programs.append(attacked(case, setting, cutoffs, found, unit=unit, farthest=farthest))
+        programs.append(attacked(case, setting, cutoffs, sums, unit=unit, farthest=farthest))
         runs.append(
             AttackRun(
                 attack=method.name,
@@ -187,7 +187,7 @@ def _if_possible(program: Program[T]) -> Program[T | NotPossible]:
 def _report(
     question: Question,
     surveyed: Surveyed,
-    found: LedgerSums,
+    sums: LedgerSums,
     runs: Sequence[AttackRun],
     reaches: Mapping[str, int],
 ) -> Report:
@@ -202,12 +202,12 @@ def _report(
     return Report(
         question=question,
         measures=surveyed.measures,
-        linked_pairs=found.linked,
-        candidate_pairs=found.totals.candidates,
+        linked_pairs=sums.linked,
+        candidate_pairs=sums.totals.candidates,
         runs=tuple(runs),
         costs=(),
         promises={practice.name: practice.promise(question.gap) for practice in practices},
-        yardsticks={name: found.yardsticks(question.window, reach) for name, reach in reaches.items()},
+        yardsticks={name: sums.yardsticks(question.window, reach) for name, reach in reaches.items()},
         stranded={practice.name: surveyed.stranded(number) for number, practice in enumerate(practices)},
         reading=SourceAccount(),
         remarks=tuple(notes),

@@ -11,7 +11,7 @@ import polars as pl
 
 from tarry.core.errors import BadInput
 from tarry.core.exact import parse_number
-from tarry.readers.memory import rooms
+from tarry.readers.free_memory import rooms
 from tarry.study.memory import ADVISE, needed
 from tarry.study.table import EventTable
 

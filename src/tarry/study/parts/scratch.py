@@ -111,12 +111,12 @@ def scratch_for(what: str, parent: Path | None = None) -> Iterator[Scratch]:
 def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         raise BadInput(
             f"the scratch folder {str(folder.parent)!r} cannot be written", "give another with --scratch"
         ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise BadInput(
             f"the scratch folder {str(folder)!r} is not private to this user",
             "remove it, or give another --scratch",

@@ -91,8 +91,8 @@ def season_by_parts(
     4
     """
     asked = _season(reach_of(window, percentile), length, percentile)
-    found: list[LearnedSeason] = drive(engine, Setting(practices=()), [asked])
-    return found[0]
+    answers: list[LearnedSeason] = drive(engine, Setting(practices=()), [asked])
+    return answers[0]
 
 
 def _season(window: int, length: Duration | None, percentile: int) -> Program[LearnedSeason]:
@@ -100,8 +100,8 @@ def _season(window: int, length: Duration | None, percentile: int) -> Program[Le
     first, last = ends.least.get("time", 0), ends.most.get("time", 0)
     cut: Stretches = stretches_of(last - first + 1, length)
     ask = SeasonActs(window=window, first=first, stretch=cut.stretch)
-    [found] = yield [ask]
-    count = found.tallies["acts"].total if found.tallies else 0
+    [counts] = yield [ask]
+    count = counts.tallies["acts"].total if counts.tallies else 0
     rank = cut.rank(count, percentile)
-    values = yield from select(ask, found, {"acts": [rank]})
-    return cut.learned(values["acts"][rank], percentile, found.sums["people"])
+    values = yield from select(ask, counts, {"acts": [rank]})
+    return cut.learned(values["acts"][rank], percentile, counts.sums["people"])

@@ -123,8 +123,8 @@ def simulate_streamed(
     ...     frame = pl.DataFrame({"user": ["a", "a"], "page": ["p", "q"], "time": [0, 1]})
     ...     frame.write_parquet(path)
     ...     asked, policy = Question(practices=[], time_unit="s"), Policy(epsilon="1", gap="11m")
-    ...     found = simulate_streamed(path, output, asked, policy, Resources(engine="stream", jobs=1))
-    ...     found.batched, pl.read_parquet(output).columns
+    ...     answer = simulate_streamed(path, output, asked, policy, Resources(engine="stream", jobs=1))
+    ...     answer.batched, pl.read_parquet(output).columns
     (2, ['user', 'page', 'time', 'release', 'batched'])
     """
     events = events_of(path)
@@ -160,12 +160,12 @@ def simulate_streamed(
         edges = list(pairwise([_FIRST, *_cuts(scratch.path(_SORTED), budget.rows), _LAST]))
         if policy.deadline_tick is not None:
             replay(policy).check(merged(release.counts(*edge) for edge in edges).sums)
-        found = merged(_released(release, edges, budget.jobs))
+        answer = merged(_released(release, edges, budget.jobs))
         _in_order(scratch, budget.memory // 2)
         _write(path, scratch, output)
     names = ("events", "batched", "waits")
     return SimulatedByParts(
-        **{name: found.sums[name] for name in names}, longest=found.most["longest"], read=read
+        **{name: answer.sums[name] for name in names}, longest=answer.most["longest"], read=read
     )
 
 

@@ -192,9 +192,9 @@ def store_slice(slices: Slices, number: int) -> None:
         np.save(file, columns)
 
 
-def keep_columns(slices: Slices, number: int, found: Mapping[str, Columns], most: int) -> None:
+def keep_columns(slices: Slices, number: int, named: Mapping[str, Columns], most: int) -> None:
     """Keep what a task gave of a slice's own events, as long as it is at most so many bytes an event."""
-    for name, columns in found.items():
+    for name, columns in named.items():
         kinds = [(field, column.dtype) for field, column in columns.items()]
         most -= np.dtype(kinds).itemsize
         if most < 0:

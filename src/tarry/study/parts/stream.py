@@ -186,11 +186,11 @@ def _look(name: str, number: int, sent: bytes) -> str:
     """Count one part, and keep what came of it; the rows by bucket, in files of their own."""
     [slices] = _SLICES
     task: Task = pickle.loads(sent)  # noqa: S301 - from our own process
-    found: Looked = task.look(slices.part(number, task.before, task.after))
+    looked: Looked = task.look(slices.part(number, task.before, task.after))
     scratch = Scratch(slices.folder)
-    keep_columns(slices, number, found.columns, KEPT)
-    begins = {family: _keep(scratch, name, number, family, rows) for family, rows in found.rows.items()}
-    scratch.write(_slice_name(name, number), {"partial": found.partial.to_json(), "begins": begins})
+    keep_columns(slices, number, looked.columns, KEPT)
+    begins = {family: _keep(scratch, name, number, family, rows) for family, rows in looked.rows.items()}
+    scratch.write(_slice_name(name, number), {"partial": looked.partial.to_json(), "begins": begins})
     return ""
 
 
@@ -272,8 +272,8 @@ def streaming(
             notes = source.notes
         else:
             batches = open_batches(Path(source), question)
-            found = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
-            account, notes = found.account, found.left_out
+            history = ordered(batches, question, scratch, budget.memory // 2, budget.jobs)
+            account, notes = history.account, history.left_out
         with Streaming(
             slices=_slices(scratch, budget),
             scratch=scratch,

@@ -190,12 +190,12 @@ def survey(setting: Setting) -> Program[Surveyed]:
         if names is not None:
             check_named(sums[f"named/{name}"], names, what)
     percents = {"in_batch": FINE, "null": FINE, "rates": PERCENTILES}
-    wanted = {
+    ranks = {
         name: sorted({observed_rank(partial.tallies[name].total, percent) for percent in each})
         for name, each in percents.items()
         if partial.tallies[name].total
     }
-    values = yield from select(ask, partial, wanted)
+    values = yield from select(ask, partial, ranks)
 
     def percentiles(name: str, each: "tuple[int, ...]") -> dict[int, float]:
         if name not in values:

@@ -32,14 +32,14 @@ def long_watch(report: Report, charts: Charts) -> Html:
     return Html() if report.watch is None else watched(report.watch, charts)
 
 
-def watched(found: Watch, charts: Charts) -> Html:
+def watched(watch: Watch, charts: Charts) -> Html:
     """The figures of a long watch, and its charts.
 
     >>> empty = Watch(people=2, candidates=4.0, queries=4, window_s=300.0, findings=(), notes=())
     >>> watched(empty, {})[:50]
     '<section><h2>After months: who is whose other name'
     """
-    shown = watch_section(found)
+    shown = watch_section(watch)
     growth = zip(("sessions", "weeks"), shown.growth, strict=False)
     return section(
         _TITLE,
@@ -55,7 +55,7 @@ def watched(found: Watch, charts: Charts) -> Html:
             for shared, one in growth
         ),
         items("ul", shown.legend),
-        *(el("p", f"Note: {note}", class_="small") for note in found.notes),
+        *(el("p", f"Note: {note}", class_="small") for note in watch.notes),
     )
 
 
@@ -63,7 +63,7 @@ def _as_table(one: WatchTable) -> Html:
     return table(one.title, one.header, one.rows)
 
 
-def watch_html(found: Watch, notes: Sequence[str] = ()) -> str:
+def watch_html(watch: Watch, notes: Sequence[str] = ()) -> str:
     """A whole page of one watch; notes are what one should know of the history.
 
     >>> empty = Watch(people=2, candidates=4.0, queries=4, window_s=300.0, findings=(), notes=())
@@ -72,4 +72,4 @@ def watch_html(found: Watch, notes: Sequence[str] = ()) -> str:
     """
     header = el("header", el("h1", "Whose other name is this?"))
     about = [el("p", f"Note: {note}", class_="small") for note in notes]
-    return whole_page(_TITLE, header, watched(found, watch_charts(found)), *about)
+    return whole_page(_TITLE, header, watched(watch, watch_charts(watch)), *about)

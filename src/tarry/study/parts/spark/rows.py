@@ -165,8 +165,8 @@ def name_codes(column: pl.Series, *, as_text: bool) -> IntArray:
     distinct = texts.unique()
     codes = np.array([stable_code(text) for text in distinct], dtype=np.uint64).view(np.int64)
     lookup = pl.DataFrame({"name": distinct, "code": codes})
-    found = texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")
-    return found["code"].to_numpy()
+    joined = texts.to_frame("name").join(lookup, on="name", how="left", maintain_order="left")
+    return joined["code"].to_numpy()
 
 
 def _as_texts(column: pl.Series) -> pl.Series:

@@ -137,12 +137,12 @@ def read_spark(frame: Frame, question: Question, unit: str | None = None, *, blo
     kinds = {column.name: column.dataType.typeName() for column in frame.schema.fields}
     roles = roles_of(kinds, question, unit)
     raw = frame.select(*map(_quoted, roles.columns))
-    found = _survey(raw, roles)
-    roles, notes = _settled(roles, found, question)
+    counts = _survey(raw, roles)
+    roles, notes = _settled(roles, counts, question)
     _check_distinct(raw, roles)
     events = mapped(raw, partial(rows.numbered, roles=roles), _schema(roles)).persist()
-    readable = found["rows"] - found["unreadable"]
-    left = readable - found["bots"] if roles.marks or roles.without_bots else readable
+    readable = counts["rows"] - counts["unreadable"]
+    left = readable - counts["bots"] if roles.marks or roles.without_bots else readable
     events, left, more = _filtered(events, question, left)
     if left < LEAST_EVENTS:
         raise NotPossible(
@@ -150,10 +150,10 @@ def read_spark(frame: Frame, question: Question, unit: str | None = None, *, blo
             f"{'is' if left == 1 else 'are'} left of {readable} rows: give a longer history, or filter less"
         )
     reading = SourceAccount(
-        rows=found["rows"],
-        unreadable=_unreadable(found),
-        unreadable_count=found["unreadable"],
-        notes=_reader_notes(roles, kinds, found, question),
+        rows=counts["rows"],
+        unreadable=_unreadable(counts),
+        unreadable_count=counts["unreadable"],
+        notes=_reader_notes(roles, kinds, counts, question),
     )
     blocks, rhythm = _packed(events, block)
     return Events(frame=blocks, reading=reading, rhythm=rhythm, notes=(*notes, *more))
@@ -222,27 +222,27 @@ def _empty(kinds: Mapping[str, str], actor: str = "") -> Columns:
     )
 
 
-def _settled(roles: Roles, found: Mapping[str, int], question: Question) -> tuple[Roles, list[str]]:
+def _settled(roles: Roles, counts: Mapping[str, int], question: Question) -> tuple[Roles, list[str]]:
     """What the survey decides: which names are texts, and whether bots are left out."""
-    roles = replace(roles, texts=tuple(role for role in roles.named if found[role]))
-    if found["rows"] == found["unreadable"]:
+    roles = replace(roles, texts=tuple(role for role in roles.named if counts[role]))
+    if counts["rows"] == counts["unreadable"]:
         raise BadInput(
-            f"{_WHAT} must have rows that can be read, and has none among {found['rows']}",
+            f"{_WHAT} must have rows that can be read, and has none among {counts['rows']}",
             "name its columns with --actor, --target and --time",
         )
-    if found["strange_declared"]:
+    if counts["strange_declared"]:
         raise _strange(str(roles.declared))
-    if found["strange_marks"]:
+    if counts["strange_marks"]:
         if question.without_bots:
             raise _strange(str(roles.marks))
         note = f"the column {roles.marks} does not say yes or no: bots, if any, are not left out"
         return replace(roles, marks=None), [note]
     if question.without_bots:
-        return roles, _left_out(found["bots"], "bots")
+        return roles, _left_out(counts["bots"], "bots")
     whose = f"bots, whom the column {roles.marks} marks,"
     return (
         replace(roles, without_bots=roles.marks is not None),
-        _left_out(found["bots"], whose, " (--with-bots keeps them)"),
+        _left_out(counts["bots"], whose, " (--with-bots keeps them)"),
     )
 
 
@@ -257,7 +257,7 @@ def _left_out(events: int, whose: str, hint: str = "") -> list[str]:
 
 
 def _reader_notes(
-    roles: Roles, kinds: Mapping[str, str], found: Mapping[str, int], question: Question
+    roles: Roles, kinds: Mapping[str, str], counts: Mapping[str, int], question: Question
 ) -> list[str]:
     """How the table was read, in the words of the reader of files."""
     notes = []
@@ -268,7 +268,7 @@ def _reader_notes(
         notes.append("times carry no zone: read as UTC")
     if kinds[roles.time] == "date":
         notes.append("times are days: read as midnight UTC")
-    if not found["clock"]:
+    if not counts["clock"]:
         notes.append("all times are whole days: nothing can be said about minutes")
     return notes
 
@@ -282,11 +282,11 @@ def _survey(raw: Frame, roles: Roles) -> dict[str, int]:
     return _only(counted.selectExpr(*(f"sum({name}) as {name}" for name in counted.columns)))
 
 
-def _unreadable(found: Mapping[str, int]) -> tuple[Unreadable, ...]:
+def _unreadable(surveyed: Mapping[str, int]) -> tuple[Unreadable, ...]:
     """The rows that could not be read, by what is wrong with them: the most first."""
-    counts = [(found[f"fault{number}"], reason) for number, reason in enumerate(rows.FAULTS)]
-    told = sorted((count for count in counts if count[0]), key=lambda count: -count[0])
-    return tuple(Unreadable(0, reason, rows=count) for count, reason in told)
+    counts = [(surveyed[f"fault{number}"], reason) for number, reason in enumerate(rows.FAULTS)]
+    most = sorted((count for count in counts if count[0]), key=lambda count: -count[0])
+    return tuple(Unreadable(0, reason, rows=count) for count, reason in most)
 
 
 def _schema(roles: Roles) -> str:
@@ -342,15 +342,15 @@ def _rhythm(events: Frame) -> Rhythm:
     start, end = ends["least"], ends["most"] + 1
     crowd = max(int(ends["events"] * _CROWD), 1)
     bits = max((end - start).bit_length() - _STRETCHES, 0)
-    counts, found = _stretches(events, start, bits), dict[int, int]()
+    counts, crowds = _stretches(events, start, bits), dict[int, int]()
     while bits and (crowded := [number for number, count in counts.items() if count > crowd]):
-        found |= {start + (number << bits): counts[number] for number in counts.keys() - set(crowded)}
+        crowds |= {start + (number << bits): counts[number] for number in counts.keys() - set(crowded)}
         events = events.filter(f"{_stretch(start, bits)} in ({', '.join(map(str, crowded))})")
         bits = max(bits - _FINER, 0)
         counts = _stretches(events, start, bits)
-    found |= {start + (number << bits): count for number, count in counts.items()}
-    moments = sorted(found)
-    return Rhythm(start=_array(moments), count=_array([found[moment] for moment in moments]), end=end)
+    crowds |= {start + (number << bits): count for number, count in counts.items()}
+    moments = sorted(crowds)
+    return Rhythm(start=_array(moments), count=_array([crowds[moment] for moment in moments]), end=end)
 
 
 def _packed(events: Frame, most: int) -> tuple[Frame, Rhythm]:

@@ -157,13 +157,13 @@ def _part(blocks: pl.Series, sliced: SlicedTask, number: int) -> SlicePart:
     return SlicePart(table=event_table(**columns), start=start, end=end)
 
 
-def _answers(found: Looked, number: int, buckets: int) -> pl.DataFrame:
+def _answers(looked: Looked, number: int, buckets: int) -> pl.DataFrame:
     """A partial result, and the rows of each family by bucket.
 
     One bucket of each family is there though it has no rows, so that its task hears of every family.
     """
-    answers = [("", number % buckets, _PARTIAL, found.partial.to_json().encode())]
-    for family, rows in found.rows.items():
+    answers = [("", number % buckets, _PARTIAL, looked.partial.to_json().encode())]
+    for family, rows in looked.rows.items():
         bucket = bucket_of(rows[:, 0], buckets)
         order = np.argsort(bucket, kind="stable")
         ends = np.cumsum(np.bincount(bucket, minlength=buckets))

@@ -5,9 +5,9 @@ import resource
 import pytest
 
 from tarry.core.errors import BadInput
-from tarry.readers import memory
+from tarry.readers import free_memory
 from tarry.readers.columns import refusing
-from tarry.readers.memory import ASSIGNED, Room, is_short, rooms
+from tarry.readers.free_memory import ASSIGNED, Room, is_short, rooms
 
 
 def test_a_person_says_how_much_may_be_used(monkeypatch):
@@ -45,10 +45,10 @@ def test_a_control_group_leaves_what_others_do_not_use(monkeypatch, tmp_path):
     free.mkdir()
     (free / "memory.max").write_text("max\n")
     names = ("memory.max", "memory.current")
-    monkeypatch.setattr(memory, "_groups", lambda: [(tmp_path, *names), (free, *names)])
-    monkeypatch.setattr(memory, "_mine", lambda _: 50)
+    monkeypatch.setattr(free_memory, "_groups", lambda: [(tmp_path, *names), (free, *names)])
+    monkeypatch.setattr(free_memory, "_mine", lambda _: 50)
 
-    assert list(memory._group_limits()) == [Room(500, "its control group leaves")]
+    assert list(free_memory._group_limits()) == [Room(500, "its control group leaves")]
 
 
 def test_what_the_machine_has_is_no_limit():

@@ -134,13 +134,13 @@ def _mine(name: str) -> int:
 
 def _table(path: Path) -> dict[str, int]:
     """Lines of a name and a number; others are left out, and so is what cannot be read."""
-    found = {}
+    fields = {}
     with suppress(OSError):
         for line in path.read_text(encoding="utf-8").splitlines():
             words = line.replace(":", " ").split()
             if len(words) > 1 and words[1].isdecimal():
-                found[words[0]] = int(words[1])
-    return found
+                fields[words[0]] = int(words[1])
+    return fields
 
 
 def _number(path: Path) -> int | None:
